@@ -133,6 +133,14 @@ class Draft:
         """Ends writing. Raises OSError where the disk is full."""
         self.out.close()
 
+    def take(self, path: str | os.PathLike[str]) -> bool:
+        """Moves a whole file here, in place of writing; False if it is on another file system, or cannot be moved."""
+        try:
+            os.replace(path, self._unfinished)
+        except OSError:
+            return False
+        return True
+
     def publish(self, executable: bool = False) -> None:
         """Puts the file into its place."""
         self.close()

@@ -75,7 +75,8 @@ class Sources:
     """What a backend writes.
 
     Attributes:
-        files: contents, as lists of buffers, by name; the first is what a user reads first.
+        files: contents by name, as lists of buffers, or the path of a file in the request's folder; the first is what a user
+            reads first.
         entries: the entry points, `NAME_run` first.
         arena_bytes: workspace of one run.
         identifiers: what each parameter of the first entry is called in the code.
@@ -85,7 +86,7 @@ class Sources:
         units: what is compiled, where that is not among `files`: kept beside them when compiling fails.
     """
 
-    files: dict[str, list[Any]]
+    files: Mapping[str, list[Any] | Path]
     entries: Sequence[EntryPoint]
     arena_bytes: int
     identifiers: Mapping[str, str] = field(default_factory=dict)
@@ -93,6 +94,11 @@ class Sources:
     weights: str = ""
     report: dict[str, Any] = field(default_factory=dict)
     units: dict[str, list[Any]] = field(default_factory=dict)
+
+    def buffers(self, name: str) -> list[Any]:
+        """The contents of one of the files."""
+        content = self.files[name]
+        return [content.read_bytes()] if isinstance(content, Path) else content
 
 
 @dataclass(frozen=True)

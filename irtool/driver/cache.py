@@ -115,6 +115,7 @@ class BuildCache:
         try:
             about = _read_description(folder / _DESCRIPTION)
             files: dict[str, BinaryIO] = {}
+            digests: dict[str, str] = {}
             for name, digest in about["files"].items():
                 if os.path.basename(name) != name:
                     raise ValueError("names of files")
@@ -123,9 +124,10 @@ class BuildCache:
                     raise ValueError("contents")
                 file.seek(0)
                 files[name] = file
+                digests[name] = digest
             emission = Emission(dict(files), {n: read_entry(e) for n, e in about["entries"].items()}, about["report"])
             emission.library, emission.weights, emission.program = about["library"], about["weights"], about["program"]
-            emission.cached = True
+            emission.cached, emission.digests = True, digests
             if not {emission.library, emission.weights, emission.program} <= {*files, ""}:
                 raise ValueError("names of files")
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -165,6 +167,7 @@ class BuildCache:
                 "weights": emission.weights,
                 "program": emission.program,
             }
+            emission.digests = digests
             _write_description(folder / _DESCRIPTION, about)
             os.rename(folder, self.root / key)
         except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ..schedule.script import scripted
 from ..schedule.tuned import tuned
 from ..tir.program import HostFunction
 from .options import TIR, Options
-from .outputs import Emission
+from .outputs import Content, Emission, Made
 from .report import make_report
 from .stages import run_stages
 
@@ -61,7 +61,7 @@ def emit_files(
         )
         sources = backend.emit(program, request)
         emission = Emission(
-            dict(sources.files),
+            _contents(sources.files, scratch),
             {e.function.name: e.function for e in sources.entries},
             {**make_report(program, name, sources), **sources.report},
             weights=sources.weights,
@@ -81,11 +81,16 @@ def emit_files(
                 emission.failure = error
                 emission.files |= sources.units  # the compiler's message speaks of these
                 return emission
-            emission.files |= built.files
+            emission.files |= _contents(built.files, scratch)
             emission.library, emission.program, emission.notes = built.library, built.program, built.notes
     emission.report["storage"] = storage_report(prepared, options.entries)
     emission.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return emission
+
+
+def _contents(files: Mapping[str, list[Any] | Path], scratch: Path) -> dict[str, Content]:
+    """The files of a backend; those in the folder that is emptied afterwards can be moved."""
+    return {n: Made(c) if isinstance(c, Path) and scratch in c.parents else c for n, c in files.items()}
 
 
 def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterable[Any]) -> list[Any]:

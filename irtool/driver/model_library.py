@@ -16,7 +16,7 @@ from ..parser.params import encode_params
 from ..printer import to_text
 from ..tir.program import Program, RunKernel, steps
 from .options import Options
-from .outputs import Content, chunks
+from .outputs import Content, Made, chunks
 
 if TYPE_CHECKING:
     from .emission import Emission
@@ -157,8 +157,14 @@ def _archive(target: Path, entries: Mapping[str, Content]) -> None:
                 if folder not in folders:
                     folders.add(folder)
                     tar.addfile(_item(f"./{folder}", tarfile.DIRTYPE, 0o755))
-            buffers = [memoryview(b).cast("B") for b in chunks(entries[name]) if len(b)]
+            content = entries[name]
             item = _item(f"./{name}", tarfile.REGTYPE, 0o644)
+            if isinstance(content, Made):
+                item.size = content.path.stat().st_size
+                with open(content.path, "rb") as file:
+                    tar.addfile(item, file)
+                continue
+            buffers = [memoryview(b).cast("B") for b in chunks(content) if len(b)]
             item.size = sum(map(len, buffers))
             tar.addfile(item, _Reader(buffers))  # type: ignore[arg-type]  # tarfile only reads, and asks for a whole IO
 

@@ -16,8 +16,16 @@ if TYPE_CHECKING:
     from ..ir import Module
     from ..tir.program import HostFunction
 
-Content: TypeAlias = "list[Any] | Path | BinaryIO"
-"""What is in a file: buffers, the path of a file to copy, or one that is open."""
+
+@dataclass(frozen=True)
+class Made:
+    """A file that this build has made, in its own temporary folder: it may be moved from there."""
+
+    path: Path
+
+
+Content: TypeAlias = "list[Any] | Path | Made | BinaryIO"
+"""What is in a file: buffers, the path of a file to copy, one to move, or one that is open."""
 
 _CHUNK = 1 << 22
 
@@ -34,6 +42,7 @@ class Emission:
         program: name of the executable, if there is one.
         failure: what the C compiler had to say, if it failed; `files` are the sources then.
         cached: an earlier build, from the cache.
+        digests: the SHA-256 of files, as far as it is known, by name.
         notes: what the backend has to say of it.
     """
 
@@ -47,6 +56,7 @@ class Emission:
     cached: bool = False
     prepared: Module | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    digests: dict[str, str] = field(default_factory=dict)
 
 
 def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:
@@ -72,7 +82,8 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
             with uninterrupted():
                 draft = Draft(target)
                 drafts.append((draft, target, name in runs))
-            _fill(draft.out, content)
+            if not isinstance(content, Made) or not draft.take(content.path):
+                _fill(draft.out, content)
             draft.close()
         with uninterrupted():
             for draft, place, runnable in drafts:
@@ -93,8 +104,8 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
 
 def chunks(content: Content) -> Iterator[Any]:
     """The buffers of a file."""
-    if isinstance(content, Path):
-        with open(content, "rb") as source:
+    if isinstance(content, Path | Made):
+        with open(content.path if isinstance(content, Made) else content, "rb") as source:
             yield from iter(lambda: source.read(_CHUNK), b"")
     elif isinstance(content, list):
         yield from content
@@ -103,11 +114,11 @@ def chunks(content: Content) -> Iterator[Any]:
 
 
 def _fill(out: BinaryIO, content: Content) -> None:
-    if not isinstance(content, list | Path) and not _copy_inside(content.fileno(), out.fileno()):
+    if not isinstance(content, list | Path | Made) and not _copy_inside(content.fileno(), out.fileno()):
         content.seek(0)
         os.ftruncate(out.fileno(), 0)
         os.lseek(out.fileno(), 0, os.SEEK_SET)
-    elif not isinstance(content, list | Path):
+    elif not isinstance(content, list | Path | Made):
         return
     for part in chunks(content):
         out.write(part)

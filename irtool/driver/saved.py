@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,8 @@ FORMAT = "irtool build"
 VERSION = 1
 
 
-def describe(artifact: Artifact, folder: Path, names: Iterable[str]) -> bytes:
-    """The text of `NAME.irtool.json` for an artifact whose files of these names are in a folder."""
+def describe(artifact: Artifact, folder: Path, names: Iterable[str], known: Mapping[str, str]) -> bytes:
+    """The text of `NAME.irtool.json` for an artifact whose files of these names are in a folder; `known` has SHA-256 of some."""
     assert artifact._library_path is not None
     about: dict[str, Any] = {
         "format": FORMAT,
@@ -49,7 +49,9 @@ def describe(artifact: Artifact, folder: Path, names: Iterable[str]) -> bytes:
         about["report"] = {k: v for k, v in artifact.report.items() if k not in ("seconds", "warnings")}
         about["library"] = artifact._library_path.name
         about["weights"] = artifact._weights.name if artifact._weights is not None else ""
-        about["files"] = {n: identity(folder / n) for n in names}
+        about["files"] = {
+            n: [(folder / n).stat().st_size, known[n]] if n in known else identity(folder / n) for n in names
+        }
     return (json.dumps(about, indent=1) + "\n").encode()
 
 
@@ -83,7 +85,7 @@ def contents(artifact: Artifact) -> dict[str, bytes]:
         except IrError:
             files.pop(f"{artifact.name}.params", None)  # no graph stands for it, or it came from the cache
         write_files(Path(work), {n: [data] for n, data in files.items()})
-        text = describe(artifact, Path(work), files)
+        text = describe(artifact, Path(work), files, {})
     about = json.loads(text)
     if "refused" in about:
         raise IrError(f"this build cannot be saved: {about['refused']}")

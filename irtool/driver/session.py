@@ -183,7 +183,7 @@ def _deliver(
     if library is not None and holder is None:
         from .saved import SUFFIX, describe
 
-        text = describe(artifact, folder, filter(None, (emission.library, emission.weights)))
+        text = describe(artifact, folder, filter(None, (emission.library, emission.weights)), emission.digests)
         artifact.files += map(str, write_files(folder, {options.name + SUFFIX: [text]}))
     return artifact
 

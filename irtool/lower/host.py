@@ -12,13 +12,12 @@ This needs constructors that do not depend on the inputs; where they do, that is
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
-from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
 from ..interp.mistakes import MissingConstant
 from ..ir import Constant, Function, MissingData, Module, Var
+from ..tir.equal_data import EqualData, beginning
 from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
@@ -60,7 +59,8 @@ class ModuleLowering:
         self.depends_on_values = False
         self.in_place = 0
         self.free_variables: dict[Function, list[Var]] = {}
-        self._constants: dict[Any, Slot] = {}
+        self._constants: list[Slot] = []
+        self._contents: EqualData[Slot] = EqualData()
         self._named: dict[str, int] = {}
         self._constants_of: dict[Constant, Slot] = {}
         self._waiting: list[tuple[str, Closure, list[Slot]]] = []
@@ -83,7 +83,7 @@ class ModuleLowering:
         bind_constant_arguments(functions, entries)
         used = {id(s.kernel) for f in functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
         kernels = [k for k in self.kernels.all if id(k) in used]
-        return Program(functions, kernels, list(self._constants.values()), entries[0], entries)
+        return Program(functions, kernels, self._constants, entries[0], entries)
 
     def enqueue(self, name: str) -> str:
         """Sees to it that a function of the module is in the program, under its name."""
@@ -124,10 +124,10 @@ class ModuleLowering:
             raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span, code=MissingConstant)
         seen = self._constants_of.get(e)
         if seen is None:
-            content = (e.dtype, data.shape, hashlib.sha256(data.tobytes()).digest())
-            seen = self._constants.get(content)
-            if seen is None:
-                seen = Slot(self._constant_name(e), data.shape, e.dtype, CONSTANT, data)
-                self._constants[content] = seen
+            made = Slot("", data.shape, e.dtype, CONSTANT, data)
+            seen = self._contents.first((e.dtype, data.shape), beginning(data), made.read, made)
+            if seen is made:
+                made.name = self._constant_name(e)
+                self._constants.append(made)
             self._constants_of[e] = seen
         return seen

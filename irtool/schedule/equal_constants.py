@@ -6,25 +6,34 @@ their layouts were chosen, meet here.
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Hashable
+from typing import Any
 
+from ..tir.equal_data import EqualData, beginning
 from ..tir.program import Program, Slot
-
-_LOOKED_AT = 16
-"""Elements that tell most constants apart, without a look at all of them."""
 
 
 def share_equal_constants(program: Program) -> None:
-    """Puts the first of several constants with the same bytes, of the same dtype, into the place of the others."""
-    groups: dict[tuple[str, int, bytes], list[Slot]] = {}
+    """Puts the first of several constants with the same bytes, of the same dtype, into the place of the others. Transformed ones
+    are equal where their sources are the same, and the way from these."""
+    contents: EqualData[Slot] = EqualData()
+    derived: dict[Hashable, Slot] = {}
     for c in program.constants:
-        if c.forward is None and c.data is not None:
-            groups.setdefault((c.dtype, c.nbytes, c.data.ravel()[:_LOOKED_AT].tobytes()), []).append(c)
-    for alike in groups.values():
-        if len(alike) < 2:
+        if c.forward is not None or (c.derivation is None and c.data is None):
             continue
-        kept: dict[bytes, Slot] = {}
-        for c in alike:
-            first = kept.setdefault(hashlib.sha256(c.data.tobytes()).digest(), c)
-            if first is not c:
-                c.forward = first
+        first = derived.setdefault((*_ways(c), c.origin), c)
+        d = c.derivation
+        if first is c and (d is None or d.begin is not None):
+            begin = beginning(c.data) if d is None or d.begin is None else d.begin(d.source.data)
+            first = contents.first((c.dtype, c.nbytes), begin, c.read, c)
+        if first is not c:
+            c.forward = first
+
+
+def _ways(c: Slot) -> list[Any]:
+    """How a constant is derived, step by step."""
+    found: list[Any] = []
+    while c.derivation is not None:
+        found.append((c.shape, c.dtype, c.derivation.how))
+        c = c.derivation.source
+    return found

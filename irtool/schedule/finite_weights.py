@@ -41,9 +41,10 @@ def mark_finite(kernel: Kernel, finite: Sequence[bool]) -> Kernel:
 def _is_finite(slot: Slot, known: dict[Slot, bool]) -> bool:
     if slot.kind != CONSTANT or not is_float(slot.dtype):
         return False
-    found = known.get(slot)
+    source = slot.origin  # packed weights have its elements, and zeros
+    found = known.get(source)
     if found is None:
-        found = known[slot] = _holds_finite_numbers(slot.data)
+        found = known[source] = _holds_finite_numbers(source.data)
     return found
 
 

@@ -8,9 +8,13 @@ row-major again because its last kernel writes it so. Weights are packed when th
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+from ..tir.equal_data import BEGINNING
 from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, kernels_in_use, steps
+from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
@@ -223,15 +227,34 @@ def _packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:
 
 def _packed(slot: Slot, shape: tuple[int, ...], layout: Layout, name: str) -> Slot:
     """A constant in another order, filled up with zeros to a shape."""
-    data = slot.data
-    if shape != slot.shape:
-        import numpy as np
 
-        data = np.pad(data, [(0, n - d) for n, d in zip(shape, slot.shape)])
-    return Slot(name, shape, slot.dtype, CONSTANT, pack(data, layout))
+    def compute(data: Any) -> Any:
+        if shape != data.shape:
+            import numpy as np
+
+            data = np.pad(data, [(0, n - d) for n, d in zip(shape, data.shape)])
+        return pack(data, layout)
+
+    derivation = Derivation(slot, ("packed", shape, layout), compute, lambda data: _begin(data, layout))
+    return Slot(name, shape, slot.dtype, CONSTANT, derivation=derivation)
 
 
-def pack(data, layout: Layout):
+def _begin(data: Any, layout: Layout) -> bytes:
+    """The beginning of an array in a layout."""
+    import numpy as np
+
+    extents = [extent for _, _, extent in layout]
+    count = min(BEGINNING, math.prod(extents))
+    places = np.zeros((data.ndim, count), dtype="int64")
+    for (axis, divisor, _), digits in zip(layout, np.unravel_index(np.arange(count), extents), strict=True):
+        places[axis] += digits * divisor
+    inside = np.all(places < np.array(data.shape)[:, None], axis=0)
+    found = np.zeros(count, data.dtype)
+    found[inside] = data[tuple(places[:, inside])]
+    return found.tobytes()
+
+
+def pack(data: Any, layout: Layout) -> Any:
     """A row-major array with its elements in the order of the layout (of the same shape, so as flat memory)."""
     import numpy as np
 

@@ -5,7 +5,7 @@ Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,23 +15,68 @@ from .kernel import Kernel
 PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
 
 
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """How the data of a constant follow from those of another one.
+
+    Attributes:
+        source: the other constant.
+        how: two constants with the same `how` and equal sources are equal.
+        compute: from the data of the source.
+        begin: the first `equal_data.BEGINNING` elements of that, as bytes, where they can be had without the others.
+    """
+
+    source: Slot
+    how: Hashable
+    compute: Callable[[Any], Any]
+    begin: Callable[[Any], bytes] | None = None
+
+
 class Slot:
     """Memory for one tensor, row-major.
 
     `kind`: `param` and `result` belong to the caller, `constant` is read-only data, `temp` has an `offset` in the
-    function's frame once memory is planned. `forward` is the slot that took this one's place, if any.
+    function's frame once memory is planned. `forward` is the slot that took this one's place, if any. The data of a constant
+    are an array, or a `derivation` of those of another one: packed weights are made when they are stored, and not kept.
     """
 
-    __slots__ = ("data", "dtype", "forward", "kind", "name", "offset", "shape")
+    __slots__ = ("_data", "derivation", "dtype", "forward", "kind", "name", "offset", "shape")
 
-    def __init__(self, name: str, shape: Sequence[int], dtype: str, kind: str = TEMP, data: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str,
+        kind: str = TEMP,
+        data: Any = None,
+        derivation: Derivation | None = None,
+    ) -> None:
         self.name = name
         self.shape = tuple(int(d) for d in shape)
         self.dtype = dtype
         self.kind = kind
-        self.data = data
+        self._data = data
+        self.derivation = derivation
         self.offset: int | None = None
         self.forward: Slot | None = None
+
+    @property
+    def data(self) -> Any:
+        """The elements of a constant; what is derived is computed each time."""
+        d = self.derivation
+        return self._data if d is None else d.compute(d.source.data)
+
+    def read(self) -> Any:
+        """The elements, as `data` has them."""
+        return self.data
+
+    @property
+    def origin(self) -> Slot:
+        """The constant that its data are derived from in the end."""
+        s = self
+        while s.derivation is not None:
+            s = s.derivation.source
+        return s
 
     @property
     def size(self) -> int:

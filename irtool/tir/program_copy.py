@@ -21,7 +21,7 @@ def copy_program(program: Program) -> Program:
             return old
         made = slots.get(old)
         if made is None:
-            made = slots[old] = Slot(old.name, old.shape, old.dtype, old.kind, old.data)
+            made = slots[old] = Slot(old.name, old.shape, old.dtype, old.kind)
             made.offset = old.offset
         return made
 

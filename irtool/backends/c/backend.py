@@ -150,8 +150,11 @@ class C(Backend):
             name = self.mcpu if self.mcpu not in ("", "none") else self.compiler.processor
         return f"{name}, {thread_count()} threads" if self.openmp else name
 
-    def translate(self, program: Program, name: str, objects: Objects | None = None) -> CText:
-        """The program as C text; its units of kernels are added to `objects` as they are written."""
+    def translate(
+        self, program: Program, name: str, objects: Objects | None = None, folder: Path | None = None
+    ) -> CText:
+        """The program as C text; its units of kernels are added to `objects` as they are written, its weights file is written
+        into the folder, if there is one."""
         beside = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
         levels = self.levels if program.lesser else ()
         vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
@@ -167,6 +170,7 @@ class C(Backend):
             levels=levels,
             threads=self.openmp,
             unit_done=lambda unit, text: objects.add(unit, text.encode()) if objects is not None else None,
+            folder=folder,
         )
 
     def emit(self, program: Program, request: Request) -> CSources:
@@ -174,9 +178,9 @@ class C(Backend):
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
             objects = request.held.enter_context(Objects(self.compiler, request.folder))
-        text = self.translate(program, name, objects)
+        text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
-        files: dict[str, list[Any]] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
+        files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
         weights = f"{name}.bin" if text.weights else ""
         if text.constants:
             files[f"{name}_weights.c"] = [text.constants.encode()]
@@ -232,12 +236,12 @@ class C(Backend):
         target = _TARGETS.get(request.emit, "").format(request.name)
         if not target:
             return Built()
-        for file, content in sources.files.items():
+        for file in sources.files:
             if file.endswith(".h"):
-                (folder / file).write_bytes(b"".join(content))
-        units = {**sources.units, **{n: sources.files[n] for n in sources.beside}}
+                (folder / file).write_bytes(b"".join(sources.buffers(file)))
+        units = {**sources.units, **{n: sources.buffers(n) for n in sources.beside}}
         if request.emit == "exe":
-            units[sources.main] = sources.files[sources.main]
+            units[sources.main] = sources.buffers(sources.main)
         with sources.objects or Objects(self.compiler, folder) as objects:
             for file, content in units.items():
                 if file not in objects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ...tir import dtypes
@@ -35,7 +36,7 @@ class CText:
         header: `NAME.h`.
         source: `NAME.c`, the whole program.
         constants: `NAME_weights.c`, or empty.
-        weights: buffers that make up `NAME.bin`, or empty.
+        weights: buffers that make up `NAME.bin`, or its path where it is written already, or empty.
         units: the same program as `source` and `constants`, as translation units that are compiled side by side, by file name.
         entries: the entry points, `NAME_run` first.
         identifiers: what each parameter of the entry is called in C.
@@ -48,7 +49,7 @@ class CText:
     header: str
     source: str
     constants: str
-    weights: list[Any]
+    weights: list[Any] | Path
     units: dict[str, str]
     entries: list[EntryPoint]
     identifiers: dict[str, str]
@@ -75,6 +76,7 @@ def write_program(
     levels: Sequence[ProcessorLevel] = (),
     threads: bool = False,
     unit_done: Callable[[str, str], None] = lambda name, text: None,
+    folder: Path | None = None,
 ) -> CText:
     """The C of a program.
 
@@ -91,10 +93,11 @@ def write_program(
         levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
         threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
+        folder: where the weights file is written, if there is one; None: its contents are in the result.
     """
     return _Writer(
         program, name, keep, stack_frames, math, unit_length, origin, verify_weights, levels, threads, unit_done
-    ).write()
+    ).write(folder)
 
 
 class _Writer:
@@ -147,8 +150,13 @@ class _Writer:
         self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
         self.banner = origin.lines(self.sources) if origin else []
 
-    def write(self) -> CText:
-        stored = weights_file.file_parts(self.program.constants) if self.keep == weights_file.FILE else []
+    def write(self, folder: Path | None) -> CText:
+        # The compiler is at work by now: it needs nothing of the weights before the last unit.
+        self.units.close()
+        stored = None
+        if self.keep == weights_file.FILE:
+            at = folder / f"{self.name}.bin" if folder is not None else None
+            stored = weights_file.WeightsFile(self.program.constants, at)
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names)
         host = "\n".join(self._functions())
@@ -170,7 +178,7 @@ class _Writer:
             self.name,
             entries,
             self.arena_bytes,
-            sum(len(p) for p in stored),
+            stored.size if stored else 0,
             [*about, *([""] if self.banner else []), *self.banner],
             any(f.recursive for f in self.program.functions.values()),
             [level.name for level in self.levels],
@@ -182,7 +190,7 @@ class _Writer:
             header,
             source,
             constants.outside,
-            stored,
+            stored.content if stored else [],
             units,
             entries,
             identifiers,
@@ -259,12 +267,12 @@ class _Writer:
 
     # -- constants and functions ---------------------------------------------------------------------------------------
 
-    def _constants(self, stored: Sequence[Any]) -> _Constants:
-        if self.keep == weights_file.FILE:
+    def _constants(self, stored: weights_file.WeightsFile | None) -> _Constants:
+        if stored is not None:
             self.constants = {c: self._constant(c) for c in self.program.constants}
             places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
             return _Constants(
-                [weights.accessors(self.name, self.upper, bytes(stored[0]), self.verify_weights), *places, ""], ""
+                [weights.accessors(self.name, self.upper, stored.head, self.verify_weights), *places, ""], ""
             )
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called

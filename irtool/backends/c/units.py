@@ -54,13 +54,17 @@ class Units:
         if self.length and self._size >= self.length:
             self._close()
 
+    def close(self) -> None:
+        """Ends the last unit, of a program that is cut into some."""
+        if self.units and self._waiting:
+            self._close()
+
     def finish(self, whole: str, top: Sequence[str], body: Sequence[str]) -> dict[str, str]:
         """Every unit, by file name: first the one with what calls the kernels, `body`, between `top` and their declarations.
         A program that is too small to be cut is one, `whole`."""
         if not self.units:
             return {f"{self.name}.c": whole}
-        if self._waiting:
-            self._close()
+        self.close()
         host = "\n".join([*top, _HIDDEN, *self._declared, "", *body])
         return {f"{self.name}_part0.c": host, **self.units}
 

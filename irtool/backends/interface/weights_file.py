@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from ...diagnostics import UsageError
+from ...diagnostics import IrError, UsageError
 from ...tir.program import Slot
 from . import weights_digest
 from .memory import ALIGNMENT
@@ -51,20 +52,58 @@ def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
     return made
 
 
-def file_parts(constants: Sequence[Slot]) -> list[Any]:
-    """The weights file as a list of buffers: 64 bytes that identify it, then each constant at a multiple of 64.
+class WeightsFile:
+    """The weights file of some constants: 64 bytes that identify it, then each constant at a multiple of 64.
 
     The head is 32 bytes that follow from dtypes, shapes and contents of all constants, a magic number, and the digest of
     what is behind the head (see `weights_digest`), 8 bytes in the order of the machine.
+
+    Attributes:
+        head: those 64 bytes.
+        size: of the file, in bytes.
+        content: its buffers, or its path where it has been written.
     """
-    parts: list[Any] = []
-    for c in constants:
-        parts += [memoryview(_bytes(c)), bytes(-c.nbytes % ALIGNMENT)]
-    contents = weights_digest.digest(parts).to_bytes(8, "little")
+
+    def __init__(self, constants: Sequence[Slot], path: Path | None = None) -> None:
+        """Where a path is given, the file is written there, one constant after the other: what is derived (`Slot.derivation`)
+        is in memory for the time that it takes. Raises IrError where it cannot be written."""
+        self.size = ALIGNMENT + sum(c.nbytes + -c.nbytes % ALIGNMENT for c in constants)
+        self.content: list[Any] | Path
+        if path is None:
+            parts = [b for c in constants for b in _buffers(c)]
+            self.head = _head(constants, parts)
+            self.content = [self.head, *parts]
+            return
+        try:
+            with open(path, "wb") as out:
+                out.write(bytes(ALIGNMENT))
+                self.head = _head(constants, (_written(b, out) for c in constants for b in _buffers(c)))
+                out.seek(0)
+                out.write(self.head)
+        except OSError as error:
+            raise IrError(f"cannot write {path}: {error.strerror or error}") from None
+        self.content = path
+
+
+def _buffers(c: Slot) -> list[Any]:
+    return [memoryview(_bytes(c)), bytes(-c.nbytes % ALIGNMENT)]
+
+
+def _written(buffer: Any, out: BinaryIO) -> Any:
+    out.write(buffer)
+    return buffer
+
+
+def _head(constants: Sequence[Slot], parts: Iterable[Any]) -> bytes:
+    """What identifies constants that lie in these buffers."""
+    digest = weights_digest.Digest()
+    for part in parts:
+        digest.add(part)
+    contents = digest.value().to_bytes(8, "little")
     identity = hashlib.sha256(contents)
     for c in constants:
         identity.update(f"{c.dtype}{c.shape}".encode())
-    return [identity.digest() + _MAGIC.ljust(ALIGNMENT - 40, b"\0") + contents, *parts]
+    return identity.digest() + _MAGIC.ljust(ALIGNMENT - 40, b"\0") + contents
 
 
 def stored_digest(head: bytes) -> int:

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ... import __version__
 from ...diagnostics import ToolError, UsageError
@@ -107,8 +108,8 @@ class Llvm(Backend):
             self._attributes,
             banner,
         )
-        text = writer.write()
-        files = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}
+        text = writer.write(request.folder)
+        files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}
         if text.weights:
             files[f"{name}.bin"] = text.weights
         return Sources(
@@ -126,7 +127,7 @@ class Llvm(Backend):
             return Built()
         name, clang = request.name, self.clang
         source, compiled = f"{name}.ll", f"{name}.o"
-        (folder / source).write_bytes(b"".join(sources.files[source]))
+        (folder / source).write_bytes(b"".join(sources.buffers(source)))
         if clang is not None:
             clang.compile(source, compiled, folder)
         elif has_llvmlite():

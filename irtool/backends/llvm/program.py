@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ...tir.kernel import Kernel
@@ -26,7 +27,7 @@ class LlvmText:
 
     source: str
     header: str
-    weights: list[Any]
+    weights: list[Any] | Path
     entries: list[EntryPoint]
     arena_bytes: int
     kernel_names: dict[str, str] = field(default_factory=dict)
@@ -83,16 +84,19 @@ class ProgramWriter:
         self.constants: dict[Slot, str] = {}
         self.offsets = kept.offsets(program.constants) if self.keep == kept.FILE else {}
 
-    def write(self) -> LlvmText:
-        """The text of everything."""
+    def write(self, folder: Path | None = None) -> LlvmText:
+        """The text of everything; the weights file is written into the folder, if there is one."""
         kernels = self._kernels()
-        stored = kept.file_parts(self.program.constants) if self.keep == kept.FILE else []
+        stored = None
+        if self.keep == kept.FILE:
+            at = folder / f"{self.name}.bin" if folder is not None else None
+            stored = kept.WeightsFile(self.program.constants, at)
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names)
         host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]
         runs = [line for e in entries for line in self._run(e)]
         library = self.library.lines()
-        size = sum(len(p) for p in stored)
+        size = stored.size if stored else 0
         about = [*summary(self.program, self.name, self.arena_bytes, entries[0]), "", *self.banner]
         lines = [
             *(f"; {line}".rstrip() for line in about),
@@ -112,7 +116,7 @@ class ProgramWriter:
         return LlvmText(
             self._with_attributes(lines),
             write_header(self.name, entries, self.arena_bytes, size, about, deep),
-            stored,
+            stored.content if stored else [],
             entries,
             self.arena_bytes,
             {k.name: symbol for k, symbol in self.kernels.items()},
@@ -137,14 +141,14 @@ class ProgramWriter:
             lines += [*KernelWriter(k, symbol, self.library, self.strict).write(), ""]
         return lines
 
-    def _constants(self, stored: list[Any]) -> list[str]:
+    def _constants(self, stored: kept.WeightsFile | None) -> list[str]:
         for c in self.program.constants:
             self.constants[c] = self.names.fresh(constant_symbol(c, self.name))
-        if not stored:
+        if stored is None:
             return [weights.definition(c, symbol) for c, symbol in self.constants.items()]
         digest = f"{self.name}_digest" if self.verified else ""
         lines = weights.digest_function(digest) if digest else []
-        return [*lines, *weights.accessors(self.name, sum(map(len, stored)), bytes(stored[0]), digest and f"@{digest}")]
+        return [*lines, *weights.accessors(self.name, stored.size, stored.head, digest and f"@{digest}")]
 
     def _constant(self, c: Slot, b: Builder) -> str:
         if not self.offsets:

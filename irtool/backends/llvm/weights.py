@@ -6,7 +6,7 @@ from typing import Any
 
 from ...tir.program import Slot
 from ..interface.memory import ALIGNMENT
-from ..interface.weights_digest import CHUNK, FACTOR, LANES
+from ..interface.weights_digest import FACTOR, LANES, ROW
 from ..interface.weights_file import stored_digest
 from ..vectors.types import HALVES
 from .builder import head
@@ -161,57 +161,69 @@ def _function(signature: str, body: str) -> list[str]:
     return [head(signature), *body.splitlines(), "}", ""]
 
 
+_STEP = 8
+"""Lanes of the digest in a vector."""
+
+
 def digest_function(symbol: str) -> list[str]:
-    """The digest of `backends.interface.weights_digest` as a function of bytes and their number."""
-    t, row = f"<{LANES} x i64>", 8 * LANES
-    half = f"<{', '.join(['i64 32'] * LANES)}>"
+    """The digest of `backends.interface.weights_digest` as a function of bytes and their number, a multiple of 64."""
+    t = f"<{_STEP} x i64>"
     factor = FACTOR - (1 << 64) if FACTOR >> 63 else FACTOR
-    factors = f"<{', '.join([f'i64 {factor}'] * LANES)}>"
-    first = f"<{', '.join(f'i64 {n}' for n in range(1, LANES + 1))}>"
-    tail = []
-    result = "%result"
-    for n in range(LANES):
-        tail += [
-            f"  %lane{n} = extractelement {t} %lanes, i32 {n}",
-            f"  %x{n} = xor i64 {result}, %lane{n}",
-            f"  %m{n} = mul i64 %x{n}, {factor}",
-            f"  %s{n} = lshr i64 %m{n}, 32",
-            f"  %r{n} = xor i64 %m{n}, %s{n}",
-        ]
-        result = f"%r{n}"
+    factors, half, eight = (f"<{', '.join([f'i64 {n}'] * _STEP)}>" for n in (factor, 32, _STEP))
+    first = f"<{', '.join(f'i64 {n}' for n in range(1, _STEP + 1))}>"
     body = f"""\
 entry:
-  br label %chunks
-chunks:
-  %at = phi i64 [ 0, %entry ], [ %behind, %end ]
-  %result = phi i64 [ 0, %entry ], [ {result}, %end ]
-  %any = icmp ult i64 %at, %size
-  br i1 %any, label %chunk, label %done
-chunk:
-  %left = sub i64 %size, %at
-  %short = icmp ult i64 %left, {CHUNK}
-  %length = select i1 %short, i64 %left, i64 {CHUNK}
-  br label %rows
+  %lanes = alloca [{LANES} x i64], align 64
+  br label %clear
+clear:
+  %c = phi i64 [ 0, %entry ], [ %c_next, %clear ]
+  %start = phi {t} [ {first}, %entry ], [ %start_next, %clear ]
+  %c_place = getelementptr inbounds i64, ptr %lanes, i64 %c
+  store {t} %start, ptr %c_place, align 64
+  %start_next = add {t} %start, {eight}
+  %c_next = add i64 %c, {_STEP}
+  %c_more = icmp ult i64 %c_next, {LANES}
+  br i1 %c_more, label %clear, label %rows
 rows:
-  %row = phi i64 [ 0, %chunk ], [ %next, %mix ]
-  %lanes = phi {t} [ {first}, %chunk ], [ %mixed, %mix ]
-  %inside = icmp ult i64 %row, %length
-  br i1 %inside, label %mix, label %end
+  %at = phi i64 [ 0, %clear ], [ %behind, %row_end ]
+  %any = icmp ult i64 %at, %size
+  br i1 %any, label %row, label %fold
+row:
+  %left = sub i64 %size, %at
+  %short = icmp ult i64 %left, {ROW}
+  %length = select i1 %short, i64 %left, i64 {ROW}
+  br label %mix
 mix:
-  %offset = add i64 %at, %row
-  %place = getelementptr inbounds i8, ptr %bytes, i64 %offset
+  %offset = phi i64 [ 0, %row ], [ %next, %mix ]
+  %here = add i64 %at, %offset
+  %place = getelementptr inbounds i8, ptr %bytes, i64 %here
   %words = load {t}, ptr %place, align 1
-  %xored = xor {t} %lanes, %words
+  %lane_place = getelementptr inbounds i8, ptr %lanes, i64 %offset
+  %lane = load {t}, ptr %lane_place, align 64
+  %xored = xor {t} %lane, %words
   %product = mul {t} %xored, {factors}
   %shifted = lshr {t} %product, {half}
   %mixed = xor {t} %product, %shifted
-  %next = add i64 %row, {row}
-  br label %rows
-end:
-{chr(10).join(tail)}
+  store {t} %mixed, ptr %lane_place, align 64
+  %next = add i64 %offset, {8 * _STEP}
+  %inside = icmp ult i64 %next, %length
+  br i1 %inside, label %mix, label %row_end
+row_end:
   %behind = add i64 %at, %length
-  br label %chunks
+  br label %rows
+fold:
+  %n = phi i64 [ 0, %rows ], [ %n_next, %fold ]
+  %result = phi i64 [ 0, %rows ], [ %result_next, %fold ]
+  %n_place = getelementptr inbounds i64, ptr %lanes, i64 %n
+  %one = load i64, ptr %n_place, align 8
+  %both = xor i64 %result, %one
+  %times = mul i64 %both, {factor}
+  %upper = lshr i64 %times, 32
+  %result_next = xor i64 %times, %upper
+  %n_next = add i64 %n, 1
+  %n_more = icmp ult i64 %n_next, {LANES}
+  br i1 %n_more, label %fold, label %done
 done:
-  ret i64 %result
+  ret i64 %result_next
 """
     return _function(f"define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind", body)

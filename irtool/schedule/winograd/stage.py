@@ -6,7 +6,7 @@ from typing import Any
 
 from ...tir.forms import AnyForm, buffers_read
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, Program, RunKernel, Slot, steps
+from ...tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, steps
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..primitives import tracing
@@ -16,6 +16,7 @@ from .choice import TilingChoice, choose_tiling
 from .convolution import Convolution, find_convolution
 from .form import TransformedTiles
 from .nest import lower_tiles
+from .tiling import Tiling
 from .weights import transform_weights, unpack
 
 _OFFER = "winograd: "
@@ -90,9 +91,22 @@ def _replaced(
         slot = s.inputs[number].resolve()
         key = (id(slot), c.weights.layout, c.order, t.size, t.filters)
         if key not in made:
-            data = transform_weights(unpack(slot.data, c.weights.layout), c.order, t.size, t.filters)
-            name = f"{slot.name.removesuffix('_packed')}_transformed"
-            made[key] = Slot(name, shape, "float32", CONSTANT, data)
+            made[key] = _transformed(slot, shape, c, t)
         s.inputs[number] = made[key]
         s.kernel = changed
     return changed
+
+
+def _transformed(slot: Slot, shape: tuple[int, ...], c: Convolution, t: Tiling) -> Slot:
+    """The constant of transformed weights."""
+    layout, order, size, filters = c.weights.layout, c.order, t.size, t.filters
+    name = f"{slot.name.removesuffix('_packed')}_transformed"
+    packed = slot.derivation
+    if packed is not None and packed.how == ("packed", packed.source.shape, layout):
+        slot, layout = packed.source, None  # in row-major order already
+
+    def compute(data: Any) -> Any:
+        return transform_weights(unpack(data, layout), order, size, filters)
+
+    how = ("transformed", layout, tuple(order), size, filters)
+    return Slot(name, shape, "float32", CONSTANT, derivation=Derivation(slot, how, compute))

@@ -1,0 +1,70 @@
+"""Packed weights are made when they are stored, one after the other, and each once."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.schedule import layouts
+from irtool.schedule.winograd import stage
+from irtool.tir.equal_data import EqualData, beginning
+
+LAYERS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 16, 12, 12), float32], %a: Tensor[(32, 16, 1, 1), float32], %b: Tensor[(64, 32, 1, 1), float32],
+          %c: Tensor[(64, 64, 3, 3), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %a, padding=[0, 0, 0, 0], channels=32, kernel_size=[1, 1]));
+  %1 = nn.relu(nn.conv2d(%0, %b, padding=[0, 0, 0, 0], channels=64, kernel_size=[1, 1]));
+  nn.conv2d(%1, %c, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3])
+}
+"""
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_each_weight_is_packed_once_and_dropped(cached: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made: list[weakref.ref[Any]] = []
+    most = 0
+
+    def counted(name: str, change: Any) -> Any:
+        def wrapped(*args: Any) -> Any:
+            nonlocal most
+            found = change(*args)
+            made.append(weakref.ref(found))
+            gc.collect()
+            most = max(most, sum(r() is not None for r in made))
+            return found
+
+        return wrapped
+
+    monkeypatch.setattr(layouts, "pack", counted("pack", layouts.pack))
+    monkeypatch.setattr(stage, "transform_weights", counted("transform", stage.transform_weights))
+    module, g = irtool.parse(LAYERS), np.random.RandomState(0)
+    shapes = {p.name: p.type_annotation.shape for p in module["main"].params}
+    values = {n: g.uniform(-1, 1, [int(d) for d in s]).astype("float32") for n, s in shapes.items()}
+    x = values.pop("x")
+    built = irtool.build(module, values, weights="file", cache=cached, cflags="-O1", out_dir=tmp_path / "out")
+    np.testing.assert_allclose(built.run([x]), irtool.evaluate(module, {"x": x, **values}), rtol=2e-3, atol=2e-3)
+    assert len(made) == 3
+    assert most <= 2  # the next one is made before the last one is let go
+
+
+def test_data_is_read_as_a_whole_only_if_it_begins_like_other_data() -> None:
+    read: list[int] = []
+    arrays = [np.full(100, n, "float32") for n in (1, 2, 3, 1)]
+    arrays[3][50] = 7
+    contents: EqualData[int] = EqualData()
+    for n, a in enumerate([*arrays, arrays[0].copy()]):
+
+        def whole(n: int = n, a: Any = a) -> Any:
+            read.append(n)
+            return a
+
+        found = contents.first(("float32", a.nbytes), beginning(a), whole, n)
+        assert found == (0 if n == 4 else n)
+    assert read == [0, 3, 4]
