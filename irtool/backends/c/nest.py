@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -42,6 +42,7 @@ from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import Code, Directive, print_code
 from .expression import Writer
+from .rows import find_rows, repeated_reads
 from .team import WORKER, Division, divide, is_shared
 from .vectors import VectorPrinter
 
@@ -180,7 +181,8 @@ class KernelWriter:
                 stack += [partial(self._end_alone, self.division), s]
                 self.division = None
             elif isinstance(s, Seq):
-                stack.extend(reversed(s.stmts))
+                rows = find_rows(s.stmts) if self.vector else [[x] for x in s.stmts]
+                stack += [row[0] if len(row) == 1 else partial(self._row, row) for row in reversed(rows)]
             elif isinstance(s, Store):
                 self._store(s)
             elif isinstance(s, Prefetch):
@@ -330,17 +332,37 @@ class KernelWriter:
 
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
-        stores = stores_of(s)
-        count = int(s.extent.value)  # type: ignore[attr-defined]  # a vectorized loop has a constant number of steps
         try:
-            body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
+            body = self._lowered(s)
         except Scalar:
-            self._as_loop(s, stores, count)
+            count = int(s.extent.value)  # type: ignore[attr-defined]  # a vectorized loop has a constant number of steps
+            self._as_loop(s, stores_of(s), count)
             return
-        self.vector_functions.update(dict.fromkeys(body.functions))
-        printer = VectorPrinter(self.expressions, self._place, self.registers, self.vector_types)
+        printer = self._printer()
         lines = printer.print(body)
         self._statements(lines, printer.declares)
+
+    def _row(self, stmts: Sequence[Stmt]) -> None:
+        """Vectorized loops that write registers only: what several of them read is read once."""
+        loops = [s for s in stmts if isinstance(s, For)]
+        try:
+            bodies = [self._lowered(s) for s in loops]
+        except Scalar:
+            for s in loops:
+                self._vectorized(s)
+            return
+        printer = self._printer(repeated_reads(bodies))
+        lines = [line for b in bodies for line in printer.print(b)]
+        self._statements(lines, printer.declares)
+
+    def _lowered(self, s: For) -> ir.Body:
+        """A vectorized loop as vectors. Raises Scalar."""
+        body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
+        self.vector_functions.update(dict.fromkeys(body.functions))
+        return body
+
+    def _printer(self, repeated: Collection[Hashable] = ()) -> VectorPrinter:
+        return VectorPrinter(self.expressions, self._place, self.registers, self.vector_types, repeated)
 
     def _in_vectors(self, s: For) -> bool:
         """Writes a loop that vectors are made of; False where it is another loop."""
@@ -354,7 +376,7 @@ class KernelWriter:
         if square is None:
             return False
         self.vector_functions[square.function] = None
-        printer = VectorPrinter(self.expressions, self._place, self.registers, self.vector_types)
+        printer = self._printer()
         lines = printer.print_square(square)
         self._statements(lines, printer.declares)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
 from ...tir import dtypes
 from ...tir.expr import Const, Expr
@@ -13,6 +13,7 @@ from ..formulas.vector_types import vector_type
 from ..vectors import ir
 from ..vectors.types import VectorType
 from .expression import Writer
+from .rows import key_of
 
 
 class VectorPrinter:
@@ -24,12 +25,17 @@ class VectorPrinter:
         place: Callable[[Buffer], str],
         registers: Mapping[ir.Register, str],
         types: dict[tuple[str, int], None],
+        repeated: Collection[Hashable] = (),
     ) -> None:
         self.scalars = scalars
         self.place = place
         self.registers = registers
         self.types = types
         self.text: dict[ir.Value, str] = {}
+        self.repeated = repeated
+        """Keys of what several bodies read (see `rows`)."""
+        self.shared: dict[Hashable, str] = {}
+        """The variables that it is in."""
         self.declares = False
         """True if some statement declares a variable."""
 
@@ -42,11 +48,16 @@ class VectorPrinter:
             elif isinstance(s, ir.StoreVector):
                 lines += self._store(s)
             else:
-                made = self._value(s, lines)
-                if s.named:
-                    name = self.scalars.names.fresh("v")
-                    self._declare(f"const {self._type(s.type)} {name} = {bare(made)};", lines)
-                    made = name
+                key = key_of(s) if self.repeated else None
+                made = self.shared.get(key, "")
+                if not made:
+                    made = self._value(s, lines)
+                    if s.named or key in self.repeated:
+                        name = self.scalars.names.fresh("v")
+                        self._declare(f"const {self._type(s.type)} {name} = {bare(made)};", lines)
+                        made = name
+                    if key in self.repeated:
+                        self.shared[key] = made
                 self.text[s] = made
         return lines
 
