@@ -9,8 +9,8 @@ from typing import Any
 def explain(kernels: Iterable[Mapping[str, Any]]) -> str:
     """The stages of the report's kernels with the strategy, the reason and the primitives of each.
 
-    A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat: its strategy has
-    primitives of its own, or makes only some steps of the nest by primitives.
+    A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
+    has primitives of its own.
     """
     return "".join(f"{_stage(k, s)}\n" for k in kernels for s in k["stages"])
 

@@ -72,7 +72,9 @@ class Part:
 
 
 def _by_hand() -> list[str]:
-    return [n for n in primitives.__all__ if getattr(getattr(primitives, n), "by_hand", False)]
+    """Primitives for one stage: stages begin as maps and reductions, of which none makes several."""
+    found = [(n, getattr(primitives, n)) for n in primitives.__all__]
+    return [n for n, p in found if getattr(p, "by_hand", False) and not getattr(p, "makes_stages", False)]
 
 
 def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..tir.kernel import Kernel
 from ..tir.program import Program, RunKernel, constants_in_use, steps
 from ..tir.vector_target import VectorTarget
-from .attention import fuse_attention
+from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
 from .equal_constants import share_equal_constants
 from .finite_weights import finite_inputs, mark_finite

@@ -21,6 +21,17 @@
     .*softmax.*:
       choose("attention: 16 rows")
 
+`attention`, `winograd` and `partition_windows` make several stages of one. They come first, and what belongs to each of these stages
+stands below its name::
+
+    .*conv2d_nn_relu:
+      winograd(tile=4, tiles=14, filters=64, lanes=16)
+      data:
+        vectorize(v)
+      product:
+        split(o, [1, 4, 16])
+        …
+
 Every part begins with the whole stage, and what stands before the first one; together they must make all results. What fills a
 copy is scheduled under its name, as a stage of its own. What belongs to a part or a copy is indented further; parts may have
 copies and parts.
@@ -30,22 +41,32 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..diagnostics import UsageError, nearest
+from ..tir.forms import AnyForm
+from ..tir.stmt import Stmt
+from ..tir.vector_target import VectorTarget
 from . import primitives
 from .bands import Banded
 from .block import Block
 from .coverage import check_whole
 from .forms import Form, Map, Reduction
-from .primitives.base import PART
+from .nest import lower_all
+from .primitives.base import PART, arguments_of
+from .staged import StagedNest, is_shared
+
+Answer = TypeVar("Answer")
 
 _BANDS = "compute_in_bands"
 _CHOOSE = "choose"
+_PRIMITIVES = tuple(n for n in primitives.__all__ if getattr(getattr(primitives, n), "by_hand", False))
+MAKERS = tuple(n for n in _PRIMITIVES if getattr(getattr(primitives, n), "makes_stages", False))
+"""Primitives that make several stages of one."""
 
 _HEADER = re.compile(r"(?P<kernel>\S+)(?:\s+stage\s+(?P<stage>\d+))?\s*:")
 
@@ -65,6 +86,8 @@ class Call:
             raise self.refused(
                 f"{_BANDS} is for two stages", help="it comes first, for a stage that the next one reads"
             )
+        if self.name in MAKERS:
+            raise self.refused(f"{self.name} makes stages of a whole stage", help="it comes first, without others")
         block = self._call(b)
         if not isinstance(block, list):
             return block
@@ -77,13 +100,29 @@ class Call:
         banded: Banded = self._call((copy, reader))
         return banded
 
+    def on_form(self, form: AnyForm) -> StagedNest:
+        """The stages that it makes of one. Raises UsageError, with the line."""
+        nest: StagedNest = self._call(form)
+        return nest
+
+    def with_arguments(self, function: Callable[..., Answer]) -> Answer:
+        """What a function makes of the arguments, by the names that they have. Raises UsageError, with the line."""
+
+        def named(_: None, *args: Any, **options: Any) -> Answer:
+            return function(**arguments_of(getattr(primitives, self.name), args, options))
+
+        return self._told(named, None)
+
     def refused(self, message: str, help: str = "") -> UsageError:
         """An error with the line."""
         return UsageError(f"line {self.line} of the schedule: {message}", help=help or None)
 
     def _call(self, first: Any) -> Any:
+        return self._told(getattr(primitives, self.name), first)
+
+    def _told(self, function: Callable[..., Answer], first: Any) -> Answer:
         try:
-            return getattr(primitives, self.name)(first, *self.args, **dict(self.options))
+            return function(first, *self.args, **dict(self.options))
         except UsageError as error:
             raise _at_line(self.line, error) from None
         except TypeError as error:
@@ -124,7 +163,10 @@ class Group:
         if b.tile or b.caches or b.factor:
             raise UsageError(f"the schedule of line {self.line} begins its parts too late", help="loops come first")
         b = b.again()  # parts are ranges of what the loops are by now
-        blocks = [x for p in self.parts for x in p._run(b)]
+        blocks: list[Block[Form]] = []
+        for p in self.parts:
+            with primitives.part(max(2, len(self.parts))):
+                blocks += p._run(b)
         check_whole(blocks, b.form, self.line)
         return blocks
 
@@ -136,7 +178,8 @@ class Group:
             raise _at_line(self.line, error) from None
         if len(parts) != 1 or parts[0].loops is not parts[0].form.loops:
             raise UsageError(f"line {self.line} of the schedule: {self.name} is scheduled already")
-        return b.with_fill(self.name, self.apply(parts[0]))
+        with primitives.copy(self.name):
+            return b.with_fill(self.name, self.apply(parts[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +192,9 @@ class Entry:
 
     bands: Call | None = None
     """What is done to the stage and the next one together, before anything else."""
+
+    nest: Call | None = None
+    """What makes several stages of the stage; the groups are for these."""
 
     offer: str = ""
     """Which offer of a strategy the stage gets, in place of primitives."""
@@ -165,6 +211,28 @@ class Entry:
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
         """The parts of a stage. Raises UsageError where they do not make all of its results."""
         return self.group.apply(b)
+
+    def lower_stages(self, form: AnyForm, target: VectorTarget) -> Stmt:
+        """The nest of a stage of which several are made. Raises UsageError, with the line."""
+        assert self.nest is not None
+        nest = self.nest.on_form(form)
+        nests: dict[str, list[Stmt]] = {}
+        for group in self.group.steps:
+            assert isinstance(group, Group), "calls are refused when a script is read"
+            try:
+                stage = nest.stage(group.name)
+                if group.name in nests:
+                    raise UsageError(f"{group.name} is scheduled already")
+            except UsageError as error:
+                raise _at_line(group.line, error) from None
+            first, *others = stage.forms
+            with primitives.stage(group.name, ""):
+                nests[group.name] = [lower_all(group.apply(Block.of(first)), target)]
+            with primitives.untraced():
+                nests[group.name] += [lower_all(group.apply(Block.of(f)), target) for f in others]
+            if stage.private and any(map(is_shared, nests[group.name])):
+                raise UsageError(f"line {group.line} of the schedule: threads share the loops around {group.name}")
+        return nest.lower(nests)
 
 
 @dataclass
@@ -237,7 +305,7 @@ def read_script(text: str) -> list[Entry]:
         else:
             here.add(group)
         open_groups.append(_Open(indent, group))
-    return [_with_offer(_with_bands(e)) for e in entries]
+    return [_with_offer(_with_nest(_with_bands(e))) for e in entries]
 
 
 def _with_offer(e: Entry) -> Entry:
@@ -249,6 +317,20 @@ def _with_offer(e: Entry) -> Entry:
     if e.bands or e.group.parts or len(e.group.steps) > 1 or len(labels) != 1 or not isinstance(labels[0], str):
         raise calls[0].refused(f"{_CHOOSE} stands alone, with the label of an offer")
     return replace(e, offer=labels[0])
+
+
+def _with_nest(e: Entry) -> Entry:
+    """Raises UsageError where calls are for the whole of a stage of which several are made."""
+    first = e.group.steps[0] if e.group.steps else None
+    if not isinstance(first, Call) or first.name not in MAKERS:
+        return e
+    others = e.group.steps[1:]
+    line = next((s.line for s in (*others, *e.group.parts) if isinstance(s, Call) or s in e.group.parts), None)
+    if line is not None:
+        raise UsageError(
+            f"line {line} of the schedule: {first.name} has made several stages", help="NAME: chooses one of them"
+        )
+    return replace(e, nest=first, group=replace(e.group, steps=others))
 
 
 def _with_bands(e: Entry) -> Entry:
@@ -304,9 +386,8 @@ def _call(words: str, number: int) -> Call:
     except (SyntaxError, ValueError):
         raise UsageError(f"line {number} of the schedule: {words!r} is not a call such as split(i, [4, 16])") from None
     name = tree.func.id
-    known = [n for n in primitives.__all__ if getattr(getattr(primitives, n), "by_hand", False)]
-    if name not in known and name != _CHOOSE:
-        raise UsageError(f"line {number} of the schedule: unknown primitive {name}", help=nearest(name, known))
+    if name not in _PRIMITIVES and name != _CHOOSE:
+        raise UsageError(f"line {number} of the schedule: unknown primitive {name}", help=nearest(name, _PRIMITIVES))
     return Call(number, name, args, options)
 
 

@@ -1,14 +1,11 @@
 """Products of a softmax of products, a tile of rows at a time: attention.
 
 find     the kernels of a program that are one attention
-form     a chain of kernels as one stage, of which the strategy `attention` makes loops
-tiled    what they compute, for a tile of rows
-height   how many rows are a tile
+chain    the stages of these kernels
+form     the attention as one stage of a kernel, and the plans for it
+tiling   how many rows are a tile (`height` ranks these numbers), in panels of how many keys
+tiled    what the stages compute, for a tile of rows
 panels   the columns of scores, and keys, in panels
 softmax  which stages a softmax is
-nest     the loops around a tile, and the stages in it
+nest     the loops around a tile, and the places of the stages in it
 """
-
-from .find import fuse_attention
-
-__all__ = ["fuse_attention"]

@@ -18,8 +18,8 @@ from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
 from ...tir.vector_target import VectorTarget
 from ..fuse_kernels import joined_name, mentions_of, straight_bodies
-from .form import Attention, Chain
-from .nest import heights_of, lower_attention
+from .chain import Chain
+from .form import Attention
 from .tiled import NotRows, is_product, operands
 
 _MOST_BETWEEN = 6
@@ -140,14 +140,13 @@ def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: 
     """The kernel of a chain. None where rows cannot be tiled, or are too few, or short."""
     chain = Chain(kernels, wiring)
     try:
-        _, height = heights_of(chain, target)[0]
-        nest = lower_attention(chain, height, target)
+        form = Attention.of(chain, target)
     except NotRows:
         return None
     return Kernel(
         joined_name(kernels),
         [*chain.params, chain.out],
-        [Attention(nest.body, chain, target, height, nest.reason, nest.trace)],
+        [form],
         operators=tuple(o for k in kernels for o in k.operators),
         calls=tuple(c for k in kernels for c in k.calls),
         macs=sum(k.macs for k in kernels),

@@ -1,69 +1,86 @@
-"""What an attention computes: a chain of kernels as one stage, which the strategy `attention` makes loops of."""
+"""An attention as one stage of a kernel, which is scheduled as several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...tir.forms import AnyForm, Reduction, Steps, with_buffers
-from ...tir.kernel import Kernel
-from ...tir.stmt import Buffer
+from ...tir.forms import Reduction
 from ...tir.vector_target import VectorTarget
+from ..staged import StagedForm, StagedNest, StagedPlan
+from ..tile_choice import choose_register_tile
+from .chain import Chain
+from .nest import nest_of_rows
+from .tiled import NotRows, is_product
+from .tiling import RowTiling, heights_of, rows_of, tiling_of
 
 
-class Chain:
-    """The stages of a chain of kernels over parameters of their own.
+@dataclass(frozen=True, eq=False)
+class Attention(StagedForm):
+    """A product, a softmax of its rows, and a product with that.
 
     Attributes:
-        params: what is read.
-        out: what is written.
-        stages: a product, what works on its rows, and a product.
-        same: what is one and the same value, under several shapes.
-        inner: what is between the stages.
+        chain: what is computed.
+        tiling: how.
     """
 
-    def __init__(self, kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> None:
-        """`wiring`: for each input of the kernels the number of the chain's own one, or -1 - n for the result of the n-th."""
-        self.params: list[Buffer] = []
-        self.same: dict[Buffer, Buffer] = {}
-        self.stages: list[AnyForm] = []
-        self.out = kernels[-1].outputs[0]
-        for k, wires in zip(kernels, wiring):
-            replaced: dict[Buffer, Buffer] = {}
-            for b, n in zip(k.inputs, wires):
-                if n < 0:
-                    made = kernels[-1 - n].outputs[0]
-                    self.same[b] = self.same.get(made, made)
-                else:
-                    replaced[b] = Buffer(f"p{len(self.params)}", b.shape, b.dtype, b.scope, b.layout)
-                    self.params.append(replaced[b])
-            self.stages += [with_buffers(form, replaced) for form in k.stages]
-        self.inner = {k.outputs[0] for k in kernels[:-1]} | {b for k in kernels for b in k.temporaries} | set(self.same)
+    chain: Chain
+    tiling: RowTiling
+
+    @staticmethod
+    def of(chain: Chain, target: VectorTarget) -> Attention:
+        """The stage, with the nest of the best plan for a processor. Raises NotRows where rows cannot be tiled, or are too few, or
+        short."""
+        _, rows = heights_of(chain, target)[0]
+        tiling = tiling_of(chain, rows, target)
+        nest = nest_of_rows(chain, tiling)
+        _check_tiles(nest, target)
+        return Attention(nest.lower({}), target, chain, tiling, nests={tiling: nest})
+
+    def nest(self, t: RowTiling) -> StagedNest:
+        """The nest of a plan. Raises NotRows."""
+        if t not in self.nests:
+            self.nests[t] = nest_of_rows(self.chain, t)
+        return self.nests[t]
 
     @property
     def work(self) -> int:
         """Updates of both products."""
-        return sum(f.work for f in (self.stages[0], self.stages[-1]) if isinstance(f, Reduction))
-
-
-@dataclass(frozen=True, eq=False)
-class Attention(Steps):
-    """An attention, and its nest for one processor.
-
-    Attributes:
-        chain: what is computed.
-        target: the processor of the nest.
-        height: rows of a tile in it.
-        reason: what there is to say of it, for people.
-        trace: the steps that made it.
-    """
-
-    chain: Chain
-    target: VectorTarget
-    height: int
-    reason: str
-    trace: tuple[str, ...]
-
-    @property
-    def work(self) -> int:
         return self.chain.work
+
+    def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
+        """Tiles of the heights that are worth it. Where none is, the plan for another processor is better than plain loops."""
+        try:
+            heights = heights_of(self.chain, target)
+        except NotRows:
+            heights, target = [(math.inf, self.tiling.rows)], self.target
+        for cycles, rows in heights:
+            try:
+                yield self._plan(tiling_of(self.chain, rows, target), cycles, target)
+            except NotRows:
+                continue
+
+    def _plan(self, t: RowTiling, cycles: float, target: VectorTarget) -> StagedPlan:
+        """Raises NotRows."""
+        nest = self.nest(t)
+        if (t, target) != (self.tiling, self.target):
+            _check_tiles(nest, target)
+        return StagedPlan(cycles, _reason(self.chain, t, nest), f"{t.rows} rows", t.arguments, target)
+
+
+def _reason(chain: Chain, t: RowTiling, nest: StagedNest) -> str:
+    """What there is to say of a plan."""
+    _, _, columns = rows_of(chain.products[0])
+    reason = f"{t.rows} rows of {columns} at a time, {'in the cache' if t.parts else 'on the stack'}"
+    copies = {f.stores[0].buffer.name: None for s in nest.stages if not s.private for f in s.forms}
+    if copies:
+        reason += f", packed {' and '.join(copies)}"
+    return reason
+
+
+def _check_tiles(nest: StagedNest, target: VectorTarget) -> None:
+    """Raises NotRows where a product has no tile of registers."""
+    for r in (f for s in nest.stages for f in s.forms):
+        if isinstance(r, Reduction) and is_product(r) and choose_register_tile(r, target, again=True) is None:
+            raise NotRows

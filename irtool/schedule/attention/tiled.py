@@ -89,9 +89,9 @@ class Tiler:
         self.inner = inner
         self.place = place
 
-    def map(self, m: Map) -> Map:
-        """A stage element by element. Raises NotRows."""
-        i, j = Var("i"), Var("j")
+    def map(self, m: Map, row: Var | None = None) -> Map:
+        """A stage element by element, of one `row` if it is given. Raises NotRows."""
+        i, j = Var("i") if row is None else row, Var("j")
         total = math.prod(n for _, n in m.loops)
         wide = total == self.rows.total * self.rows.columns
         if not wide and total != self.rows.total:
@@ -104,20 +104,22 @@ class Tiler:
         if wide:
             values[m.loops[-1][0]] = j
         stores = tuple(self._store(s, values, simplify, i, j if wide else None) for s in m.stores)
-        return Map(loops, stores)
+        return Map(loops if row is None else loops[1:], stores)
 
-    def reduction(self, r: Reduction) -> Reduction:
-        """A sum, or an extreme, of each row. Raises NotRows."""
+    def reduction(self, r: Reduction, row: Var | None = None) -> Reduction:
+        """A sum, or an extreme, of each row, or of one `row` if it is given. Raises NotRows."""
         if math.prod(n for _, n in r.loops) != self.rows.total or len(r.inner) != 1 or r.guards:
             raise NotRows
-        i, (k, n) = Var("i"), r.inner[0]
+        i, (k, n) = Var("i") if row is None else row, r.inner[0]
         if n != self.rows.columns:
             raise NotRows
         loops: tuple[Loop, ...] = ((i, self.rows.height),)
         simplify = self.rows.simplifier(*loops, (k, n))
         values = self.rows.digits(r.loops, i, simplify)
         stores = tuple(self._store(s, values, simplify, i, None) for s in r.stores)
-        return replace(r, loops=loops, update=self._change(r.update, values, simplify, i, k), stores=stores)
+        return replace(
+            r, loops=loops if row is None else (), update=self._change(r.update, values, simplify, i, k), stores=stores
+        )
 
     def first(self, r: Reduction, panel: Panel) -> Reduction:
         """The product that makes the rows, in a panel of their columns. Raises NotRows."""

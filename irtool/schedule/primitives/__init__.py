@@ -1,10 +1,12 @@
 """Schedule primitives: pure functions from a block to a block, or to several, under the names that Halide and TVM gave them.
 
-Each one's docstring shows a nest before and after it. Strategies are made of them; so is a schedule made by hand.
+Each one's docstring shows a nest before and after it. Strategies are made of them; so is a schedule made by hand. `attention`,
+`partition_windows` and `winograd` make several stages of one, each of which is a block again.
 """
 
 from .annotate import parallel, unroll, vectorize
-from .base import copy, part, primitive, remark, step, tracing, untraced
+from .attention import attention
+from .base import copy, part, primitive, remark, stage, tracing, untraced
 from .block_reduction import block_reduction
 from .cache_read import cache_read
 from .cache_write import cache_write
@@ -14,6 +16,7 @@ from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
 from .loop_partition import loop_partition
 from .pack import pack
+from .partition_windows import partition_windows
 from .prefetch import prefetch
 from .reorder import reorder
 from .rfactor import rfactor
@@ -22,8 +25,10 @@ from .sliding_window import sliding_window
 from .split import split
 from .store_results import store_tail, store_transposed
 from .tile import tile
+from .winograd import winograd
 
 __all__ = [
+    "attention",
     "block_reduction",
     "cache_read",
     "cache_write",
@@ -36,6 +41,7 @@ __all__ = [
     "pack",
     "parallel",
     "part",
+    "partition_windows",
     "prefetch",
     "primitive",
     "remark",
@@ -44,7 +50,7 @@ __all__ = [
     "separate",
     "sliding_window",
     "split",
-    "step",
+    "stage",
     "store_tail",
     "store_transposed",
     "tile",
@@ -52,4 +58,5 @@ __all__ = [
     "unroll",
     "untraced",
     "vectorize",
+    "winograd",
 ]

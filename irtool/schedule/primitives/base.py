@@ -7,12 +7,14 @@ each call adds a line to it, as a person would write the call.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from keyword import iskeyword
 from typing import Any, ParamSpec, TypeVar
 
+from ...diagnostics import UsageError
 from ...tir.expr import Load, Var
 from ...tir.stmt import Buffer
 from ..block import Block
@@ -42,6 +44,31 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
 
     run.by_hand = True  # type: ignore[attr-defined]  # a function has what is set on it
     return run
+
+
+def makes_stages(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function a primitive that makes several stages of one. Its first argument is the form of the stage."""
+
+    @functools.wraps(function)
+    def checked(form: Any, *args: Any, **options: Any) -> R:
+        arguments_of(checked, args, options)
+        return function(form, *args, **options)  # type: ignore[call-arg,arg-type]  # it has the signature of what it wraps
+
+    run: Any = primitive(checked)
+    run.makes_stages = True
+    return run  # type: ignore[no-any-return]  # as above
+
+
+def arguments_of(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a primitive by name, without the first. Raises TypeError where there are too many or too few, UsageError for
+    one that should be a number."""
+    first, *_ = (signature := inspect.signature(function)).parameters
+    named = dict(signature.bind(None, *args, **options).arguments)
+    del named[first]
+    for name, value in named.items():
+        if signature.parameters[name].annotation == "int" and not isinstance(value, int):
+            raise UsageError(f"{name} is a number, not {value}")
+    return named
 
 
 @contextmanager
@@ -92,14 +119,14 @@ def copy(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def step(said: str) -> Iterator[None]:
-    """What its body adds to the trace is for one step of a nest with a form of its own, which no script names; `said` tells of it."""
-    with _group(said, always=True):
+def stage(name: str, said: str) -> Iterator[None]:
+    """What its body adds to the trace is for one of several stages that a primitive has made; `said` tells of it, in a comment."""
+    with _group(f"{name}:", f"  # {said}" if said else "", always=True):
         yield
 
 
 @contextmanager
-def _group(header: str, always: bool = False) -> Iterator[None]:
+def _group(header: str, said: str = "", always: bool = False) -> Iterator[None]:
     trace = _TRACE.get()
     if trace is None or not header:
         yield
@@ -107,7 +134,7 @@ def _group(header: str, always: bool = False) -> Iterator[None]:
     with tracing() as lines:
         yield
     if lines or always or header == PART:
-        trace += [header, *(f"  {line}" for line in lines)]
+        trace += [f"{header}{said}", *(f"  {line}" for line in lines)]
 
 
 def _call(name: str, block: object, args: Sequence[object], options: dict[str, Any]) -> str:

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-
-from ...tir.stmt import Stmt
 from ..attention.form import Attention
-from ..attention.nest import AttentionNest, heights_of, lower_attention
-from ..attention.tiled import NotRows
-from ..primitives import remark
-from .base import Candidate, Stage, Strategy, strategy
+from ..attention.tiled import is_product
+from ..forms import Reduction
+from ..primitives import attention
+from ..staged import StagedNest, StagedPlan
+from .base import Stage, strategy
+from .staged import Scheduling, StagedStrategy, by_strategy, in_registers
 
 
 @strategy("attention")
-class TiledAttention(Strategy):
+class TiledAttention(StagedStrategy):
     """Scores, their softmax and the second product for some rows at a time."""
 
-    def choose(self, stage: Stage) -> Candidate | None:
-        return next(self.variants(stage), None)
+    form = Attention
 
-    def variants(self, stage: Stage) -> Iterator[Candidate]:
-        form = stage.form
-        if not isinstance(form, Attention):
-            return
-        own = AttentionNest(form.body, form.reason, form.trace)
-        try:
-            found = heights_of(form.chain, stage.target)
-        except NotRows:  # the nest for another processor is better than plain loops
-            yield Candidate(math.inf, own.reason, own, _label(form.height))
-            return
-        for cycles, height in found:
-            nest = own
-            if height != form.height or stage.target != form.target:
-                try:
-                    nest = lower_attention(form.chain, height, stage.target)
-                except NotRows:
-                    continue
-            yield Candidate(cycles, nest.reason, nest, _label(height))
+    def divide(self, stage: Stage, plan: StagedPlan) -> StagedNest:
+        return attention(stage.form, **plan.arguments)
 
-    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        nest: AttentionNest = candidate.plan
-        for line in nest.trace:
-            remark(line)
-        return nest.body
-
-
-def _label(height: int) -> str:
-    return f"{height} rows"
+    def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
+        """Products in tiles of registers, which may make results twice: rows of scores have room for it."""
+        is_one = isinstance(stage.form, Reduction) and is_product(stage.form)
+        return in_registers(stage) if is_one else by_strategy(stage)

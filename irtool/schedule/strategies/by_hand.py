@@ -7,7 +7,7 @@ from ...tir.stmt import Stmt
 from ..block import Block
 from ..forms import Map, Reduction
 from ..nest import lower_all
-from ..script import Entry, entry_for
+from ..script import MAKERS, Entry, entry_for
 from .base import Candidate, Stage, Strategy, find_variant, label_of, stage_variants, strategy
 
 _SHOWN = 6
@@ -32,10 +32,10 @@ class ByHand(Strategy):
                     help=nearest(entry.offer, known) or f"offers: {'; '.join(known[:_SHOWN]) or 'none'}",
                 )
             return Candidate(0, f"line {entry.line} of the schedule: {found[1].reason}", found)
-        if not isinstance(stage.form, Map | Reduction):
+        if entry.nest is None and not isinstance(stage.form, Map | Reduction):
             raise entry.refused(
                 f"stage {stage.number} of {stage.kernel} is no map and no reduction: primitives do not apply to it",
-                help='choose("LABEL") names an offer of a strategy',
+                help=f'{", ".join(MAKERS)} make such of it; choose("LABEL") names an offer of a strategy',
             )
         return Candidate(0, f"line {entry.line} of the schedule", entry)
 
@@ -45,5 +45,7 @@ class ByHand(Strategy):
             chosen, own = entry
             result: Stmt = chosen.apply(stage, own)
             return result
+        if entry.nest is not None:
+            return entry.lower_stages(stage.form, stage.target)
         assert isinstance(stage.form, Map | Reduction)
         return lower_all(entry.apply(Block.of(stage.form)), stage.target)

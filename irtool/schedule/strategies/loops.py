@@ -27,7 +27,8 @@ class ScalarReduction(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert isinstance(stage.form, Reduction)
         b = Block.of(stage.form)
-        return lower(parallel(b, b.loops[0][0]) if b.loops and stage.work >= stage.target.parallel_updates else b)
+        shared = b.loops and stage.work >= stage.target.parallel_updates and not stage.serial
+        return lower(parallel(b, b.loops[0][0]) if shared else b)
 
 
 @strategy("loops")

@@ -43,4 +43,5 @@ class RowReduction(Strategy):
         lanes = row_width(extent, stage.lanes)
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
         b = rfactor(Block.of(r), v, lanes, vectors)
-        return lower(parallel(b, r.loops[0][0]) if r.loops and r.work >= stage.target.parallel_elements else b)
+        shared = r.loops and r.work >= stage.target.parallel_elements and not stage.serial
+        return lower(parallel(b, r.loops[0][0]) if shared else b)

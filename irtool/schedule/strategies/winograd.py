@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
-from ...tir.stmt import Stmt
-from ..primitives import remark
-from ..winograd.choice import refit
+from ...tir.stmt import Buffer
+from ..affine import loads
+from ..block import Block
+from ..forms import Map, Reduction
+from ..nest import lower
+from ..primitives import prefetch, vectorize, winograd
+from ..staged import StagedNest, StagedPlan
 from ..winograd.form import TransformedTiles
-from ..winograd.nest import lower_tiles
-from .base import Candidate, Stage, Strategy, strategy
+from .base import Stage, strategy
+from .staged import Scheduling, StagedStrategy, in_registers
 
 
 @strategy("winograd")
-class Winograd(Strategy):
+class Winograd(StagedStrategy):
     """Transformed tiles of a convolution, whose products need fewer multiply-adds than its windows."""
 
-    def choose(self, stage: Stage) -> Candidate | None:
-        form = stage.form
-        if not isinstance(form, TransformedTiles):
-            return None
-        if form.target == stage.target:
-            tiling, cost = form.tiling, form.cost
-        else:
-            tiling, cost = refit(form.tiling, form.convolution, stage.target)[0]
-        return Candidate(cost, form.reason, tiling, tiling.label)
+    form = TransformedTiles
 
-    def variants(self, stage: Stage) -> Iterator[Candidate]:
-        form = stage.form
-        own = self.choose(stage)
-        if own is None:
-            return
-        assert isinstance(form, TransformedTiles)
-        yield own
-        for tiling, cost in refit(form.tiling, form.convolution, stage.target):
-            if tiling != own.plan:
-                yield Candidate(cost, form.reason, tiling, tiling.label)
+    def divide(self, stage: Stage, plan: StagedPlan) -> StagedNest:
+        return winograd(stage.form, **plan.arguments)
 
-    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+    def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
+        """Transforms in vectors of channels, products in tiles of registers."""
         form = stage.form
-        assert isinstance(form, TransformedTiles)
-        if form.target == stage.target and candidate.plan == form.tiling:
-            for line in form.trace:
-                remark(line)
-            return form.body
-        return lower_tiles(form.convolution, candidate.plan, form.weights, stage.target)
+        if isinstance(form, Map):
+            block: Block[Map] = Block.of(form)
+            lane, lanes = form.loops[-1]
+            return Scheduling("", lambda: lower(vectorize(block, lane) if lanes > 1 else block))
+        assert isinstance(whole.form, TransformedTiles)
+        weights = whole.form.weights
+        is_far = weights.nbytes >= stage.target.l1_cache_bytes
+        return in_registers(stage, partial(_next_weights, weights) if is_far else None)
+
+
+def _next_weights(weights: Buffer, b: Block[Reduction]) -> Block[Reduction]:
+    """The products, where weights come from memory: those of the next product are asked for while these are used."""
+    (p, _), (tile, _), _ = b.form.loops
+    (read,) = (e for e in loads(b.form.update) if e.source is weights)
+    over = [v for v in b.over(tile) if any(v is x for x, _ in b.outside)]
+    return prefetch(b, read, b.over(p)[0], *over[:1])

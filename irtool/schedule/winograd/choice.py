@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, substitute
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
@@ -22,6 +23,10 @@ SIZES = (2, 4)
 """Results of a tile along an axis."""
 
 _FLOAT = 4
+_MOST_LANES = 64
+STACK = 1 << 20
+"""Bytes of tiles on the stack, at most."""
+
 _MOST_TILES = 16
 """Tiles of a block: as many rows as two tiles of registers."""
 
@@ -73,38 +78,69 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     if best is None:
         return None
     cycles, tiling = best
-    direct = _direct(c, target)
-    if free and not named and cycles > _GAIN * direct:
+    if free and not named and cycles > _GAIN * _direct(c, target):
         return None
-    m = tiling.size
-    where = f"{tiling.tiles} of {tiling.count} tiles at a time, {tiling.filters} channels"
-    reason = f"F({m} x {m}, {TAPS} x {TAPS}), {where}, {cycles / direct:.2f} of the estimated cycles without"
-    return TilingChoice(tiling, cycles / c.updates, reason)
+    return priced(tiling, c, target)
 
 
-def refit(t: Tiling, c: Convolution, target: VectorTarget) -> list[tuple[Tiling, float]]:
-    """Plans for another processor that take the same weights, best first, with their costs in cycles for each update: tiles of that
-    size, and blocks of as many filters."""
+def priced(t: Tiling, c: Convolution, target: VectorTarget) -> TilingChoice:
+    """A plan with its cost and what there is to say of it."""
+    cycles = _cycles(c, t, target)
+    where = f"{t.tiles} of {t.count} tiles at a time, {t.filters} channels"
+    share = f"{cycles / _direct(c, target):.2f} of the estimated cycles without"
+    return TilingChoice(t, cycles / c.updates, f"F({t.size} x {t.size}, {TAPS} x {TAPS}), {where}, {share}")
+
+
+def fitting(t: Tiling, c: Convolution, target: VectorTarget) -> list[Tiling]:
+    """Plans for a processor that take the same weights as another plan, best first: tiles of that size, and blocks of as many filters."""
     lanes = min(t.lanes, target.lanes(_FLOAT))
     plans = _tilings(c, t.size, lanes, target, t.filters) or [replace(t, lanes=lanes)]
-    return sorted(((x, _cycles(c, x, target) / c.updates) for x in plans), key=lambda x: x[1])
+    return sorted(plans, key=lambda x: _cycles(c, x, target))
+
+
+def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0) -> Tiling:
+    """The plan that a schedule by hand asks for. Raises UsageError where the convolution has none such."""
+    if tile not in SIZES:
+        raise UsageError(f"tiles have {' or '.join(map(str, SIZES))} results along an axis, not {tile}")
+    if not is_side_by_side(c, lanes):
+        raise UsageError(f"vectors of {lanes} channels do not lie side by side in all that is read and written")
+    if filters < lanes or filters % lanes or c.filters[1] % filters:
+        raise UsageError(
+            f"{filters} output channels at a time are no whole vectors of {lanes}, or do not divide {c.filters[1]}"
+        )
+    rows, columns = -(-c.rows.extent // tile), -(-c.columns.extent // tile)
+    count = c.images * rows * columns
+    if not 0 < tiles <= count:
+        raise UsageError(f"there are {count} tiles, of which {tiles} cannot be taken at a time")
+    blocks = -(-count // tiles)
+    if not 0 <= bands <= blocks:
+        raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
+    t = Tiling(tile, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes)
+    nbytes = t.tiles * t.products * (filters + (0 if bands else c.channel[1])) * _FLOAT
+    if nbytes > STACK:
+        raise UsageError(f"{tiles} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
+    return t
 
 
 def _lanes(c: Convolution, target: VectorTarget) -> int:
     """Channels that lie side by side in all that is read and written, and fill a vector; 0 if there are none."""
     lanes = target.lanes(_FLOAT)
-    while lanes >= 4:
-        if c.channel[1] % lanes == 0 and c.filters[1] % lanes == 0:
-            written = [Load(s.buffer, s.indices) for s in c.form.stores]
-            read = [e for s in c.form.stores for e in loads(s.value) if e.source is not c.form.acc]
-            if (
-                _step(c.data, c.channel, lanes) == 1
-                and all(_step(e, c.filters, lanes) == 1 for e in written)
-                and all(_step(e, c.filters, lanes) in (0, 1) for e in read)
-            ):
-                return lanes
+    while lanes >= 4 and not is_side_by_side(c, lanes):
         lanes //= 2
-    return 0
+    return lanes if lanes >= 4 else 0
+
+
+def is_side_by_side(c: Convolution, lanes: int) -> bool:
+    """True if so many channels, a power of two, lie side by side in all that is read and written."""
+    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1) or c.channel[1] % lanes or c.filters[1] % lanes:
+        return False
+    written = [Load(s.buffer, s.indices) for s in c.form.stores]
+    read = [e for s in c.form.stores for e in loads(s.value) if e.source is not c.form.acc]
+    return (
+        _step(c.data, c.channel, lanes) == 1
+        and all(_step(e, c.filters, lanes) == 1 for e in written)
+        and all(_step(e, c.filters, lanes) in (0, 1) for e in read)
+    )
 
 
 def _step(e: Load, axis: tuple[Var, int], lanes: int) -> int | None:
@@ -131,9 +167,9 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             results = tiles * products * filters * _FLOAT
             data = tiles * products * c.channel[1] * _FLOAT
             blocks = -(-count // tiles)
-            if results + data <= target.tiles_bytes and _bytes(c, products) * 2 <= target.streamed_bytes:
+            if results + data <= min(target.tiles_bytes, STACK) and _bytes(c, products) * 2 <= target.streamed_bytes:
                 on_stack.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
-            elif results <= target.tiles_bytes:
+            elif results <= min(target.tiles_bytes, STACK):
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
                 in_workspace.append(
                     Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)

@@ -8,6 +8,15 @@ A tile of results needs a window of the data, tiles overlapping. With b tiles in
         for p, tiles, channels, c:                       product[tile, p, o] += data[p, tile, c] * weights[p, c, o]
         for tiles, channels:                             out[…] = f(A^T product A)
 
+Each of these is a stage with a name, which a strategy schedules, or a script:
+
+    patch           a window at the border, with zeros for what does not exist
+    half_data       the rows of a window transformed: d B
+    data            its columns: B^T (d B)
+    product         sums of products over the input channels
+    half_result     the columns of products transformed back
+    result, out     one row of results, and what is stored of it
+
 The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
 of blocks is transformed first, to the workspace, and threads share the blocks of output channels, too.
 
@@ -18,34 +27,27 @@ the products, and one between the tiles if channels fill so many lines.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from ...tir.expr import Expr, Load, Var, all_of, const, if_then_else, less, minimum, rewrite, substitute
-from ...tir.forms import Reduction
+from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
-from ...tir.vector_target import VectorTarget
-from ..affine import loads
-from ..block import Block
-from ..nest import lower_all
-from ..primitives import prefetch, step
-from ..strategies.register_tile import tile_reduction
-from ..tile_choice import choose_register_tile
+from ..staged import StagedNest, Stages
 from .convolution import Convolution, SpatialAxis
 from .cook_toom import transforms
-from .registers import Registers, over_lanes, transformed
+from .registers import Registers, transformed
 from .tiling import Tiling
 
 _APART = 2048
 """Bytes. Rows apart by multiples of it meet in two sets or one of a cache of 4096 bytes a way, as the nearest ones are."""
 
 
-def lower_tiles(c: Convolution, tiling: Tiling, weights: Buffer, target: VectorTarget) -> Stmt:
+def nest_of_tiles(c: Convolution, tiling: Tiling, weights: Buffer) -> StagedNest:
     """The nest of a convolution with transformed `weights`, stored as (blocks of filters, products, channels, filters)."""
-    return _Nest(c, tiling, weights, target).build()
+    nest = _Nest(c, tiling, weights)
+    return nest.stages.nest(nest.build())
 
 
 @dataclass
@@ -53,7 +55,7 @@ class _Nest:
     conv: Convolution
     tiling: Tiling
     weights: Buffer
-    target: VectorTarget
+    stages: Stages = field(default_factory=Stages)
 
     @property
     def lanes(self) -> int:
@@ -143,20 +145,16 @@ class _Nest:
             return element(top + y, left + x, lane)
 
         free = [*self._free(c.rows, row, self.tiling.rows), *self._free(c.columns, column, self.tiling.columns)]
+        if not free:
+            return For(group, c.channel[1] // lanes, self._transform_window(data, tile, group, inside))
+        patch = Buffer("patch", (size, size, lanes), "float32", Scope.LOCAL)
+        y, x, v = Var("y"), Var("x"), Var("v")
+        exists = all_of([*_exists(c.rows, row, top + y), *_exists(c.columns, column, left + x)])
+        value = if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
+        copied = self._map("patch", [(y, size), (x, size), (v, lanes)], [Store(patch, (y, x, v), value)])
+        border = self._transform_window(data, tile, group, lambda y, x, lane: Load(patch, (y, const(x), lane)))
         made = self._transform_window(data, tile, group, inside)
-        if free:
-            patch = Buffer("patch", (size, size, lanes), "float32", Scope.LOCAL)
-            y, x = Var("y"), Var("x")
-            exists = all_of([*_exists(c.rows, row, top + y), *_exists(c.columns, column, left + x)])
-            copy = over_lanes(
-                lanes,
-                lambda v: Store(
-                    patch, (y, x, v), if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
-                ),
-            )
-            copied = For(y, size, For(x, size, copy))
-            border = self._transform_window(data, tile, group, lambda y, x, lane: Load(patch, (y, const(x), lane)))
-            made = If(all_of(free), made, Allocate(patch, seq([copied, border])))
+        made = If(all_of(free), made, Allocate(patch, seq([copied, border])))
         return For(group, c.channel[1] // lanes, made)
 
     def _free(self, axis: SpatialAxis, place: Expr, tiles: int) -> list[Expr]:
@@ -174,26 +172,25 @@ class _Nest:
         """`data[:, tile, group] = B^T d B`: along rows, then along columns."""
         lanes, size, matrix = self.lanes, self.tiling.window, transforms(self.tiling.size).data
         half, shared = Buffer("half", (size, size, lanes), "float32", Scope.LOCAL), Registers("part", matrix, lanes)
-        y, x = Var("y"), Var("x")
+        y, x, v = Var("y"), Var("x"), Var("v")
         block = tile // self.tiling.tiles if self.tiling.bands else const(0)
         within = tile % self.tiling.tiles if self.tiling.bands else tile
 
-        def across(v: Var) -> Stmt:
-            return transformed(
-                matrix, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v
-            )
+        across = transformed(matrix, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v)
+        down = transformed(
+            matrix,
+            lambda n: Load(half, (const(n), x, v)),
+            lambda n, e: Store(data, (block, const(n * size) + x, within * self.row + group * lanes + v), e),
+            shared,
+            v,
+        )
+        rows = self._map("half_data", [(y, size), (v, lanes)], across)
+        columns = self._map("data", [(x, size), (v, lanes)], down)
+        return Allocate(half, Allocate(shared.buffer, seq([rows, columns])))
 
-        def down(v: Var) -> Stmt:
-            return transformed(
-                matrix,
-                lambda n: Load(half, (const(n), x, v)),
-                lambda n, e: Store(data, (block, const(n * size) + x, within * self.row + group * lanes + v), e),
-                shared,
-                v,
-            )
-
-        both = seq([For(y, size, over_lanes(lanes, across)), For(x, size, over_lanes(lanes, down))])
-        return Allocate(half, Allocate(shared.buffer, both))
+    def _map(self, name: str, loops: Sequence[Loop], stores: Sequence[Store]) -> Stmt:
+        """The place of a stage that makes elements of its own in every step."""
+        return self.stages.add(name, Map(tuple(loops), tuple(stores)))
 
     # -- products and results ------------------------------------------------------------------------------------------
 
@@ -202,17 +199,12 @@ class _Nest:
         t = self.tiling
         product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
         tile = Var("tile")
-        results = For(
-            tile,
-            t.tiles,
-            self._guarded(
-                first + tile,
-                self._located(
-                    first + tile, lambda n, row, column: self._results(product, tile, filters, n, row, column)
-                ),
-            ),
+        products = self._products(data, block, product, filters)
+        located = self._located(
+            first + tile, lambda n, row, column: self._results(product, tile, filters, n, row, column)
         )
-        return Allocate(product, seq([self._products(data, block, product, filters), results]))
+        results = For(tile, t.tiles, self._guarded(first + tile, located))
+        return Allocate(product, seq([products, results]))
 
     def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
         """The statements, for tiles that exist only."""
@@ -233,60 +225,36 @@ class _Nest:
             acc.element() + read * Load(self.weights, (filters, p, c, o)),
             (Store(product, (tile, p, o), acc.element()),),
         )
-        choice = choose_register_tile(form, self.target, again=True)
-        assert choice is not None, "filters of whole vectors lie side by side"
-        with step(f"product: register_tile — {choice.reason}"):
-            parts = tile_reduction(Block.of(form), choice, self.target, serial=True)
-            if self.weights.nbytes >= self.target.l1_cache_bytes:
-                parts = self._ahead(parts, p, tile)
-        return lower_all(parts, self.target)
-
-    def _ahead(self, parts: list[Block[Reduction]], p: Var, tile: Var) -> list[Block[Reduction]]:
-        """The products, where weights come from memory: those of the next product are asked for while these are used."""
-        most = max(range(len(parts)), key=lambda n: math.prod(extent for _, extent in parts[n].outside))
-        b = parts[most]
-        (weights,) = (e for e in loads(b.form.update) if e.source is self.weights)
-        over = [v for v in b.over(tile) if any(v is x for x, _ in b.outside)]
-        shared: dict[str, Any] = {"over": over[0]} if over else {}
-        parts[most] = prefetch(b, weights, ahead=b.over(p)[0], **shared)
-        return parts
+        return self.stages.add("product", form)
 
     def _results(self, product: Buffer, tile: Var, filters: Var, image: Expr, row: Expr, column: Expr) -> Stmt:
         c, t, lanes = self.conv, self.tiling, self.lanes
         size, window, matrix = t.size, t.window, transforms(t.size).inverse
-        group, y, x = Var("group"), Var("y"), Var("x")
+        group, y, x, v = Var("group"), Var("y"), Var("x"), Var("v")
         half = Buffer("half", (size, window, lanes), "float32", Scope.LOCAL)
         shared = Registers("part", matrix, lanes)
         done = Buffer("result", (size, lanes), "float32", Scope.REGISTER)
 
-        def down(v: Var) -> Stmt:
-            return transformed(
-                matrix,
-                lambda n: Load(product, (tile, const(n * window) + x, group * lanes + v)),
-                lambda n, e: Store(half, (const(n), x, v), e),
-                shared,
-                v,
-            )
-
-        def across(v: Var) -> Stmt:
-            return transformed(
-                matrix, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
-            )
+        down = transformed(
+            matrix,
+            lambda n: Load(product, (tile, const(n * window) + x, group * lanes + v)),
+            lambda n, e: Store(half, (const(n), x, v), e),
+            shared,
+            v,
+        )
+        across = transformed(
+            matrix, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
+        )
+        columns = self._map("half_result", [(x, window), (v, lanes)], down)
+        rows = self._map("result", [(v, lanes)], across)
 
         def stored(n: int) -> Stmt:
-            channel = filters * t.filters + group * lanes
-            one = over_lanes(
-                lanes, lambda v: self._stored(Load(done, (const(n), v)), channel + v, image, row + y, column + n)
-            )
-            return self._where(c.columns, column + n, t.columns, n, one)
+            channel = filters * t.filters + group * lanes + v
+            stores = self._stored(Load(done, (const(n), v)), channel, image, row + y, column + n)
+            return self._where(c.columns, column + n, t.columns, n, self._map("out", [(v, lanes)], stores))
 
-        line = seq([over_lanes(lanes, across), *map(stored, range(size))])
-        made = seq(
-            [
-                For(x, window, over_lanes(lanes, down)),
-                For(y, size, self._where(c.rows, row + y, t.rows, size - 1, Allocate(done, line))),
-            ]
-        )
+        line = seq([rows, *map(stored, range(size))])
+        made = seq([columns, For(y, size, self._where(c.rows, row + y, t.rows, size - 1, Allocate(done, line)))])
         return For(group, t.filters // lanes, Allocate(half, Allocate(shared.buffer, made)))
 
     def _where(self, axis: SpatialAxis, place: Expr, tiles: int, step: int, body: Stmt) -> Stmt:
@@ -295,7 +263,7 @@ class _Nest:
             return body
         return If(less(place, axis.extent), body)
 
-    def _stored(self, result: Expr, channel: Expr, image: Expr, row: Expr, column: Expr) -> Stmt:
+    def _stored(self, result: Expr, channel: Expr, image: Expr, row: Expr, column: Expr) -> list[Store]:
         """What the convolution stores for one result, of which the sum is given."""
         c = self.conv
         places: dict[Expr, Expr] = {c.filters[0]: channel, c.rows.of: row, c.columns.of: column}
@@ -305,7 +273,7 @@ class _Nest:
         def change(e: Expr) -> Expr:
             return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is c.form.acc else x, dict(places))
 
-        return seq([Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in c.form.stores])
+        return [Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in c.form.stores]
 
 
 def _exists(axis: SpatialAxis, place: Expr, at: Expr) -> list[Expr]:

@@ -1,4 +1,4 @@
-"""Transforms of tiles, written out on vectors: every element of a tile is a vector, along the channels."""
+"""Transforms of tiles, written out: every element of a tile is as many numbers as a vector has, along the channels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from ...tir.expr import Expr, Load, Var, const
-from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Stmt, Store, seq
+from ...tir.stmt import Buffer, Scope, Store
 from .cook_toom import Matrix, sums
 
 Terms = Sequence[tuple[Fraction, int]]
@@ -23,20 +23,14 @@ class Registers:
         """A sum, within a loop over the lanes."""
         return Load(self.buffer, (const(n), lane))
 
-    def write(self, lane: Var, value: Expr, n: int) -> Stmt:
+    def write(self, lane: Var, value: Expr, n: int) -> Store:
         """Sets a sum, within a loop over the lanes."""
         return Store(self.buffer, (const(n), lane), value)
 
 
-def over_lanes(lanes: int, body: Callable[[Var], Stmt]) -> Stmt:
-    """Statements in a loop over the lanes of a vector."""
-    lane = Var("v")
-    return For(lane, lanes, body(lane), VECTORIZED)
-
-
 def transformed(
-    matrix: Matrix, read: Callable[[int], Expr], write: Callable[[int, Expr], Stmt], shared: Registers, lane: Var
-) -> Stmt:
+    matrix: Matrix, read: Callable[[int], Expr], write: Callable[[int, Expr], Store], shared: Registers, lane: Var
+) -> tuple[Store, ...]:
     """The matrix times a vector of numbers: `read(i)` is its element i, `write(i, value)` stores element i of the product. `shared`
     has a place for every sum that several elements share."""
     how = sums(matrix)
@@ -46,7 +40,7 @@ def transformed(
         return read(i) if i < inputs else shared.read(lane, i - inputs)
 
     parts = [shared.write(lane, _sum(s, element), k) for k, s in enumerate(how.shared)]
-    return seq([*parts, *(write(k, _sum(s, element)) for k, s in enumerate(how.results))])
+    return (*parts, *(write(k, _sum(s, element)) for k, s in enumerate(how.results)))
 
 
 def _sum(terms: Terms, element: Callable[[int], Expr]) -> Expr:

@@ -9,13 +9,11 @@ from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, steps
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..primitives import tracing
 from ..script import entry_for
 from ..strategies.base import Stage
-from .choice import TilingChoice, choose_tiling
+from .choice import choose_tiling, tiling_by_hand
 from .convolution import Convolution, find_convolution
 from .form import TransformedTiles
-from .nest import lower_tiles
 from .tiling import Tiling
 from .weights import transform_weights, unpack
 
@@ -38,7 +36,7 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
     program.constants = [*program.constants, *made.values()]
 
 
-def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, TilingChoice] | None:
+def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, Tiling] | None:
     """The number of a stage, what it computes, and how it is done; None if there is none. Weights that are infinite or NaN make
     that of the results which they are multiplied for: these are left alone."""
     constant = [
@@ -53,33 +51,38 @@ def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int,
         c = find_convolution(k.stages, at, constant)
         if c is None or not c.weights.finite or sum(c.weights in buffers_read(f) for f in k.stages) != 1:
             continue
-        entry = entry_for(k.name, -1, at == main)
-        wanted = entry.offer if entry is not None else ""
-        if entry is not None and not wanted.startswith(_OFFER):
-            continue  # the schedule by hand is one for the reduction as it is
-        choice = choose_tiling(c, target, wanted.removeprefix(_OFFER))
-        if choice is not None:
-            return at, c, choice
+        tiling = _tiling(k.name, at, at == main, c, target)
+        if tiling is not None:
+            return at, c, tiling
     return None
+
+
+def _tiling(kernel: str, at: int, main: bool, c: Convolution, target: VectorTarget) -> Tiling | None:
+    """The plan for a stage: the one that a script asks for, or what pays; None where it stays as it is."""
+    entry = entry_for(kernel, at - c.copy, main)  # the copy before it is no stage any more
+    if entry is not None and entry.nest is not None and entry.nest.name == "winograd":
+        return entry.nest.with_arguments(lambda **arguments: tiling_by_hand(c, **arguments))
+    wanted = entry.offer if entry is not None else ""
+    if not wanted.startswith(_OFFER) and (entry is not None or entry_for(kernel, at, main) is not None):
+        return None  # the schedule by hand is one for the reduction as it is
+    choice = choose_tiling(c, target, wanted.removeprefix(_OFFER))
+    return choice.tiling if choice is not None else None
 
 
 def _replaced(
     k: Kernel,
     at: int,
     c: Convolution,
-    choice: TilingChoice,
+    t: Tiling,
     runs: list[RunKernel],
     target: VectorTarget,
     made: dict[tuple[Any, ...], Slot],
 ) -> Kernel:
     """The kernel with one stage transformed; its calls get transformed weights."""
-    t = choice.tiling
     number = k.inputs.index(c.weights)
     shape = (c.filters[1] // t.filters, t.products, c.channel[1], t.filters)
     weights = Buffer(c.weights.name, shape, "float32", c.weights.scope, finite=c.weights.finite)
-    with tracing() as trace:
-        body = lower_tiles(c, t, weights, target)
-    form = TransformedTiles(body, c, t, weights, target, choice.cost, choice.reason, tuple(trace))
+    form = TransformedTiles.of(c, t, weights, target)
     stages: list[AnyForm] = [*k.stages[: at - c.copy], form, *k.stages[at + 1 :]]
     params = [weights if b is c.weights else b for b in k.params]
     used = buffers_read(*stages)

@@ -48,6 +48,12 @@ class Tiling:
         return self.window**2
 
     @property
+    def arguments(self) -> dict[str, int]:
+        """Those of the primitive `winograd`."""
+        own = {"tile": self.size, "tiles": self.tiles, "filters": self.filters, "lanes": self.lanes}
+        return own | {"bands": self.bands} if self.bands else own
+
+    @property
     def label(self) -> str:
         """What tells it from other plans for the same convolution."""
         where = f"in {self.bands} bands" if self.bands else "on the stack"

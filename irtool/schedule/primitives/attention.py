@@ -1,0 +1,39 @@
+"""`attention`: a softmax of products, and a product with it, some rows at a time."""
+
+from __future__ import annotations
+
+from ...diagnostics import UsageError
+from ...tir.forms import AnyForm
+from ..attention.form import Attention
+from ..attention.tiled import NotRows
+from ..attention.tiling import tiling_by_hand
+from ..staged import StagedNest
+from .base import makes_stages
+
+
+@makes_stages
+def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0) -> StagedNest:
+    """A product, the softmax of its rows, and a product with that, for a tile of rows at a time.
+
+    ::
+
+        for n, i, j: s[n, i, j] = q[n, i, :] · k[n, :, j]        for n: for tiles of rows:
+        for n, i, j: p[n, i, j] = exp(s[n, i, j] - max) / sum  ⇒   for panels of keys: for i, j: s[i, j] = q[n, i, :] · k[n, :, j]
+        for n, i, d: out[n, i, d] = p[n, i, :] · v[n, :, d]        for i: m = max(s[i, :]); s[i, :] = exp(s[i, :] - m); t[i] = sum
+                                                                   for i, d: out[n, i, d] = (s[i, :] · v[n, :, d]) / t[i]
+
+    After Dao et al. (2022, FlashAttention), with whole rows: no result is corrected later. `rows` queries are a tile; `keys` columns
+    of its scores are made for all of them before the next ones, in vectors of `lanes`. The scores of a tile are on the stack; with
+    `parts` they are in the workspace, once for each of so many parts of the products beside each other, which threads share. The
+    stages `keys` and `values` (operands in the order of vectors, where they do not lie so), `scores`, `out`, and those between by
+    what they compute are then scheduled by these names; the rows that no whole tile is left for have stages `…_at_end`.
+
+    Raises UsageError for a stage that is no attention, and for rows, keys or parts that it cannot be divided into.
+    """
+    if not isinstance(form, Attention):
+        raise UsageError("the stage is no attention: two products, with a softmax between that nothing else reads")
+    tiling = tiling_by_hand(form.chain, rows, keys, lanes, parts)
+    try:
+        return form.nest(tiling)
+    except NotRows:
+        raise UsageError(f"a stage between the products does not keep to tiles of {rows} rows") from None

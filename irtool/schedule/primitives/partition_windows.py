@@ -1,0 +1,38 @@
+"""`partition_windows`: windows of different sizes one by one."""
+
+from __future__ import annotations
+
+from ...diagnostics import UsageError
+from ...tir.expr import Var
+from ...tir.forms import AnyForm, TupleReduction
+from ...tir.stmt import seq
+from ..single_windows import axis_of_windows, single_windows
+from ..staged import StagedNest, Stages
+from .base import makes_stages
+
+
+@makes_stages
+def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
+    """A reduction for each step of the axis along which the windows of a reduction have different sizes.
+
+    ::
+
+        for i in 3:                                           window_0:  for k in 5: acc = max(acc, in[k])
+          for k in 6 where i*14/3 + k < (i*14 + 16)/3:    ⇒   window_1:  for k in 6: acc = max(acc, in[k + 4])
+            acc = max(acc, in[i*14/3 + k])                    window_2:  for k in 5: acc = max(acc, in[k + 9])
+
+    It is a `loop_partition` into single steps, after which no condition is left. The stages `window_0`, `window_1` … are then scheduled
+    by these names. Raises UsageError for a stage whose windows do not differ along the axis, and along no other.
+    """
+    along = axis_of_windows(form)
+    if along is None:
+        raise UsageError("the stage is no reduction of windows whose sizes differ along one axis")
+    assert isinstance(form, TupleReduction)
+    name = axis if isinstance(axis, str) else axis.name
+    if name != along[0].name:
+        raise UsageError(f"windows do not differ along {name}", help=f"they do along {along[0].name}")
+    windows = single_windows(form, along)
+    if windows is None:
+        raise UsageError(f"a window along {name} is empty, or does not begin with its first step")
+    stages = Stages()
+    return stages.nest(seq([stages.add(f"window_{n}", r, private=False) for n, r in enumerate(windows)]))

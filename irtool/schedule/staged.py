@@ -1,0 +1,176 @@
+"""A stage of a kernel as several: what `attention`, `winograd` and `partition_windows` make of one.
+
+The nest has a place for each of the new stages. They are scheduled by name, as blocks of their own, like what fills a copy::
+
+    for block: for tile: <data>          data:     vectorize(v)
+               <product>                 product:  split(o, [1, 4, 16], …), cache_write(tile_t), …
+               for tile: <out>           out:      vectorize(v)
+
+A stage that stands at several places, such as the inside and the border of an image, has one schedule for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..diagnostics import UsageError, nearest
+from ..tir.buffers import replace_buffers
+from ..tir.expr import Load, post_order
+from ..tir.forms import Steps, nest_of, with_workspace, workspace
+from ..tir.stmt import (
+    PARALLEL,
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    Scope,
+    Stmt,
+    Store,
+    children,
+    expressions,
+    pre_order,
+    rewrite_stmt,
+)
+from ..tir.vector_target import VectorTarget
+from .forms import Map, Reduction
+
+
+class Place(Stmt):
+    """Where a stage stands in a nest."""
+
+    __slots__ = ("name", "number")
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name = name
+        self.number = number
+
+
+@dataclass(frozen=True)
+class NamedStage:
+    """A stage of a nest: what is computed at each of its places. `private`: threads share the loops around it, and none of its own."""
+
+    name: str
+    forms: tuple[Map | Reduction, ...]
+    private: bool
+
+
+@dataclass(frozen=True, eq=False)
+class StagedNest:
+    """A nest of several stages.
+
+    Attributes:
+        body: the loops, conditions and buffers around the stages, with a `Place` for each of them.
+        stages: the stages, in order.
+    """
+
+    body: Stmt
+    stages: tuple[NamedStage, ...]
+
+    def stage(self, name: str) -> NamedStage:
+        """The stage of that name. Raises UsageError where there is none."""
+        for s in self.stages:
+            if s.name == name:
+                return s
+        names = [s.name for s in self.stages]
+        raise UsageError(
+            f"the nest has no stage {name}", help=nearest(name, names) or f"stages: {', '.join(names) or 'none'}"
+        )
+
+    def lower(self, nests: Mapping[str, Sequence[Stmt]]) -> Stmt:
+        """The whole nest, given those of its stages, one for each place; what nobody scheduled stays as plain loops. Buffers in the
+        workspace are outermost."""
+        made: dict[str, list[Stmt]] = {}
+        buffers: list[Buffer] = []
+        for s in self.stages:
+            made[s.name] = []
+            for nest in nests.get(s.name) or map(nest_of, s.forms):
+                assert not (s.private and is_shared(nest)), f"threads share the loops around {s.name}"
+                own, nest = workspace(nest)
+                buffers += own
+                made[s.name].append(nest)
+        outer, body = workspace(self.body)
+        registers = {s.buffer for s in pre_order(body) if isinstance(s, Allocate) and s.buffer.scope == Scope.REGISTER}
+        body = rewrite_stmt(body, lambda x: made[x.name][x.number] if isinstance(x, Place) else x)
+        return with_workspace([*outer, *buffers], _settle_registers(body, registers))
+
+
+@dataclass(frozen=True)
+class StagedPlan:
+    """How a primitive may make several stages of one.
+
+    Attributes:
+        cost: cycles for each update.
+        reason: what there is to say of it, for people.
+        label: what tells it from other plans for the same stage.
+        arguments: of the primitive.
+        target: the processor that the new stages are scheduled for.
+    """
+
+    cost: float
+    reason: str
+    label: str
+    arguments: Mapping[str, int]
+    target: VectorTarget
+
+
+@dataclass(frozen=True, eq=False)
+class StagedForm(Steps):
+    """A stage that is scheduled as several. `body` is the nest of one plan, with plain loops; `target`: the processor that it was
+    for. Others, of which a library may have code too, get plans of their own. `nests`: those that were made, by their tiling."""
+
+    target: VectorTarget
+    nests: dict[Any, StagedNest] = field(default_factory=dict, repr=False, kw_only=True)
+
+    def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
+        """The plans for a processor, best first."""
+        raise NotImplementedError
+
+
+class Stages:
+    """The stages of a nest that is being made."""
+
+    def __init__(self) -> None:
+        self._stages: dict[str, list[Map | Reduction]] = {}
+        self._private: set[str] = set()
+
+    def free_name(self, wanted: str) -> str:
+        """The name, or that name with a number, which no stage has yet."""
+        name, n = wanted, 1
+        while name in self._stages:
+            name, n = f"{wanted}_{n}", n + 1
+        return name
+
+    def add(self, name: str, form: Map | Reduction, private: bool = True) -> Place:
+        """The place of a stage; one that is there already has a further place."""
+        forms = self._stages.setdefault(name, [])
+        forms.append(form)
+        if private:
+            self._private.add(name)
+        return Place(name, len(forms) - 1)
+
+    def nest(self, body: Stmt) -> StagedNest:
+        """The nest."""
+        stages = (NamedStage(n, tuple(forms), n in self._private) for n, forms in self._stages.items())
+        return StagedNest(body, tuple(stages))
+
+
+def is_shared(nest: Stmt) -> bool:
+    """True if threads share some loop."""
+    return any(isinstance(x, For) and x.kind == PARALLEL for x in pre_order(nest))
+
+
+def _settle_registers(body: Stmt, registers: Set[Buffer]) -> Stmt:
+    """The nest, with arrays in the place of those registers that some loop reaches element by element, not as vectors."""
+    arrays: dict[Buffer, Buffer] = {}
+    stack = [body] if registers else []
+    while stack:
+        s = stack.pop()
+        if isinstance(s, For) and s.kind == VECTORIZED:
+            continue
+        used = [e.source for e in post_order(*expressions(s)) if isinstance(e, Load)]
+        used += [s.buffer] if isinstance(s, Store) else []
+        arrays |= {b: Buffer(b.name, b.shape, b.dtype, Scope.LOCAL) for b in used if b in registers and b not in arrays}
+        stack += children(s)
+    return replace_buffers(body, arrays)

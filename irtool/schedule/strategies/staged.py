@@ -1,0 +1,88 @@
+"""Stages that are scheduled as several: how each of these gets a strategy of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from ...tir.stmt import Stmt
+from ..block import Block
+from ..forms import Map, Reduction
+from ..nest import lower_all
+from ..primitives import stage as traced_stage
+from ..primitives import untraced
+from ..staged import NamedStage, StagedForm, StagedNest, StagedPlan
+from ..tile_choice import choose_register_tile
+from .base import Candidate, Stage, Strategy, choose_strategy
+from .register_tile import Finish, RegisterTile, tile_reduction
+
+
+@dataclass(frozen=True)
+class Scheduling:
+    """How one stage is scheduled. `said` tells of it; `apply` makes the nest."""
+
+    said: str
+    apply: Callable[[], Stmt]
+
+
+def by_strategy(stage: Stage) -> Scheduling:
+    """With the strategy that wins it."""
+    with untraced():
+        strategy, candidate = choose_strategy(stage)
+    return Scheduling(f"{strategy.name} — {candidate.reason}", lambda: strategy.apply(stage, candidate))
+
+
+def in_registers(stage: Stage, finish: Finish | None = None) -> Scheduling:
+    """A product in tiles of registers, whose results may be made twice; with another strategy where it has no tile."""
+    r = stage.form
+    choice = choose_register_tile(r, stage.target, again=True) if isinstance(r, Reduction) else None
+    if choice is None or not isinstance(r, Reduction):
+        return by_strategy(stage)
+    tile = partial(tile_reduction, Block.of(r), choice, stage.target, serial=stage.serial, finish=finish)
+    return Scheduling(f"{RegisterTile.name} — {choice.reason}", lambda: lower_all(tile(), stage.target))
+
+
+def schedule_stages(nest: StagedNest, schedule: Callable[[NamedStage, Map | Reduction], Scheduling]) -> Stmt:
+    """The nest, with each of its stages scheduled; those at several places the same way, which the trace has once."""
+    nests: dict[str, list[Stmt]] = {}
+    for stage in nest.stages:
+        first, *others = (schedule(stage, form) for form in stage.forms)
+        with traced_stage(stage.name, first.said):
+            nests[stage.name] = [first.apply()]
+        with untraced():
+            nests[stage.name] += [x.apply() for x in others]
+    return nest.lower(nests)
+
+
+class StagedStrategy(Strategy):
+    """A strategy for stages that one primitive makes several stages of. A plan is chosen for each processor anew."""
+
+    form: ClassVar[type[StagedForm]]
+    """The stages that it is for."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        return next(self.variants(stage), None)
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        if isinstance(stage.form, self.form):
+            for plan in stage.form.plans(stage.target):
+                yield Candidate(plan.cost, plan.reason, plan, plan.label)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        plan: StagedPlan = candidate.plan
+
+        def schedule(named: NamedStage, form: Map | Reduction) -> Scheduling:
+            return self.schedule(Stage(form, plan.target, serial=named.private), stage)
+
+        return schedule_stages(self.divide(stage, plan), schedule)
+
+    @abstractmethod
+    def divide(self, stage: Stage, plan: StagedPlan) -> StagedNest:
+        """The stages that a plan makes of one."""
+
+    @abstractmethod
+    def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
+        """How one of these is scheduled, which is a stage of a whole one."""
