@@ -37,7 +37,7 @@ def main() -> int:
         for m in chosen:
             print(f"{m.path}:{m.line}: {m.change}    in: {m.text}")
         return 0
-    lines = Lines(options.store)
+    lines = Lines(options.store, near=options.only if options.near else "")
     if not options.as_traced:
         _trace(lines)
     results: list[Result] = []
@@ -59,6 +59,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn (default: 1)")
     parser.add_argument("--count", type=int, default=100, help="how many (default: 100)")
     parser.add_argument("--only", default="irtool", help="the beginning of paths: irtool/tir (default: irtool)")
+    parser.add_argument("--near", action="store_true", help="with --only: no tests but those of its room, soon traced")
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time (default: 1)")
     parser.add_argument("--most", type=float, default=30, help="seconds of tests for each mutant (default: 30)")
     parser.add_argument("--list", action="store_true", help="name the mutants, and try none")

@@ -50,19 +50,26 @@ def digest_of_tests(root: Path, file: str) -> str:
     return found.hexdigest()[:16]
 
 
+def tests_of_room(path: str) -> str:
+    """The folder with the tests of the room that a path begins with: irtool/tir/simplify.py → tests/tir/."""
+    return "/".join(["tests", *Path(path).parts[1:2], ""])
+
+
 class Lines:
     """What is known of the lines that tests run."""
 
-    def __init__(self, store: Path, root: Path = ROOT) -> None:
+    def __init__(self, store: Path, root: Path = ROOT, near: str = "") -> None:
+        """`near`: only tests of the room that a path of irtool begins with."""
         self.store = store.resolve()
         self.root = root
+        self.room = tests_of_room(near) if near else "tests/"
 
     # Making.
 
     def files(self) -> list[str]:
         """The files of tests that count."""
         found = sorted(str(p.relative_to(self.root)) for p in (self.root / "tests").rglob("test_*.py"))
-        return [f for f in found if not f.startswith(LEFT_OUT)]
+        return [f for f in found if f.startswith(self.room) and not f.startswith(LEFT_OUT)]
 
     def stale(self) -> list[str]:
         """Files of tests that have not been traced as they stand."""
@@ -101,8 +108,9 @@ class Lines:
     def tests_of(self, path: str, line: int, column: int = 0) -> dict[str, float]:
         """The tests that run a place, with the seconds they take.
 
-        Where none does, or where the place runs when its module is imported, some that run what is around it: functions
-        that name what the line defines, then the class, then the file.
+        Where none does, or where the place runs when its module is imported, some of those in files that name the module,
+        and of those that run what is around the place: functions that name what the line defines, then the class, then the
+        file.
         """
         source = (self.root / path).read_text(encoding="utf-8")
         tree = ast.parse(source)
@@ -113,6 +121,8 @@ class Lines:
         found = {}
         for file in REFERENCES:
             found |= dict.fromkeys(self._traced(file)[0], 0.0)
+        if not any(isinstance(n, ast.FunctionDef) and n.lineno <= line <= (n.end_lineno or 0) for n in ast.walk(tree)):
+            found |= self._mentioning(Path(path).stem)
         for name in sorted(_defined(tree, line)):
             found |= self._naming(name)
         for first, last in _spans(tree, line):
@@ -124,6 +134,12 @@ class Lines:
         order = sorted(found, key=lambda t: (stem not in t, found[t], t))
         rest = order[AROUND // 2 :]
         return {t: found[t] for t in [*order[: AROUND // 2], *rest[:: -(-len(rest) // (AROUND // 2)) or 1]]}
+
+    def _mentioning(self, module: str) -> dict[str, float]:
+        """The tests of files in which the name of a module stands: they may look at what it defines."""
+        word = re.compile(rf"\b{module}\b")
+        files = [f for f in self.traced() if word.search((self.root / f).read_text(encoding="utf-8"))]
+        return {test: s for f in files for test, s in self._traced(f)[0].items()}
 
     def _naming(self, name: str) -> dict[str, float]:
         """The tests that run functions with a name in them."""

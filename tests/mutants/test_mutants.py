@@ -143,8 +143,11 @@ def test_tests_are_traced_and_found_again_where_lines_have_moved(tmp_path: Path)
             "def test_elsewhere():\n    subprocess.run([sys.executable, '-c', 'import irtool.box as b; b.longest([3, 5])'])\n"
             "\n\ndef test_nothing():\n    pass\n"
         )
+        (folder / "tests" / "test_table.py").write_text(
+            "from importlib import import_module\n\n\ndef test_table():\n    assert import_module('irtool.box').Shape\n"
+        )
     lines = Lines(tmp_path / "store", root)
-    assert lines.stale() == ["tests/test_box.py"]
+    assert lines.stale() == ["tests/test_box.py", "tests/test_table.py"]
     lines.trace(lines.stale(), copy)
     assert lines.stale() == []
     (root / "irtool" / "box.py").write_text("# more\n" + CODE, encoding="utf-8")
@@ -152,6 +155,16 @@ def test_tests_are_traced_and_found_again_where_lines_have_moved(tmp_path: Path)
     assert set(lines.tests_of("irtool/box.py", 14, 8)) == both
     assert set(lines.tests_of("irtool/box.py", 8, 60)) == both
     assert lines.tests_of("irtool/box.py", 11, 8).keys() == both
+    assert "tests/test_table.py::test_table" in lines.tests_of("irtool/box.py", 5), "it looks at what is defined there"
+
+
+def test_tests_of_one_room(tmp_path: Path) -> None:
+    for room in ("tir", "te", "tir_more"):
+        (tmp_path / "tests" / room).mkdir(parents=True)
+        (tmp_path / "tests" / room / "test_it.py").touch()
+    near = Lines(tmp_path / "store", tmp_path, near="irtool/tir/transforms")
+    assert near.files() == ["tests/tir/test_it.py"] == near.stale()
+    assert len(Lines(tmp_path / "store", tmp_path).files()) == 3
 
 
 class Known(Lines):
