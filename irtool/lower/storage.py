@@ -175,8 +175,9 @@ class _Planner:
     def _count_readers(self) -> dict[Expr, list[Token]]:
         """A token for every value, none shared, and how many calls read it (the function's result is read once more)."""
         assigned: dict[Expr, list[Token]] = {}
+        given = set(self.function.params)
         for e in (*self.function.params, *self.order):
-            if isinstance(e, Call | Constant) or e in self.function.params:
+            if isinstance(e, Call | Constant) or e in given:
                 if e not in assigned and not is_call_to(e, "on_device"):
                     device = self.devices.get(e)
                     assigned[e] = [Token(_tensor_bytes(t), device) for t in _tensors(e.checked_type)]

@@ -67,12 +67,13 @@ def with_quantities(module: Module, weights: Mapping[str, Any]) -> Module:
     main = module.functions.get("main")
     if not isinstance(main, Function):
         return module
+    given = {v for v in main.params if v.name in weights}
     found: dict[Var, Expr] = {}
     for e in post_order(main.body):
         if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name.startswith("qnn."):
             for name, a in zip(e.op.operator.names_of_arguments(len(e.args)), e.args, strict=False):
                 for v in (a,) if isinstance(a, Var) else a.fields if isinstance(a, Tuple) else ():
-                    if name.endswith(_QUANTITIES) and isinstance(v, Var) and v.name in weights and v in main.params:
+                    if name.endswith(_QUANTITIES) and isinstance(v, Var) and v in given:
                         found[v] = Constant(weights[v.name], getattr(v.checked_type, "dtype", ""), None, v.span)
     if not found:
         return module

@@ -78,7 +78,7 @@ def read_header(words: Words, names: TakenNames) -> Header:
         if known is None:
             words.refuse(f"no buffer is told for the parameter {h}", 0)
         buffer, d = known
-        if buffer in found.params:
+        if mapped[h] in found.buffers:
             words.refuse(f"the buffer of {h} is that of another parameter, too", 0)
         found.params.append(buffer)
         found.buffers[mapped[h]] = buffer
