@@ -71,3 +71,14 @@ def test_unstable_networks_agree(kind: str, tmp_path: Path) -> None:
     assert "interp and c agree" in out
     if kind == "explodes":
         assert "judged in double precision" in out
+
+
+def test_of_several_outputs_the_largest_errors_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    def outputs(a: float, b: float, dtype: str = "float32") -> tuple[np.ndarray, ...]:
+        return np.array([1.0, a], dtype), np.array([1.0, b], dtype), np.array([1.0, 1.0], dtype)
+
+    results = {"interp": outputs(1.5, 1), "c": outputs(1.25, 1.125)}
+    with pytest.raises(click.exceptions.Exit):  # of the second, C is wrong alone
+        report_comparison(results, 1e-3, False, lambda: outputs(1, 1, "float64"))
+    said = capsys.readouterr()
+    assert "0.5" in said.out + said.err and "0.25" in said.out + said.err

@@ -117,6 +117,12 @@ def test_what_lowered_functions_need() -> None:
     assert softmax.io == {"c": 72} and softmax.workspace == {"c": 16 + 80 + 16}
 
 
+def test_a_nest_gives_and_takes_as_much_as_its_last_parameter() -> None:
+    text = "def @main(%x: Tensor[(3, 8), float32]) { sum(%x, axis=[1]) }"
+    infos = function_infos(irtool.run_passes(irtool.parse(VERSION + text), "FuseOps,LowerTE"))
+    assert infos["tvmgen_default_fused_sum"].io == {"c": 12}
+
+
 def test_the_report_says_why_there_is_no_plan() -> None:
     m = irtool.parse(VERSION + CHAIN + "def @other(%c: bool) { if (%c) { 1 } else { 2 } }")
     report = storage_report(m, ("main", "other"))
