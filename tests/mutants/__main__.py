@@ -17,7 +17,7 @@ from queue import SimpleQueue
 
 from tests.mutants.checkout import ROOT, copy_checkout
 from tests.mutants.mapping import Lines
-from tests.mutants.report import makes_no_difference, score, write_report
+from tests.mutants.report import drawn, makes_no_difference, score, write_report
 from tests.mutants.sites import Mutant, sample
 from tests.mutants.trial import Result, Server, try_mutant
 
@@ -28,9 +28,10 @@ AT_ONCE = 10
 def main() -> int:
     """Tries mutants; 1 if one survives."""
     options = _options()
+    row = drawn(options.seed, options.only)
     chosen = [m for m in sample(ROOT, options.seed, options.count, options.only) if not makes_no_difference(m)]
     if options.rerun is not None:
-        report = json.loads(options.rerun.read_text(encoding="utf-8"))[str(options.seed)]
+        report = json.loads(options.rerun.read_text(encoding="utf-8"))[row]
         alive = {(r["line"], r["change"]) for r in report if r["outcome"] not in ("killed", "timed out")}
         chosen = [m for m in chosen if (m.text, m.change) in alive]
     if options.list:
@@ -46,8 +47,8 @@ def main() -> int:
         m = r.mutant
         print(f"{r.outcome} {r.seconds} s {m.path}:{m.line}: {m.change}    in: {m.text}    {r.by}", flush=True)
     if options.report is not None:
-        write_report(options.report, options.seed, results)
-    print(f"seed {options.seed}: {score([r.record() for r in results])}")
+        write_report(options.report, row, results)
+    print(f"seed {row}: {score([r.record() for r in results])}")
     for r in results:
         if not r.noticed:
             print(f"{r.mutant.path}:{r.mutant.line}: {r.mutant.change}: {r.outcome}, {r.tests} tests")

@@ -39,11 +39,17 @@ def makes_no_difference(mutant: Mutant) -> bool:
     return (mutant.path, mutant.text, mutant.change) in equivalents()
 
 
-def write_report(path: Path, seed: int, results: Iterable[Result]) -> None:
-    """Writes the results of a seed into a report, in the place of earlier ones of that seed."""
+def drawn(seed: int, only: str = "irtool") -> str:
+    """What a row of a report is called: the seed, and the room that the mutants were drawn from, if it is not the house."""
+    return str(seed) if only == "irtool" else f"{seed}, {only}"
+
+
+def write_report(path: Path, row: str, results: Iterable[Result]) -> None:
+    """Writes the results of a row (see `drawn`) into a report, in the place of earlier ones."""
     report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    report[str(seed)] = [r.record() for r in results]
-    text = json.dumps(dict(sorted(report.items(), key=lambda r: int(r[0]))), indent=1, ensure_ascii=False)
+    report[row] = [r.record() for r in results]
+    in_order = sorted(report.items(), key=lambda r: (int(r[0].partition(",")[0]), r[0]))
+    text = json.dumps(dict(in_order), indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -56,7 +62,8 @@ def score(records: Sequence[dict[str, Any]]) -> str:
 
 
 def section(path: Path = REPORT) -> str:
-    """The section of `docs/robustness.md`: a row for each seed, then one for each room."""
+    """The section of `docs/robustness.md`: a row for each seed and each room that was drawn from alone, then one for
+    each room."""
     report = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     parts = [HEAD, "| seed | mutants | noticed | share | seconds, median |\n| --- | --- | --- | --- | --- |\n"]
     parts += [_row(seed, records) for seed, records in report.items()]

@@ -13,7 +13,7 @@ import pytest
 from tests.mutants.blocks import block_at, blocks, probed
 from tests.mutants.checkout import ROOT
 from tests.mutants.mapping import Lines, in_order
-from tests.mutants.report import EQUIVALENT, REPORT, section
+from tests.mutants.report import EQUIVALENT, REPORT, drawn, section, write_report
 from tests.mutants.sites import mutants, sample
 from tests.mutants.trial import Server, try_mutant
 
@@ -218,6 +218,13 @@ def test_quick_tests_of_the_room_come_first() -> None:
         "tests/tir/test_b.py::quick",
         "tests/ops/test_a.py::slow",
     ]
+
+
+def test_rows_of_rooms_stand_behind_their_seed(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    for seed, only in ((10, "irtool"), (2, "irtool/tir"), (2, "irtool"), (2, "irtool/tir")):
+        write_report(path, drawn(seed, only), [])
+    assert list(json.loads(path.read_text())) == ["2", "2, irtool/tir", "10"]
 
 
 def test_what_makes_no_difference_is_still_there() -> None:

@@ -114,3 +114,17 @@ def test_extents_that_nothing_relates_are_computed():
     assert "dyn.reshape" in str(module)
     x = np.arange(24, dtype="float32").reshape(2, 12)
     np.testing.assert_array_equal(irtool.evaluate(module, [x, np.zeros((3, 8), "float32")]), x.reshape(3, 8))
+
+
+def test_extents_times_numbers_that_are_given_later_are_computed():
+    text = """net (float[B, 12] x, int64[1] n) => (float[M, N] y) {
+      s = Shape <end = 1> (x)
+      t = Mul (s, n)
+      rest = Constant <value_ints = [-1]> ()
+      to = Concat <axis = 0> (t, rest)
+      y = Reshape (x, to)
+    }"""
+    module, _ = irtool.from_onnx((HEAD + text).encode())
+    assert "dyn.reshape" in str(module)
+    x = np.arange(24, dtype="float32").reshape(2, 12)
+    np.testing.assert_array_equal(irtool.evaluate(module, [x, np.array([3])]), x.reshape(6, 4))

@@ -27,6 +27,7 @@ GRAPHS = {
         "e = SequenceEmpty() a = SequenceInsert(e, x) n = Neg(x) b = SequenceInsert(a, n, zero) c = Identity(b) "
         "d = SequenceErase(c) f = SequenceInsert(d, x) y = ConcatFromSequence<axis=-1, new_axis=1>(f)"
     ),
+    "one tensor, along a new axis": "s = SequenceConstruct(x) y = ConcatFromSequence<axis=-1, new_axis=1>(s)",
     "a length": "n = Neg(x) s = SequenceConstruct(x, n, x) l = SequenceLength(s) y = Cast<to=1>(l)",
     "a computed position": (
         "n = Neg(x) s = SequenceConstruct(x, n) f = Constant<value_float=0.0>() m = ReduceMax<keepdims=0>(x) g = Greater(m, f) "
