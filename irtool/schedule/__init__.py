@@ -15,7 +15,7 @@ forms         what stages compute: maps and reductions
 block         a form and the loops in which it is computed
 primitives/   split, fuse, reorder, cache_read …: pure functions from blocks to blocks
 strategies/   lists of primitives, with a cost and a reason
-staged        a stage as several with names, each a block: what attention, winograd and partition_windows make of one
+staged        a stage as several with names, each a block: what attention, winograd and partition_windows, say, make of one
 axes          axes fused and split before a strategy is chosen
 tile_choice   which vector axis and tile of registers a reduction gets (`tiles` prices tiles)
 row_choice    along which loop sums of rows have their vectors

@@ -21,7 +21,7 @@
     .*softmax.*:
       choose("attention: 16 rows")
 
-`attention`, `winograd` and `partition_windows` make several stages of one. They come first, and what belongs to each of these stages
+`attention`, `winograd`, `partition_windows` and `unroll_windows` make several stages of one. They come first, and what belongs to each of these stages
 stands below its name::
 
     .*conv2d_nn_relu:

@@ -8,7 +8,7 @@ from ..tir.expr import Const, Expr, Load, Var, const, post_order, rewrite
 from ..tir.forms import AnyForm, Loop, TupleReduction
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
-from .forms import Reduction
+from .forms import Map, Reduction
 
 
 def axis_of_windows(form: AnyForm) -> Loop | None:
@@ -62,3 +62,24 @@ def _at(form: TupleReduction, values: dict[Expr, Expr], axis: Var, inner: Loop) 
     loops: Sequence[Loop] = [(f, n) for _, f, n in fresh]
     stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in form.stores)
     return Reduction(tuple(loops[:-1]), own, here(form.inits[0]), (loops[-1],), here(form.updates[0]), stores)
+
+
+def in_one_map(parts: Sequence[Reduction]) -> Map:
+    """The results of several reductions over equal loops, each an expression, stored one after the other in each step."""
+    first = parts[0]
+    simplify = Simplifier({v: (0, n - 1) for v, n in first.loops})
+    stores = []
+    for r in parts:
+        axes: dict[Expr, Expr] = {v: own for (v, _), (own, _) in zip(r.loops, first.loops, strict=True)}
+        (k, extent), value = r.inner[0], r.init
+        for n in range(extent):
+            value = _with(value, r.update, r.acc, {**axes, k: const(n, k.dtype)})
+        for s in r.stores:
+            indices = [simplify(rewrite(i, lambda e: e, dict(axes))) for i in s.indices]
+            stores.append(Store(s.buffer, indices, simplify(_with(value, s.value, r.acc, axes))))
+    return Map(first.loops, tuple(stores))
+
+
+def _with(value: Expr, e: Expr, acc: Buffer, places: dict[Expr, Expr]) -> Expr:
+    """An expression with a value in place of the accumulator."""
+    return rewrite(e, lambda x: value if isinstance(x, Load) and x.source is acc else x, dict(places))

@@ -1,7 +1,7 @@
 """Schedule primitives: pure functions from a block to a block, or to several, under the names that Halide and TVM gave them.
 
 Each one's docstring shows a nest before and after it. Strategies are made of them; so is a schedule made by hand. `attention`,
-`partition_windows` and `winograd` make several stages of one, each of which is a block again.
+`partition_windows`, `unroll_windows` and `winograd` make several stages of one, each of which is a block again.
 """
 
 from .annotate import parallel, unroll, vectorize
@@ -16,7 +16,7 @@ from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
 from .loop_partition import loop_partition
 from .pack import pack
-from .partition_windows import partition_windows
+from .partition_windows import partition_windows, unroll_windows
 from .prefetch import prefetch
 from .reorder import reorder
 from .rfactor import rfactor
@@ -56,6 +56,7 @@ __all__ = [
     "tile",
     "tracing",
     "unroll",
+    "unroll_windows",
     "untraced",
     "vectorize",
     "winograd",

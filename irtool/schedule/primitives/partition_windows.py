@@ -1,4 +1,4 @@
-"""`partition_windows`: windows of different sizes one by one."""
+"""`partition_windows`, `unroll_windows`: windows of different sizes one by one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.forms import AnyForm, TupleReduction
 from ...tir.stmt import seq
-from ..single_windows import axis_of_windows, single_windows
+from ..forms import Reduction
+from ..single_windows import axis_of_windows, in_one_map, single_windows
 from ..staged import StagedNest, Stages
 from .base import makes_stages
 
@@ -24,6 +25,30 @@ def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
     It is a `loop_partition` into single steps, after which no condition is left. The stages `window_0`, `window_1` … are then scheduled
     by these names. Raises UsageError for a stage whose windows do not differ along the axis, and along no other.
     """
+    windows = _windows(form, axis)
+    stages = Stages()
+    return stages.nest(seq([stages.add(f"window_{n}", r, private=False) for n, r in enumerate(windows)]))
+
+
+@makes_stages
+def unroll_windows(form: AnyForm, axis: Var | str) -> StagedNest:
+    """The same windows in one stage, `windows`, which is no reduction any more.
+
+    ::
+
+        for x: for i in 3:                                              windows:  for x: out[0, x] = max(max(in[0, x], …
+                 for k in 6 where i*14/3 + k < (i*14 + 16)/3:    ⇒                       out[1, x] = max(max(in[4, x], …
+                   acc = max(acc, in[i*14/3 + k, x])                                     out[2, x] = max(max(in[9, x], …
+
+    For few short windows: each is an expression, and each step of the other loops stores the results of all of them. Raises UsageError
+    as `partition_windows` does.
+    """
+    stages = Stages()
+    return stages.nest(stages.add("windows", in_one_map(_windows(form, axis)), private=False))
+
+
+def _windows(form: AnyForm, axis: Var | str) -> list[Reduction]:
+    """A reduction for each window along an axis. Raises UsageError."""
     along = axis_of_windows(form)
     if along is None:
         raise UsageError("the stage is no reduction of windows whose sizes differ along one axis")
@@ -34,5 +59,4 @@ def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
     windows = single_windows(form, along)
     if windows is None:
         raise UsageError(f"a window along {name} is empty, or does not begin with its first step")
-    stages = Stages()
-    return stages.nest(seq([stages.add(f"window_{n}", r, private=False) for n, r in enumerate(windows)]))
+    return windows

@@ -7,19 +7,25 @@
         …
 
 Each of the results is a stage of its own, whose window has a known beginning and end, and which is scheduled as any reduction.
+Short windows are one expression each, in one stage::
+
+    ⇒   for x: out[0, x] = max(max(in[0, x], in[1, x]), …);  out[1, x] = max(max(in[4, x], in[5, x]), …);  …
 """
 
 from __future__ import annotations
 
 from ...tir.forms import TupleReduction
 from ...tir.stmt import Stmt
-from ..primitives import partition_windows
+from ..primitives import partition_windows, unroll_windows
 from ..single_windows import axis_of_windows, single_windows
 from .base import Candidate, Stage, Strategy, strategy
 from .staged import by_strategy, schedule_stages
 
 _MOST = 16
 """Results along the axis, each of which is written out."""
+
+_SHORT = 96
+"""Elements of all windows together that one step of a nest may read."""
 
 
 @strategy("uneven_windows")
@@ -33,10 +39,14 @@ class UnevenWindows(Strategy):
         if along is None or along[1] > _MOST:
             return None
         assert isinstance(stage.form, TupleReduction)
-        if single_windows(stage.form, along) is None:
+        windows = single_windows(stage.form, along)
+        if windows is None:
             return None
-        return Candidate(1, f"windows along {along[0].name}, one after the other", along[0])
+        short = sum(n for r in windows for _, n in r.inner) <= _SHORT
+        how = "in one expression each" if short else "one after the other"
+        return Candidate(1, f"windows along {along[0].name}, {how}", (short, along[0]))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        nest = partition_windows(stage.form, candidate.plan)
+        short, axis = candidate.plan
+        nest = unroll_windows(stage.form, axis) if short else partition_windows(stage.form, axis)
         return schedule_stages(nest, lambda _, form: by_strategy(stage.inner(form, serial=stage.serial)))
