@@ -62,7 +62,7 @@ BUILD = Path(writes=True, is_folder=True, is_always_written=True)
 """The folder of a build."""
 
 
-class Names(click.ParamType):
+class NameList(click.ParamType):
     """One of some names, or several with commas between them; `known` lists them, with a word on each or none."""
 
     name = "name"
@@ -174,23 +174,23 @@ def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
                 yield from ((name, "") for name in dict.fromkeys(_DEFINITION.findall(text)))
 
 
-PIPELINE = Names(_passes, are_many=True)
-PASS = Names(_pass_names)
-PASSES = Names(_pass_names, are_many=True)
-MANUAL = Names(_manuals)
-INSTRUMENT = Names(_instruments)
-CODE = Names(_codes)
-OPERATOR = Names(_operators)
-OPTION = Names(_options, ending="=")
-TARGET = Names(_targets)
-BACKEND = Names(_backends)
-FORMAT = Names(_formats)
-OUTPUT = Names(_outputs)
-WAY = Names(_ways)
-WAYS = Names(_ways, are_many=True)
-FUNCTION = Names(_functions)
+PIPELINE = NameList(_passes, are_many=True)
+PASS = NameList(_pass_names)
+PASSES = NameList(_pass_names, are_many=True)
+MANUAL = NameList(_manuals)
+INSTRUMENT = NameList(_instruments)
+CODE = NameList(_codes)
+OPERATOR = NameList(_operators)
+OPTION = NameList(_options, ending="=")
+TARGET = NameList(_targets)
+BACKEND = NameList(_backends)
+FORMAT = NameList(_formats)
+OUTPUT = NameList(_outputs)
+WAY = NameList(_ways)
+WAYS = NameList(_ways, are_many=True)
+FUNCTION = NameList(_functions)
 
 __all__ = [
     "BACKEND", "BUILD", "FOLDER", "FORMAT", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "OUTPUT", "PASS", "PASSES",
-    "PIPELINE", "READ", "TARGET", "WAY", "WAYS", "WRITTEN", "Names", "Path",
+    "PIPELINE", "READ", "TARGET", "WAY", "WAYS", "WRITTEN", "NameList", "Path",
 ]  # fmt: skip

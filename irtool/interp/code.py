@@ -72,7 +72,7 @@ class Instruction:
         self.frees: tuple[int, ...] = ()
 
 
-class Block:
+class BasicBlock:
     """A straight run of instructions; `result` is the slot of its value.
 
     Blocks form a tree: a branch is below the block of its `if`, the body of a function literal below the block of the
@@ -96,15 +96,15 @@ class Block:
         "tail",
     )
 
-    def __init__(self, parent: Block | None, starts_function: bool = False) -> None:
+    def __init__(self, parent: BasicBlock | None, starts_function: bool = False) -> None:
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         if parent is None:
-            self.jump: Block = self
+            self.jump: BasicBlock = self
         else:
             hop = parent.jump
             self.jump = hop.jump if parent.depth - hop.depth == hop.depth - hop.jump.depth else parent
-        self.function: Block = self if starts_function or parent is None else parent.function
+        self.function: BasicBlock = self if starts_function or parent is None else parent.function
         """The body block of the function that this block belongs to."""
         self.tail: Expr | None = None
         """The expression whose value is the function's result, if this block ends the function."""
@@ -129,14 +129,14 @@ class Clause:
 
     pattern: Pattern
     slots: dict[Var, int]
-    block: Block
+    block: BasicBlock
 
 
 @dataclass(slots=True, eq=False)
-class Code:
+class CompiledFunction:
     """A function ready to run. A frame is the arguments, then a copy of `rest`, then captured values put in place."""
 
-    body: Block
+    body: BasicBlock
     arity: int
     rest: list[Any]
     captured: Sequence[Expr]

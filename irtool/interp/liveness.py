@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .code import Block, Instruction, Kind
+from .code import BasicBlock, Instruction, Kind
 
 
-def finish_blocks(blocks: Sequence[Block], own_blocks: Mapping[int, Block]) -> None:
+def finish_blocks(blocks: Sequence[BasicBlock], own_blocks: Mapping[int, BasicBlock]) -> None:
     """Fills in what each instruction frees. Outer blocks come first in `blocks`; `own_blocks` are those of single nodes,
     by the node's slot."""
     for block in reversed(blocks):
@@ -25,7 +25,7 @@ def finish_blocks(blocks: Sequence[Block], own_blocks: Mapping[int, Block]) -> N
         block.instructions = []
 
 
-def _branches(instruction: Instruction) -> Iterable[Block]:
+def _branches(instruction: Instruction) -> Iterable[BasicBlock]:
     if instruction.kind is Kind.IF:
         return instruction.extra
     if instruction.kind is Kind.MATCH:
@@ -33,7 +33,7 @@ def _branches(instruction: Instruction) -> Iterable[Block]:
     return ()
 
 
-def _find_needs(block: Block) -> None:
+def _find_needs(block: BasicBlock) -> None:
     needs = {block.result}
     for instruction in block.instructions:
         needs.update(instruction.args)
@@ -42,7 +42,7 @@ def _find_needs(block: Block) -> None:
     block.needs = needs - block.defines
 
 
-def _place_frees(block: Block, kept: set[int]) -> None:
+def _place_frees(block: BasicBlock, kept: set[int]) -> None:
     dying = (block.defines | block.inherits) - kept
     block.gives_up_result = block.function is not block and block.result in dying
     dying.discard(block.result)

@@ -17,7 +17,7 @@ from ..ir.show import show_expr
 from ..ops.base import RelationError
 from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
-from .code import UNSET, Code, Kind
+from .code import UNSET, CompiledFunction, Kind
 from .mistakes import CannotEvaluate, EndlessRecursion, NoBody, NoClauseFits
 from .nests.value import NestValue
 from .translate import translate
@@ -72,7 +72,7 @@ class Machine:
             return data.view(dtype) if dtype.itemsize == data.dtype.itemsize else data.astype(dtype)
         return data
 
-    def code_of(self, closure: Closure) -> Code:
+    def code_of(self, closure: Closure) -> CompiledFunction:
         """The closure's code, translated now if it has not been called before."""
         if closure.code is None:
             assert self.module is not None
@@ -93,7 +93,7 @@ class Machine:
         with np.errstate(all="ignore"):
             return self._run(self.code_of(function), _frame(self, function, list(arguments), None))
 
-    def _run(self, code: Code, frame: list[Any]) -> Any:
+    def _run(self, code: CompiledFunction, frame: list[Any]) -> Any:
         OPERATOR, NEED, IF, FIELD, TUPLE, CALL, TAIL_CALL, MATCH, CLOSURE, DATA = map(
             int,
             (

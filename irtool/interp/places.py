@@ -9,45 +9,45 @@ from __future__ import annotations
 
 from ..ir import Expr, Function, If, Let, Match, Var, bound_vars, children, post_order
 from ..ir.scope import common_scope
-from .code import Block
+from .code import BasicBlock
 
 
 class Places:
     """The blocks of a function and of the function literals in it, and which node is evaluated in which."""
 
     def __init__(self, whole: Function) -> None:
-        self.body = Block(None, starts_function=True)
+        self.body = BasicBlock(None, starts_function=True)
         self.blocks = [self.body]
         """Every block; outer ones before inner ones."""
         self.literals: list[Function] = []
         """The function literals, inner ones first."""
-        self.functions: dict[Expr, Block] = {whole: self.body}
+        self.functions: dict[Expr, BasicBlock] = {whole: self.body}
         """The body block of each function literal."""
-        self.branches: dict[Expr, tuple[Block, ...]] = {}
-        self.own: dict[Expr, Block] = {}
+        self.branches: dict[Expr, tuple[BasicBlock, ...]] = {}
+        self.own: dict[Expr, BasicBlock] = {}
         """Nodes that have a block of their own."""
-        self._homes: dict[Expr, Block] | None = None
-        self._binders: dict[Var, Block] = dict.fromkeys(whole.params, self.body)
+        self._homes: dict[Expr, BasicBlock] | None = None
+        self._binders: dict[Var, BasicBlock] = dict.fromkeys(whole.params, self.body)
         order = post_order(whole.body)
         if any(e.__class__ in _SCOPES for e in order):
             self._find(whole.body, order)
 
-    def of(self, e: Expr) -> Block:
+    def of(self, e: Expr) -> BasicBlock:
         """The block in which `e` is evaluated."""
         return self.body if self._homes is None else self._homes[e]
 
-    def binds_here(self, v: Var, function: Block) -> bool:
+    def binds_here(self, v: Var, function: BasicBlock) -> bool:
         """True if that function binds the variable."""
         block = self._binders.get(v)
         return block is not None and block.function is function
 
-    def _block(self, parent: Block, starts_function: bool = False) -> Block:
-        block = Block(parent, starts_function)
+    def _block(self, parent: BasicBlock, starts_function: bool = False) -> BasicBlock:
+        block = BasicBlock(parent, starts_function)
         self.blocks.append(block)
         return block
 
     def _find(self, root: Expr, order: list[Expr]) -> None:
-        homes: dict[Expr, Block] = {root: self.body}
+        homes: dict[Expr, BasicBlock] = {root: self.body}
         self._homes = homes
         below_only: set[Expr] = set()
         for e in reversed(order):
@@ -56,7 +56,7 @@ class Places:
             place = homes[e]
             if e in below_only and children(e):
                 place = self.own[e] = homes[e] = self._block(place)
-            inside: tuple[Block, ...] = (place,)
+            inside: tuple[BasicBlock, ...] = (place,)
             if isinstance(e, Function):
                 self.literals.append(e)
                 body = self.functions[e] = self._block(place, starts_function=True)

@@ -32,7 +32,7 @@ from ..ir import (
     bound_vars,
     use_counts,
 )
-from .code import UNSET, Block, Clause, Code, Instruction, Kind
+from .code import UNSET, BasicBlock, Clause, CompiledFunction, Instruction, Kind
 from .liveness import finish_blocks
 from .mistakes import MissingConstant
 from .places import Places
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 _LEAVES = frozenset({Var, GlobalVar, Constant, Op, Constructor})
 
 
-def translate(root: Function | Expr, machine: Machine, name: str = "fn") -> Code:
+def translate(root: Function | Expr, machine: Machine, name: str = "fn") -> CompiledFunction:
     """The code of a function, or of an expression whose free variables the code then captures."""
     whole = root if isinstance(root, Function) else Function((), root)
     places = Places(whole)
     uses = use_counts(whole.body)
-    codes: dict[Expr, Code] = {}
+    codes: dict[Expr, CompiledFunction] = {}
     for f in places.literals:
         codes[f] = _Writer(machine, places, uses, codes, f, "fn").code()
     return _Writer(machine, places, uses, codes, whole, name).code()
@@ -64,7 +64,7 @@ class _Writer:
         machine: Machine,
         places: Places,
         uses: Counter[Expr],
-        codes: dict[Expr, Code],
+        codes: dict[Expr, CompiledFunction],
         function: Function,
         name: str,
     ) -> None:
@@ -84,7 +84,7 @@ class _Writer:
         self.written: set[Expr] = set()
         self.stack: list[Any] = []
 
-    def code(self) -> Code:
+    def code(self) -> CompiledFunction:
         params = self.function.params
         for p in params:
             self.slots[p] = self._new_slot()
@@ -96,7 +96,9 @@ class _Writer:
         own = {self.slots[e]: b for e, b in self.places.own.items() if b.function is self.body}
         finish_blocks(blocks, own)
         slots = tuple(self.captured.values())
-        return Code(self.body, len(params), self.initial[len(params) :], tuple(self.captured), slots, self.name)
+        return CompiledFunction(
+            self.body, len(params), self.initial[len(params) :], tuple(self.captured), slots, self.name
+        )
 
     def _write(self) -> None:
         stack, written = self.stack, self.written
@@ -125,21 +127,21 @@ class _Writer:
         self.initial.append(value)
         return len(self.initial) - 1
 
-    def _set_tail(self, block: Block, root: Expr) -> None:
+    def _set_tail(self, block: BasicBlock, root: Expr) -> None:
         """Notes which expression, evaluated last in the block, gives the function's result."""
         while root.__class__ is Let and self.uses[root] == 1:
             root = root.body
         if self.uses[root] == 1:
             block.tail = root
 
-    def _visit_into(self, block: Block, root: Expr) -> None:
+    def _visit_into(self, block: BasicBlock, root: Expr) -> None:
         """Will write what `root` needs, and that it is the block's value."""
         self.stack += [(_Writer._close, root, block), (None, root, block)]
 
-    def _close(self, root: Expr, block: Block) -> None:
+    def _close(self, root: Expr, block: BasicBlock) -> None:
         block.result = self._slot(root)
 
-    def _need(self, e: Expr, block: Block) -> None:
+    def _need(self, e: Expr, block: BasicBlock) -> None:
         block.instructions.append(Instruction(Kind.NEED, self._slot(e), (), self.places.own[e], e))
 
     def _capture(self, e: Expr) -> int:
@@ -173,35 +175,35 @@ class _Writer:
         assert isinstance(e, Constructor)
         return ConstructorValue(e)
 
-    def _emit(self, kind: Kind, e: Expr, block: Block, args: tuple[Expr, ...], extra: Any = None) -> None:
+    def _emit(self, kind: Kind, e: Expr, block: BasicBlock, args: tuple[Expr, ...], extra: Any = None) -> None:
         slots = tuple([self._slot(a) for a in args])
         out = self.slots[e] = self._new_slot()
         block.instructions.append(Instruction(kind, out, slots, extra, e))
         block.defines.add(out)
 
-    def _after(self, e: Expr, block: Block, kids: tuple[Expr, ...], kind: Kind, extra: Any = None) -> None:
+    def _after(self, e: Expr, block: BasicBlock, kids: tuple[Expr, ...], kind: Kind, extra: Any = None) -> None:
         """Writes the instruction once the operands have been written."""
         self.stack.append((lambda w, e, block: w._emit(kind, e, block, kids, extra), e, block))
         self.stack.extend([(None, k, block) for k in reversed(kids)])
 
     # Visits: put on the stack what is to be written, last things first
 
-    def _tuple(self, e: Tuple, block: Block) -> None:
+    def _tuple(self, e: Tuple, block: BasicBlock) -> None:
         self._after(e, block, e.fields, Kind.TUPLE)
 
-    def _field(self, e: TupleGetItem, block: Block) -> None:
+    def _field(self, e: TupleGetItem, block: BasicBlock) -> None:
         self._after(e, block, (e.tuple,), Kind.FIELD, e.index)
 
-    def _ref_create(self, e: RefCreate, block: Block) -> None:
+    def _ref_create(self, e: RefCreate, block: BasicBlock) -> None:
         self._after(e, block, (e.value,), Kind.REF_CREATE)
 
-    def _ref_read(self, e: RefRead, block: Block) -> None:
+    def _ref_read(self, e: RefRead, block: BasicBlock) -> None:
         self._after(e, block, (e.ref,), Kind.REF_READ)
 
-    def _ref_write(self, e: RefWrite, block: Block) -> None:
+    def _ref_write(self, e: RefWrite, block: BasicBlock) -> None:
         self._after(e, block, (e.ref, e.value), Kind.REF_WRITE)
 
-    def _call(self, e: Call, block: Block) -> None:
+    def _call(self, e: Call, block: BasicBlock) -> None:
         if isinstance(e.op, Op):
             operator = e.op.operator
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)
@@ -211,19 +213,19 @@ class _Writer:
         else:
             self._after(e, block, (*e.args, e.op), Kind.TAIL_CALL if block.tail is e else Kind.CALL)
 
-    def _function(self, e: Function, block: Block) -> None:
+    def _function(self, e: Function, block: BasicBlock) -> None:
         self.stack.append((_Writer._leave_function, e, block))
         for c in reversed(self.codes[e].captured):
             self.stack.append((None, c, block))
 
-    def _leave_function(self, e: Function, block: Block) -> None:
+    def _leave_function(self, e: Function, block: BasicBlock) -> None:
         code = self.codes[e]
         itself = self.recursive.get(e)
         others = tuple(c for c in code.captured if c is not itself)
         at = next((i for i, c in enumerate(code.captured) if c is itself), None)
         self._emit(Kind.CLOSURE, e, block, others, (code, at))
 
-    def _let(self, e: Let, block: Block) -> None:
+    def _let(self, e: Let, block: BasicBlock) -> None:
         if e.value.__class__ is Function:
             self.recursive[e.value] = e.var
         self.stack += [
@@ -233,13 +235,13 @@ class _Writer:
             (None, e.value, block),
         ]
 
-    def _bind(self, e: Let, block: Block) -> None:
+    def _bind(self, e: Let, block: BasicBlock) -> None:
         self.slots[e.var] = self._slot(e.value)
 
-    def _leave_let(self, e: Let, block: Block) -> None:
+    def _leave_let(self, e: Let, block: BasicBlock) -> None:
         self.slots[e] = self._slot(e.body)
 
-    def _if(self, e: If, block: Block) -> None:
+    def _if(self, e: If, block: BasicBlock) -> None:
         self.stack.append((_Writer._leave_if, e, block))
         branches = self.places.branches[e]
         for root, branch in zip((e.false_branch, e.true_branch), reversed(branches), strict=True):
@@ -248,10 +250,10 @@ class _Writer:
             self._visit_into(branch, root)
         self.stack.append((None, e.cond, block))
 
-    def _leave_if(self, e: If, block: Block) -> None:
+    def _leave_if(self, e: If, block: BasicBlock) -> None:
         self._emit(Kind.IF, e, block, (e.cond,), self.places.branches[e])
 
-    def _match(self, e: Match, block: Block) -> None:
+    def _match(self, e: Match, block: BasicBlock) -> None:
         self.stack.append((_Writer._leave_match, e, block))
         for c, branch in zip(reversed(e.clauses), reversed(self.places.branches[e]), strict=True):
             for v in bound_vars(c.pattern):
@@ -262,7 +264,7 @@ class _Writer:
             self._visit_into(branch, c.body)
         self.stack.append((None, e.data, block))
 
-    def _leave_match(self, e: Match, block: Block) -> None:
+    def _leave_match(self, e: Match, block: BasicBlock) -> None:
         clauses = tuple(
             Clause(c.pattern, {v: self.slots[v] for v in bound_vars(c.pattern)}, branch)
             for c, branch in zip(e.clauses, self.places.branches[e], strict=True)
@@ -270,7 +272,7 @@ class _Writer:
         self._emit(Kind.MATCH, e, block, (e.data,), clauses)
 
 
-_VISIT: dict[type, Callable[[_Writer, Any, Block], None]] = {
+_VISIT: dict[type, Callable[[_Writer, Any, BasicBlock], None]] = {
     Tuple: _Writer._tuple,
     TupleGetItem: _Writer._field,
     Call: _Writer._call,

@@ -10,7 +10,7 @@ from ..ir import Constructor
 
 if TYPE_CHECKING:
     from ..ops.base import Operator
-    from .code import Code
+    from .code import CompiledFunction
     from .machine import Machine
 
 
@@ -19,7 +19,9 @@ class Closure:
 
     __slots__ = ("code", "machine", "name", "values")
 
-    def __init__(self, machine: Machine, code: Code | None, values: tuple[Any, ...] = (), name: str = "fn") -> None:
+    def __init__(
+        self, machine: Machine, code: CompiledFunction | None, values: tuple[Any, ...] = (), name: str = "fn"
+    ) -> None:
         self.machine = machine
         self.code = code
         self.values = values

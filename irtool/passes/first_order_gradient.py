@@ -28,7 +28,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .context import PassContext
 from .gradients.rule import GradientSite, find_rule
-from .let_binding import LetList, Names
+from .let_binding import FreshVars, LetList
 from .mistakes import NoGradient
 
 Steps = Generator[Any, Any, Any]
@@ -105,7 +105,7 @@ class _Value:
 
 class _ReverseMode:
     def __init__(self) -> None:
-        self.names = Names()
+        self.names = FreshVars()
         self.lets = LetList(self.names)
         self.backward: list[Callable[[], None]] = []
         self.memo: dict[Expr, _Value] = {}

@@ -14,7 +14,7 @@ from ..ops.base import operators
 from .base import FunctionPass, register_pass
 from .constants import same_scalar, single_value
 from .context import PassContext
-from .dataflow import Match, RewriteRule, is_op, rewrite_patterns, wildcard
+from .dataflow import PatternMatch, RewriteRule, is_op, rewrite_patterns, wildcard
 from .rule_table import RuleTable
 
 
@@ -54,7 +54,7 @@ def _rule(names: tuple[str, ...]) -> RewriteRule:
     x = wildcard()
     pad = is_op("nn.pad")(x, wildcard())
 
-    def replace_padding(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace_padding(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         assert isinstance(after, Call)
         padding = match[pad]
         assert isinstance(padding, Call)

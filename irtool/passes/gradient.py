@@ -54,7 +54,7 @@ from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type
 from .gradients.rule import GradientSite, find_rule
-from .let_binding import LetList, Names, bind
+from .let_binding import FreshVars, LetList, bind
 from .mistakes import NoGradient
 from .sharing import require_tree
 
@@ -226,7 +226,7 @@ class _Reverse:
     """Rewrites code on tensors into code on pairs. `bp` is the variable that holds the back-propagator's reference."""
 
     def __init__(
-        self, module: Module, added: dict[str, Function], names: Names, bp: Var, variables: dict[Var, Var]
+        self, module: Module, added: dict[str, Function], names: FreshVars, bp: Var, variables: dict[Var, Var]
     ) -> None:
         self.module = module
         self.added = added
@@ -400,7 +400,7 @@ def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Fu
     for leaf in distinct_leaves(_type(f.body)):
         if not isinstance(leaf, TensorType):
             raise IrError(f"gradients are defined for tensors and tuples of tensors, not {leaf!r}", f.body.span)
-    names = Names()
+    names = FreshVars()
     lets = LetList(names)
     bp = lets.push(_empty_propagator(), Var(names.fresh().name, BACK_PROPAGATOR))
     reverse = trampoline(_Reverse(module, added, names, bp, {}).visit(f))

@@ -37,7 +37,7 @@ from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .functions_in_data import constructors_in
 from .grad_cell import grad_cell_module, with_grad_cell
-from .let_binding import LetList, Names
+from .let_binding import FreshVars, LetList
 
 Steps = Generator[Any, Any, Any]
 
@@ -113,7 +113,7 @@ class _Lazy:
     def __init__(self, module: Module) -> None:
         self.header = module.type_definitions["GradCell"].header
         self.constructors = module.constructors
-        self.names = Names()
+        self.names = FreshVars()
 
     def cell_type(self, t: Type) -> Type:
         """`t` with every tensor type in it in a cell."""

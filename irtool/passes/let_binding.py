@@ -53,7 +53,7 @@ class Bindings:
                 stack.pop()
 
 
-class Block:
+class LetBlock:
     """`let`s around a body that is no `let`; written out as nodes only where something needs the expression."""
 
     __slots__ = ("bindings", "body", "result")
@@ -77,7 +77,7 @@ class LetList:
 
     __slots__ = ("items", "names")
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: FreshVars) -> None:
         self.items: list[Binding] = []
         self.names = names
 
@@ -94,7 +94,7 @@ class LetList:
         return body
 
 
-class Names:
+class FreshVars:
     """Fresh variables `x_0`, `x_1`, …"""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Names:
         return var
 
 
-def bind(root: Function, names: Names, every: bool) -> Function:
+def bind(root: Function, names: FreshVars, every: bool) -> Function:
     """`root` with nodes bound by `let` in the scopes in which they are evaluated.
 
     Binds every node that is not atomic if `every`, otherwise only those whose scope is not that of their first use.
@@ -120,12 +120,12 @@ Steps = Generator[Any, Any, Any]
 
 
 class _Binder:
-    def __init__(self, root: Expr, names: Names, every: bool) -> None:
+    def __init__(self, root: Expr, names: FreshVars, every: bool) -> None:
         self.scopes = Scopes(root)
         self.names = names
         self.every = every
         self.lists: dict[Scope, Bindings] = {}
-        self.memo: dict[Expr, Expr | Block] = {}
+        self.memo: dict[Expr, Expr | LetBlock] = {}
         self.devices = LexicalDevices()
         self.depth = 0
 
@@ -141,17 +141,17 @@ class _Binder:
             found = self.lists[scope] = Bindings()
         return found
 
-    def close(self, scope: Scope, body: Expr | Block) -> Expr:
+    def close(self, scope: Scope, body: Expr | LetBlock) -> Expr:
         """The bindings of a scope that is complete, around its body."""
-        return Block(self.list(scope), _expr(body)).expr()
+        return LetBlock(self.list(scope), _expr(body)).expr()
 
-    def block(self, scope: Scope, body: Expr | Block) -> Block:
+    def block(self, scope: Scope, body: Expr | LetBlock) -> LetBlock:
         """The same, not written out yet; bindings of a body that is used nowhere else are taken over."""
         bindings = self.list(scope)
-        if isinstance(body, Block):
+        if isinstance(body, LetBlock):
             bindings.items.append(body.bindings)
             body = body.body
-        return Block(bindings, body)
+        return LetBlock(bindings, body)
 
     def visit(self, e: Expr, var: Var | None = None) -> Steps:
         """What stands for `e` where it is used; if `var` is given, that variable is bound to it as well."""
@@ -167,14 +167,14 @@ class _Binder:
     def visit_expr(self, e: Expr) -> Steps:
         return _expr((yield self.visit(e)))
 
-    def bound(self, e: Expr, now: Expr | Block, var: Var | None) -> Expr | Block:
+    def bound(self, e: Expr, now: Expr | LetBlock, var: Var | None) -> Expr | LetBlock:
         """`now`, which `e` has become: as it is, or the variable that it was bound to in the scope of `e`."""
         device = self.devices.of(e)
         if var is None and not self.every and e not in self.scopes.lifted:
             return now if device is None else fix_device(_expr(now), device)
         name = var or self.names.fresh()
         bindings = self.list(self.scopes.of[e])
-        if isinstance(now, Block):
+        if isinstance(now, LetBlock):
             bindings.items.append(now.bindings)
             now = now.body
         bindings.items.append((name, fix_device(now, device)))
@@ -262,14 +262,14 @@ class _Binder:
         self.devices.bind(e.var, self.devices.of(e.value))
         yield self.visit(e.value, e.var)
         body = yield self.visit(e.body)
-        if isinstance(body, Block) and self.scopes.uses[e.body] > 1:
+        if isinstance(body, LetBlock) and self.scopes.uses[e.body] > 1:
             # Something else uses these `let`s as well: they must stay the same nodes.
             body = body.expr()
         return self.bound(e, self.block(self.scopes.inner[e][0], body), var)
 
 
-def _expr(now: Expr | Block) -> Expr:
-    return now.expr() if isinstance(now, Block) else now
+def _expr(now: Expr | LetBlock) -> Expr:
+    return now.expr() if isinstance(now, LetBlock) else now
 
 
 def _is_settled(scopes: Scopes) -> bool:

@@ -9,9 +9,9 @@ from ..ops.base import call, is_call_to
 from .base import ModulePass, register_pass
 from .config_option import ConfigOption
 from .context import PassContext
-from .devices.capture import Capture
+from .devices.capture import DeviceCapturer
 from .devices.configuration import configure, mentioned_devices
-from .devices.constraints import Constraints, is_planned
+from .devices.constraints import DeviceConstraints, is_planned
 from .primitive_functions import is_primitive
 
 
@@ -64,9 +64,9 @@ class PlanDevices(ModulePass):
             return module
         configuration = configure(module, context, self.host, self.default)
         prepared = context.infer(module.with_functions({n: _prepared(f, module) for n, f in module.functions.items()}))
-        constraints = Constraints(prepared, configuration)
+        constraints = DeviceConstraints(prepared, configuration)
         constraints.solve()
-        capture = Capture(constraints)
+        capture = DeviceCapturer(constraints)
         planned = {n: capture.run(f) if is_planned(f) else module.functions[n] for n, f in prepared.functions.items()}
         return module.with_functions(planned)
 

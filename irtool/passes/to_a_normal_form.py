@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..ir import Function, Module
 from .base import ModulePass, register_pass
 from .context import PassContext
-from .let_binding import Names, bind
+from .let_binding import FreshVars, bind
 
 
 @register_pass("ToANormalForm", level=1)
@@ -27,7 +27,7 @@ class ToANormalForm(ModulePass):
     takes_open_types = True
 
     def transform(self, module: Module, context: PassContext) -> Module:
-        names = Names()
+        names = FreshVars()
         functions = dict(module.functions)
         for name, function in module.functions.items():
             if isinstance(function, Function) and "Compiler" not in function.attrs:

@@ -8,7 +8,7 @@ from ..ir import Expr, Function, Module
 from ..ir.analysis import basic_block_violations
 from .base import ModulePass, register_pass
 from .context import PassContext
-from .let_binding import Names, bind
+from .let_binding import FreshVars, bind
 
 
 @register_pass("ToBasicBlockNormalForm", level=1)
@@ -28,7 +28,7 @@ class ToBasicBlockNormalForm(ModulePass):
     takes_open_types = True
 
     def transform(self, module: Module, context: PassContext) -> Module:
-        names = Names()
+        names = FreshVars()
         functions = dict(module.functions)
         for name, function in module.functions.items():
             if isinstance(function, Function) and "Compiler" not in function.attrs:

@@ -45,7 +45,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .functions_in_data import holder_of_functions
-from .let_binding import Names
+from .let_binding import FreshVars
 from .sharing import is_tree, require_tree
 
 Steps = Generator[Any, Any, Any]
@@ -181,7 +181,7 @@ class _Conversion:
     def __init__(self, module: Module, added: dict[str, Function]) -> None:
         self.module = module
         self.added = added
-        self.names = Names()
+        self.names = FreshVars()
         self.global_names: dict[str, str] = {}
         self.vars: dict[Var, Var] = {}
         self.answer = TypeVar("answer")

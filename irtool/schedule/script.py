@@ -72,7 +72,7 @@ _HEADER = re.compile(r"(?P<kernel>\S+)(?:\s+stage\s+(?P<stage>\d+))?\s*:")
 
 
 @dataclass(frozen=True)
-class Call:
+class PrimitiveCall:
     """A primitive with its arguments, and the line of the script that it stands in."""
 
     line: int
@@ -130,13 +130,13 @@ class Call:
 
 
 @dataclass
-class Group:
+class BlockScript:
     """What is done to a block: calls, and groups for what fills its copies, in order; then each of the parts."""
 
     line: int
     name: str = ""
-    steps: list[Call | Group] = field(default_factory=list)
-    parts: list[Group] = field(default_factory=list)
+    steps: list[PrimitiveCall | BlockScript] = field(default_factory=list)
+    parts: list[BlockScript] = field(default_factory=list)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
         """The parts of a block. Raises UsageError where they do not make all of its results."""
@@ -147,7 +147,7 @@ class Group:
     def _run(self, b: Block[Form]) -> list[Block[Form]]:
         forms: list[Map | Reduction] = [b.form]
         for step in self.steps:
-            b = step.apply(b) if isinstance(step, Call) else step.fill(b)
+            b = step.apply(b) if isinstance(step, PrimitiveCall) else step.fill(b)
             if b.form.loops is not forms[-1].loops:
                 forms.append(b.form)
         try:
@@ -188,12 +188,12 @@ class Entry:
 
     kernel: str
     stage: int | None
-    group: Group
+    group: BlockScript
 
-    bands: Call | None = None
+    bands: PrimitiveCall | None = None
     """What is done to the stage and the next one together, before anything else."""
 
-    nest: Call | None = None
+    nest: PrimitiveCall | None = None
     """What makes several stages of the stage; the groups are for these."""
 
     offer: str = ""
@@ -218,7 +218,7 @@ class Entry:
         nest = self.nest.on_form(form)
         nests: dict[str, list[Stmt]] = {}
         for group in self.group.steps:
-            assert isinstance(group, Group), "calls are refused when a script is read"
+            assert isinstance(group, BlockScript), "calls are refused when a script is read"
             try:
                 stage = nest.stage(group.name)
                 if group.name in nests:
@@ -299,7 +299,7 @@ def read_script(text: str) -> list[Entry]:
         if match is None:
             here.add(_call(words, number))
             continue
-        group = Group(number, words.removesuffix(":").strip())
+        group = BlockScript(number, words.removesuffix(":").strip())
         if words == PART:
             here.group.parts.append(group)
         else:
@@ -310,7 +310,7 @@ def read_script(text: str) -> list[Entry]:
 
 def _with_offer(e: Entry) -> Entry:
     """Raises UsageError where an offer is not named alone, by its label."""
-    calls = [s for s in e.group.steps if isinstance(s, Call) and s.name == _CHOOSE]
+    calls = [s for s in e.group.steps if isinstance(s, PrimitiveCall) and s.name == _CHOOSE]
     if not calls:
         return e
     labels = calls[0].args
@@ -322,10 +322,10 @@ def _with_offer(e: Entry) -> Entry:
 def _with_nest(e: Entry) -> Entry:
     """Raises UsageError where calls are for the whole of a stage of which several are made."""
     first = e.group.steps[0] if e.group.steps else None
-    if not isinstance(first, Call) or first.name not in MAKERS:
+    if not isinstance(first, PrimitiveCall) or first.name not in MAKERS:
         return e
     others = e.group.steps[1:]
-    line = next((s.line for s in (*others, *e.group.parts) if isinstance(s, Call) or s in e.group.parts), None)
+    line = next((s.line for s in (*others, *e.group.parts) if isinstance(s, PrimitiveCall) or s in e.group.parts), None)
     if line is not None:
         raise UsageError(
             f"line {line} of the schedule: {first.name} has made several stages", help="NAME: chooses one of them"
@@ -335,7 +335,7 @@ def _with_nest(e: Entry) -> Entry:
 
 def _with_bands(e: Entry) -> Entry:
     first = e.group.steps[0] if e.group.steps else None
-    if not isinstance(first, Call) or first.name != _BANDS:
+    if not isinstance(first, PrimitiveCall) or first.name != _BANDS:
         return e
     return replace(e, bands=first, group=replace(e.group, steps=e.group.steps[1:]))
 
@@ -345,14 +345,14 @@ class _Open:
     """A group that lines are added to. `indent`: that of its header; `body`: that of its first line."""
 
     indent: int
-    group: Group
+    group: BlockScript
     body: int | None = None
 
     def ends(self, indent: int, is_header: bool) -> bool:
         """True if a line is not in it any more. Calls may stand right below a header, no further inside."""
         return indent < (self.indent if self.body is None else self.body) or (is_header and indent <= self.indent)
 
-    def add(self, step: Call | Group) -> None:
+    def add(self, step: PrimitiveCall | BlockScript) -> None:
         """Adds a step. Raises UsageError behind parts."""
         if self.group.parts:
             raise UsageError(
@@ -367,7 +367,7 @@ def _entry(match: re.Match[str], number: int) -> Entry:
     except re.error as error:
         message = f"line {number} of the schedule: {match['kernel']!r} is no regular expression: {error}"
         raise UsageError(message) from None
-    return Entry(match["kernel"], int(match["stage"]) if match["stage"] else None, Group(number))
+    return Entry(match["kernel"], int(match["stage"]) if match["stage"] else None, BlockScript(number))
 
 
 def _at_line(line: int, error: UsageError) -> UsageError:
@@ -376,7 +376,7 @@ def _at_line(line: int, error: UsageError) -> UsageError:
     return UsageError(f"line {line} of the schedule: {said.message}", help=said.help)
 
 
-def _call(words: str, number: int) -> Call:
+def _call(words: str, number: int) -> PrimitiveCall:
     try:
         tree = ast.parse(words, mode="eval").body
         if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
@@ -388,7 +388,7 @@ def _call(words: str, number: int) -> Call:
     name = tree.func.id
     if name not in _PRIMITIVES and name != _CHOOSE:
         raise UsageError(f"line {number} of the schedule: unknown primitive {name}", help=nearest(name, _PRIMITIVES))
-    return Call(number, name, args, options)
+    return PrimitiveCall(number, name, args, options)
 
 
 def _value(e: ast.expr) -> Any:

@@ -37,7 +37,7 @@ from ..tir.vector_target import VectorTarget
 from .forms import Map, Reduction
 
 
-class Place(Stmt):
+class StagePlace(Stmt):
     """Where a stage stands in a nest."""
 
     __slots__ = ("name", "number")
@@ -61,7 +61,7 @@ class StagedNest:
     """A nest of several stages.
 
     Attributes:
-        body: the loops, conditions and buffers around the stages, with a `Place` for each of them.
+        body: the loops, conditions and buffers around the stages, with a `StagePlace` for each of them.
         stages: the stages, in order.
     """
 
@@ -92,7 +92,7 @@ class StagedNest:
                 made[s.name].append(nest)
         outer, body = workspace(self.body)
         registers = {s.buffer for s in pre_order(body) if isinstance(s, Allocate) and s.buffer.scope == Scope.REGISTER}
-        body = rewrite_stmt(body, lambda x: made[x.name][x.number] if isinstance(x, Place) else x)
+        body = rewrite_stmt(body, lambda x: made[x.name][x.number] if isinstance(x, StagePlace) else x)
         return with_workspace([*outer, *buffers], _settle_registers(body, registers))
 
 
@@ -128,7 +128,7 @@ class StagedForm(Steps):
         raise NotImplementedError
 
 
-class Stages:
+class StagedNestBuilder:
     """The stages of a nest that is being made."""
 
     def __init__(self) -> None:
@@ -142,13 +142,13 @@ class Stages:
             name, n = f"{wanted}_{n}", n + 1
         return name
 
-    def add(self, name: str, form: Map | Reduction, private: bool = True) -> Place:
+    def add(self, name: str, form: Map | Reduction, private: bool = True) -> StagePlace:
         """The place of a stage; one that is there already has a further place."""
         forms = self._stages.setdefault(name, [])
         forms.append(form)
         if private:
             self._private.add(name)
-        return Place(name, len(forms) - 1)
+        return StagePlace(name, len(forms) - 1)
 
     def nest(self, body: Stmt) -> StagedNest:
         """The nest."""

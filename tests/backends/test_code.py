@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import irtool
-from irtool.backends.c.code import Code, Directive, print_code
+from irtool.backends.c.code import CodeBuilder, Directive, print_code
 
 ROOM = Path(irtool.__file__).parent / "backends" / "c"
 QUOTES = {"banner.py", "build_file.py"}
@@ -14,7 +14,7 @@ QUOTES = {"banner.py", "build_file.py"}
 
 
 def test_a_bare_block_that_is_all_there_is_loses_its_braces():
-    code = Code()
+    code = CodeBuilder()
     code.open("for (;;)")
     code.open()
     code.line("int x;")
@@ -27,7 +27,7 @@ def test_a_bare_block_that_is_all_there_is_loses_its_braces():
 
 
 def test_branches_and_lines_of_the_preprocessor():
-    code = Code()
+    code = CodeBuilder()
     code.open("if (c)")
     code.open()
     code.line("a();")
@@ -40,7 +40,7 @@ def test_branches_and_lines_of_the_preprocessor():
 
 
 def test_blocks_may_be_nested_deeply():
-    code = Code()
+    code = CodeBuilder()
     for _ in range(20_000):
         code.open("for (;;)")
     assert len(print_code(code.items)) == 40_000

@@ -6,7 +6,7 @@ import pytest
 
 from irtool.backends.c.expression import Writer
 from irtool.backends.c.nest import KernelWriter
-from irtool.backends.interface.names import Names
+from irtool.backends.interface.names import Identifiers
 from irtool.backends.interface.weights_file import FILE, INLINE, SPLIT, choose
 from irtool.diagnostics import UsageError
 from irtool.tir.expr import Binary, Expr, Var, if_then_else, less
@@ -53,7 +53,7 @@ def test_parentheses_are_nested_no_deeper_than_compilers_must_accept() -> None:
     e: Expr = x
     for _ in range(100):
         e = if_then_else(less(Binary("+", e, y, "float32"), y), x, y)
-    writer = Writer(Names(), Simplifier({}), lambda load, at: "", {})
+    writer = Writer(Identifiers(), Simplifier({}), lambda load, at: "", {})
     for v in (x, y):
         writer.declare(v)
     lines, (text,) = writer.write([e])

@@ -11,7 +11,7 @@ from irtool.ops.base import call
 from irtool.passes.constants import scalar_constant
 from irtool.passes.dataflow import (
     FunctionPattern,
-    Match,
+    PatternMatch,
     RewriteRule,
     dominates,
     is_call,
@@ -164,7 +164,7 @@ class TestRewriting:
         p = wildcard()
         seen: list[list[str]] = []
 
-        def replace(before: Expr, after: Expr, match: Match) -> Expr:
+        def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
             seen.append(names(match[p]))
             return call("log", match[p])
 
@@ -176,7 +176,7 @@ class TestRewriting:
         p = wildcard()
         shapes = []
 
-        def replace(before: Expr, after: Expr, match: Match) -> Expr:
+        def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
             shapes.append(before.checked_type)
             return call("nn.relu", match[p])
 

@@ -13,7 +13,7 @@ from ...diagnostics import UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
 from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
@@ -82,7 +82,7 @@ class C(Backend):
     build_file: tuple[str, ...] = flag((), "also write NAME.cmake or NAME.mk, which other builds include", tuple(KINDS))
 
     def fit_name(self, text: str) -> str:
-        return Names().fresh(text)
+        return Identifiers().fresh(text)
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         if self.build_file and emit == "mlf":

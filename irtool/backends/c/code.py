@@ -10,7 +10,7 @@ class Directive(str):
     """A line of the preprocessor, which begins at the margin."""
 
 
-class Block:
+class CompoundStatement:
     """`head {`, statements, and `}`; a block without a head is there for its declarations.
 
     A branch has two parts: `heads` are what stands before each of them.
@@ -18,14 +18,14 @@ class Block:
 
     def __init__(self, head: str = "") -> None:
         self.heads = [head]
-        self.parts: list[list[str | Block]] = [[]]
+        self.parts: list[list[str | CompoundStatement]] = [[]]
 
     @property
     def is_bare(self) -> bool:
         """True if it has no head."""
         return self.heads == [""]
 
-    def add(self, item: str | Block) -> None:
+    def add(self, item: str | CompoundStatement) -> None:
         """One more statement at its end."""
         self.parts[-1].append(item)
 
@@ -35,12 +35,12 @@ class Block:
         self.parts.append([])
 
 
-class Code:
+class CodeBuilder:
     """Statements that are being written, into the innermost block that is open."""
 
     def __init__(self) -> None:
-        self.items: list[str | Block] = []
-        self._open: list[Block] = []
+        self.items: list[str | CompoundStatement] = []
+        self._open: list[CompoundStatement] = []
 
     def line(self, text: str) -> None:
         """A statement or a directive."""
@@ -56,7 +56,7 @@ class Code:
 
     def open(self, head: str = "") -> None:
         """Begins a block: what follows is in it."""
-        block = Block(head)
+        block = CompoundStatement(head)
         if self._open:
             self._open[-1].add(block)
         else:
@@ -72,7 +72,7 @@ class Code:
         self._open.pop()
 
 
-def print_code(items: list[str | Block], depth: int = 1) -> list[str]:
+def print_code(items: list[str | CompoundStatement], depth: int = 1) -> list[str]:
     """The lines of statements that are in a function; a bare block that is all there is in another one is not told apart from it."""
     lines: list[str] = []
     stack: list[Any] = [(item, depth) for item in reversed(_unwrapped(items))]
@@ -81,7 +81,7 @@ def print_code(items: list[str | Block], depth: int = 1) -> list[str]:
         if isinstance(item, str):
             lines.append(item if isinstance(item, Directive) else "  " * depth + item)
             continue
-        end: list[tuple[str | Block, int]] = [("}", depth)]
+        end: list[tuple[str | CompoundStatement, int]] = [("}", depth)]
         for n in range(len(item.parts) - 1, -1, -1):
             inside = [(x, depth + 1) for x in reversed(_unwrapped(item.parts[n]))]
             head = f"{item.heads[n]} {{" if item.heads[n] else "{"
@@ -90,8 +90,8 @@ def print_code(items: list[str | Block], depth: int = 1) -> list[str]:
     return lines
 
 
-def _unwrapped(items: list[str | Block]) -> list[str | Block]:
+def _unwrapped(items: list[str | CompoundStatement]) -> list[str | CompoundStatement]:
     """The statements, without a bare block around all of them."""
-    while len(items) == 1 and isinstance(items[0], Block) and items[0].is_bare:
+    while len(items) == 1 and isinstance(items[0], CompoundStatement) and items[0].is_bare:
         items = items[0].parts[0]
     return items

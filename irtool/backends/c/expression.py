@@ -17,7 +17,7 @@ from ...tir.simplify import Simplifier
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from ..libm import LIBM
 from ..nests import strict_order
 from ..vectors.lower import WHOLE
@@ -34,7 +34,7 @@ class Writer:
 
     def __init__(
         self,
-        names: Names,
+        names: Identifiers,
         simplify: Simplifier,
         load: Callable[[Load, Sequence[str]], str],
         support: dict[Helper, None],

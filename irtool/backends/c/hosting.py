@@ -21,7 +21,7 @@ from ...tir.program import (
     steps,
 )
 from ..c_types import stored_type
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from .team import WORKER
 
 
@@ -34,7 +34,7 @@ class HostWriter:
     def __init__(
         self,
         function: HostFunction,
-        names: Names,
+        names: Identifiers,
         functions: Mapping[str, str],
         kernels: Callable[[Any], tuple[str, bool]],
         constant: Callable[[Slot], str],

@@ -34,13 +34,13 @@ from ..c_types import stored_type, value_type
 from ..formulas.support import FROM_BITS, KEEP_BRANCHES, PREFETCH, TO_BITS, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
-from .code import Code, Directive, print_code
+from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .rows import find_rows, repeated_reads
 from .team import WORKER, Division, divide, is_shared
@@ -95,13 +95,13 @@ class KernelWriter:
         """All threads of a team run it, see `team`."""
         self.division: Division | None = None
         self.waits = False
-        self.names = Names(name, "ws", WORKER)
+        self.names = Identifiers(name, "ws", WORKER)
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
         self.simplify = Simplifier(loop_bounds(kernel))
         self.support: dict[Helper, None] = {}
         self.expressions = Writer(self.names, self.simplify, self._load, self.support, self.index_type)
-        self.code = Code()
+        self.code = CodeBuilder()
         self.used: set[str] = set()
         """Names of parameters that the body mentions."""
         self.places: dict[Buffer, str] = {}
@@ -143,7 +143,7 @@ class KernelWriter:
             self._body(unroll(flat(self.kernel.body, self.simplify, self._is_variable), self.simplify))
             items = self.code.items
             if self.has_twin:
-                self.code, self.vector = Code(), False
+                self.code, self.vector = CodeBuilder(), False
                 self._body(flat(self.kernel.body, self.simplify, self._is_variable))
                 items = [Directive("#if IRT_VECTOR"), *items, Directive("#else"), *self.code.items, Directive("#endif")]
         else:

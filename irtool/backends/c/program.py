@@ -16,7 +16,7 @@ from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, arena_bytes
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, room, weights
@@ -134,7 +134,7 @@ class _Writer:
             *_LEVELS,
             "threads",
         )
-        self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
+        self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
         self.levels: list[ProcessorLevel] = []

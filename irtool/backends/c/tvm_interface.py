@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint, free_macro
-from ..interface.names import Names, sanitize
+from ..interface.names import Identifiers, sanitize
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     """
     stem = interface_stem(name)
     upper = stem.upper()
-    fields = Names()
+    fields = Identifiers()
     inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]
-    fields = Names()
+    fields = Identifiers()
     outputs = [fields.fresh("output" if len(entry.outputs) == 1 else f"output{n}") for n in range(len(entry.outputs))]
-    macros = Names(f"{upper}_WORKSPACE_SIZE")
+    macros = Identifiers(f"{upper}_WORKSPACE_SIZE")
     lines = [f"#ifndef {upper}_H_", f"#define {upper}_H_", "#include <stdint.h>", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):

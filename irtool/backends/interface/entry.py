@@ -10,7 +10,7 @@ from .. import sources
 from ..c_types import stored_type
 from .comment import comment
 from .memory import ALIGNMENT, STATIC_LIMIT
-from .names import Names, sanitize
+from .names import Identifiers, sanitize
 
 _SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
@@ -48,12 +48,12 @@ class EntryPoint(sources.EntryPoint):
         return ", ".join(p.name for p in self.tensors)
 
 
-def entry_points(program: Program, name: str, names: Names) -> list[EntryPoint]:
+def entry_points(program: Program, name: str, names: Identifiers) -> list[EntryPoint]:
     """The entry points of a program, `NAME_run` first; functions get their names from `names`.
 
     The first entry is `NAME_run`; another one, `@encode`, is `NAME_run_encode`.
     """
-    macros = Names(*(f"{name.upper()}_{m}{s}" for m in _SHARED_MACROS for s in ("", "_SIZE")))
+    macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in _SHARED_MACROS for s in ("", "_SIZE")))
     made = []
     for n, entry in enumerate(program.entries or [program.entry]):
         f = program.functions[entry]
@@ -70,12 +70,12 @@ def entry_points(program: Program, name: str, names: Names) -> list[EntryPoint]:
     return made
 
 
-def _parameter(slot: Slot, wanted: str, prefix: str, local: Names, macros: Names) -> Parameter:
+def _parameter(slot: Slot, wanted: str, prefix: str, local: Identifiers, macros: Identifiers) -> Parameter:
     name = local.fresh(wanted)
     return Parameter(slot, name, free_macro(f"{prefix}_{name.upper()}", macros))
 
 
-def free_macro(wanted: str, macros: Names) -> str:
+def free_macro(wanted: str, macros: Identifiers) -> str:
     """A prefix of which no macro made (`_SIZE`, `_NDIM`, `_SHAPE`) is one that exists; `x` and `X` differ in C."""
     made, n = wanted, 1
     while macros.taken(f"{made}_SIZE") or macros.taken(f"{made}_NDIM") or macros.taken(f"{made}_SHAPE"):

@@ -150,17 +150,17 @@ _STANDARD_MACRO = re.compile(
 
 
 def sanitize(text: str) -> str:
-    """`text` with what C does not allow replaced; may collide with others (see `Names`)."""
+    """`text` with what C does not allow replaced; may collide with others (see `Identifiers`)."""
     made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
     if made[0].isdigit() or made.startswith(("_", "irt_", "IRT_")):
         made = "v" + made
     return made[:100]
 
 
-class Names:
+class Identifiers:
     """Hands out identifiers that differ from each other and from C's own words."""
 
-    def __init__(self, *taken: str, outer: Names | None = None) -> None:
+    def __init__(self, *taken: str, outer: Identifiers | None = None) -> None:
         self._taken = set(taken)
         self._counts: dict[str, int] = {}
         self._outer = outer
@@ -168,7 +168,7 @@ class Names:
 
     def taken(self, name: str) -> bool:
         """True if the identifier was handed out or reserved, here or outside."""
-        scope: Names | None = self
+        scope: Identifiers | None = self
         while scope is not None:
             if name in scope._taken:
                 return True
@@ -179,9 +179,9 @@ class Names:
         """Reserves identifiers."""
         self._taken.update(names)
 
-    def inner(self, *taken: str) -> Names:
+    def inner(self, *taken: str) -> Identifiers:
         """For a scope inside this one: its names differ from those out here too."""
-        return Names(*taken, outer=self)
+        return Identifiers(*taken, outer=self)
 
     def fresh(self, text: str) -> str:
         """A new identifier that resembles `text`."""
@@ -197,7 +197,7 @@ class Names:
 
     def _count(self, stem: str) -> int:
         """The number up to which names of that stem are handed out for sure."""
-        scope: Names | None = self
+        scope: Identifiers | None = self
         while scope is not None:
             if stem in scope._counts:
                 return scope._counts[stem]

@@ -14,7 +14,7 @@ from ...diagnostics import ToolError, UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Request, Runnable, Sources, VectorTarget, backend, flag
 from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from ..toolchain.compiler import split_words
 from .program import ProgramWriter
 from .tools import HOW, NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, linker
@@ -52,7 +52,7 @@ class Llvm(Backend):
     cflags: str = flag("", "additional flags for clang")
 
     def fit_name(self, text: str) -> str:
-        return Names().fresh(text)
+        return Identifiers().fresh(text)
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         split_words(self.cflags, "the compiler's flags")

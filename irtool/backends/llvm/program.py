@@ -12,7 +12,7 @@ from ..interface import weights_file as kept
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes
-from ..interface.names import Names
+from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import weights
 from .builder import Builder, Head
@@ -76,7 +76,7 @@ class ProgramWriter:
             "mode",
             *kept.INTERNAL,
         )
-        self.names = Names("arena", "arena_end", *(f"{name}_{x}" for x in own))
+        self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.library = Library(not strict)
         self.arena_bytes = arena_bytes(program)
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}

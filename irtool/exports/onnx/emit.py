@@ -36,7 +36,7 @@ from ..unsupported import Unsupported
 from .callees import Callees
 from .form import NoForm, form_of
 from .frames import Analysis, Closure, Frame
-from .graph import Graph, Initializers, Names, Value
+from .graph import Graph, Initializers, ModelNames, Value
 from .loops import write_loop
 from .site import OnnxSite, Writer, element_type
 from .values import flatten, label_of, leaves_of, nested
@@ -59,7 +59,9 @@ class Emitter:
         active: functions whose bodies are being written, outermost first.
     """
 
-    def __init__(self, module: Module, names: Names, constants: Initializers, opset: int, missing: Unsupported) -> None:
+    def __init__(
+        self, module: Module, names: ModelNames, constants: Initializers, opset: int, missing: Unsupported
+    ) -> None:
         self.module = module
         self.names = names
         self.constants = constants

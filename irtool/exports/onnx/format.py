@@ -15,7 +15,7 @@ from ..unsupported import Unsupported
 from .biases import join_biases
 from .emit import Emitter
 from .form import NoForm
-from .graph import Graph, Initializers, Names, Value
+from .graph import Graph, Initializers, ModelNames, Value
 from .model import External, Inside, build_model, skeleton, total_bytes
 from .prepare import expand, first_order, needs_evaluation, prepare, with_quantities
 from .qdq import fake_quantized, is_linear
@@ -114,7 +114,7 @@ def _written(
     main = module.functions.get("main")
     if not isinstance(main, Function):
         raise IrError(f"there is no function @{request.entry} to export")
-    names = Names()
+    names = ModelNames()
     graph, constants = Graph(None), Initializers(names)
     arguments = []
     called = input_names(main)
@@ -181,7 +181,7 @@ def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any],
         graph.outputs.append((Value(hint, v.dtype), t))
 
 
-def _output_name(names: Names, i: int, count: int, own: Sequence[str]) -> str:
+def _output_name(names: ModelNames, i: int, count: int, own: Sequence[str]) -> str:
     """The name of a result that is made by a node."""
     if i < len(own):
         return names.claim(own[i])

@@ -57,7 +57,7 @@ class Graph:
         return depth
 
 
-class Names:
+class ModelNames:
     """Names that are unique in a model."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Names:
 class Initializers:
     """Constants of a model by name; equal ones are kept once, however many nodes read them."""
 
-    names: Names
+    names: ModelNames
     arrays: dict[str, tuple[np.ndarray, str]] = field(default_factory=dict)
     _known: dict[tuple[str, tuple[int, ...], bytes], Value] = field(default_factory=dict)
 

@@ -11,7 +11,7 @@ from ...diagnostics import Span
 from ...ir import Call, TensorType, TupleType, Type
 from .dtypes import ELEMENT_TYPES
 from .form import NoForm
-from .graph import Graph, Initializers, Names, Node, Value
+from .graph import Graph, Initializers, ModelNames, Node, Value
 from .kernels import computed_in
 
 
@@ -30,7 +30,7 @@ class Writer:
 
     graph: Graph
     constants: Initializers
-    names: Names
+    names: ModelNames
     opset: int
     label: str = ""
     hint: str = ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...ir import Constant
 from .literals import Text, invocation
-from .names import Names
+from .names import ScriptNames
 
 _BITS = {"bfloat16": "uint16"}
 """Dtypes that numpy's files do not have, and what holds their bits."""
@@ -20,7 +20,7 @@ class Constants:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        self._names = Names(())
+        self._names = ScriptNames(())
         self._known: dict[object, str] = {}
         self.has_bfloat16 = False
 

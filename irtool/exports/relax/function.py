@@ -34,7 +34,7 @@ from ...ir.types import has_static_shapes
 from ...ir.walk import use_counts
 from .forms import NoForm, RelaxSite, forms
 from .literals import Text, invocation, parenthesized
-from .names import Names
+from .names import ScriptNames
 from .statements import Bind, Branch, Return, Statement, lines_of
 from .tirscript import DEEPEST
 from .types import is_settled, type_text, why_not
@@ -79,7 +79,7 @@ class FunctionScript:
     def __init__(self, program: Program, lifted: Lifted) -> None:
         self.program = program
         self.lifted = lifted
-        self._names = Names()
+        self._names = ScriptNames()
         self._values: dict[Var, Value] = {}
         self._counts = use_counts(lifted.function.body)
         self._symbols: dict[int, str] = {}

@@ -11,7 +11,7 @@ from ...lower import compose, lower_function
 from ...ops import Operator
 from .forms import NoForm, Text
 from .literals import parenthesized
-from .names import Names
+from .names import ScriptNames
 from .tirscript import LoopNestScript
 from .types import type_text
 
@@ -20,7 +20,7 @@ from .types import type_text
 class Kernels:
     """The loop nests of a module: equal calls share theirs. `functions` are their lines, in order of first use."""
 
-    names: Names
+    names: ScriptNames
     functions: list[list[str]] = field(default_factory=list)
     _known: dict[object, str] = field(default_factory=dict)
 

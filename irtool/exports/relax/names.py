@@ -9,7 +9,7 @@ OUTSIDE = ("I", "R", "T", "np", "Path", "Module", "cls", "_constants")
 """What the file itself calls by these names."""
 
 
-class Names:
+class ScriptNames:
     """Names of one scope. `taken` are those that nothing else may have."""
 
     def __init__(self, taken: tuple[str, ...] = OUTSIDE) -> None:

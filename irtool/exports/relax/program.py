@@ -15,7 +15,7 @@ from ..unsupported import Unsupported
 from .constants import Constants
 from .function import FunctionScript
 from .kernels import Kernels
-from .names import Names
+from .names import ScriptNames
 
 if TYPE_CHECKING:
     from .function import Value
@@ -48,7 +48,7 @@ class Program:
 
     def __init__(self, module: Module, entry: str) -> None:
         self.missing = Unsupported("Relax")
-        self.names = Names()
+        self.names = ScriptNames()
         self.kernels = Kernels(self.names)
         self.tensors = Constants()
         self.constants: dict[Var, Value] = {}

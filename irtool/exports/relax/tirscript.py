@@ -24,7 +24,7 @@ from ...tir.stmt import (
 )
 from ...tir.texts import expression_texts
 from .forms import NoForm
-from .names import Names
+from .names import ScriptNames
 
 _LONG = 400
 """A shared expression whose text is longer than this is computed once, under a name."""
@@ -57,7 +57,7 @@ class LoopNestScript:
     """
 
     def __init__(self, name: str, f: PrimFunc) -> None:
-        self._names = Names()
+        self._names = ScriptNames()
         self._known: dict[Any, str] = {}
         self._depth = 1
         self.lines: list[str] = ["@T.prim_func(private=True, s_tir=True)"]

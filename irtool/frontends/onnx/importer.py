@@ -23,7 +23,7 @@ from .inputs import check_values, input_types, relay_names
 from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, UnsupportedNode
 from .model import Model, Node, names_of
-from .names import Names
+from .names import RelayNames
 from .read import read_model
 from .support import unsupported
 from .value import Value
@@ -83,7 +83,7 @@ class _Importer:
         self.model = model
         self.constants = constants
         self.failures: list[tuple[Diagnostic, Node]] = []
-        self.names = Names()
+        self.names = RelayNames()
         self.types = input_types(model, shapes, dims)
         self.values = check_values(values, self.types)
         self.weights: dict[Var, np.ndarray] = {}

@@ -11,7 +11,7 @@ from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
 from .mistakes import DamagedModel, UnfitInput, UnknownExtent, UnsupportedNode
 from .model import Model
-from .names import Names
+from .names import RelayNames
 from .room import has_room, require_shape, shown
 from .tensors import held_dtype
 
@@ -26,9 +26,9 @@ def graph_inputs(model: Model) -> dict[str, Any]:
     return {name: i for name, i in found.items() if name not in model.graph.initializers}
 
 
-def relay_names(names: Iterable[str], taken: Names | None = None) -> dict[str, str]:
+def relay_names(names: Iterable[str], taken: RelayNames | None = None) -> dict[str, str]:
     """The names of the parameters of `@main` that are inputs, by their names in the model."""
-    taken = taken or Names()
+    taken = taken or RelayNames()
     return {name: taken.of(name) for name in names}
 
 

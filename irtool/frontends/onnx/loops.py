@@ -29,7 +29,7 @@ from ...ir import (
 from ...ir.types import has_static_shapes
 from .invariants import lift_invariants
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
-from .names import Names
+from .names import RelayNames
 from .program import Functions, call_function
 from .value import Value, apply
 
@@ -120,7 +120,7 @@ class _Loop:
         decided = self.condition is not None
         most = sum(len(t.shape) for t in types) + len(types) + 2
         for _ in range(most):
-            names = Names()
+            names = RelayNames()
             number = _variable(names.of("i"), TensorType((), "int64"))
             handed = [
                 spec.carried[k] if k in fixed else _variable(names.of(self._name(k)), t) for k, t in enumerate(types)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 
-class Names:
+class RelayNames:
     """Gives each name of ONNX one that Relay's text can have, and no two the same one."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

@@ -22,7 +22,7 @@ class Memory(Protocol):
         """The elements at these places, counted from the beginning of the buffer; `checked`: they must be inside of it."""
 
 
-class Code:
+class ExpressionCode:
     """The operations of one expression."""
 
     def __init__(self, root: Expr) -> None:

@@ -18,7 +18,7 @@ from ...tir.sharing import loop_bounds
 from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
 from ...trampoline import trampoline
 from .dependence import ASK, IN_TURN, REDUCED, Way, way_of
-from .expressions import Code
+from .expressions import ExpressionCode
 from .functions import REDUCTIONS, function_of, reduced
 
 _LANES = 1 << 19
@@ -39,7 +39,7 @@ class Nest:
     def __init__(self, f: PrimFunc) -> None:
         self.function = f
         self.bounds = loop_bounds(f)
-        self.codes: dict[Expr, Code] = {}
+        self.codes: dict[Expr, ExpressionCode] = {}
         self.ways: dict[For, Way] = {}
         self.places: dict[Store, Expr] = {}
         self.memory: dict[Buffer, tuple[np.ndarray, int]] = {}
@@ -204,7 +204,7 @@ class Nest:
     def value(self, e: Expr, masked: bool = False) -> Any:
         code = self.codes.get(e)
         if code is None:
-            code = self.codes[e] = Code(e)
+            code = self.codes[e] = ExpressionCode(e)
         return code.run(self.values, self, masked or self.mask is not None)
 
     def place(self, s: Store) -> Expr:

@@ -47,7 +47,7 @@ _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\
 _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
 
 
-class Names:
+class SymbolTable:
     """What names stand for where an expression is read."""
 
     def __init__(self, buffer: Callable[[Words], Buffer | None]) -> None:
@@ -70,13 +70,13 @@ class _Open:
     signs: list[tuple[str, int]] = field(default_factory=list)
 
 
-def read_expression(words: Words, scope: Names) -> Expr:
+def read_expression(words: Words, scope: SymbolTable) -> Expr:
     """The expression that comes next."""
     return _Reader(words, scope).run()
 
 
 class _Reader:
-    def __init__(self, words: Words, scope: Names) -> None:
+    def __init__(self, words: Words, scope: SymbolTable) -> None:
         self.words = words
         self.scope = scope
         self.open = [_Open(words.at, "whole")]

@@ -31,7 +31,7 @@ from ...tir.stmt import (
     Scope as Storage,
 )
 from .constants import ConstantOf, read_constant
-from .expressions import Names, checked_indices, read_expression
+from .expressions import SymbolTable, checked_indices, read_expression
 from .header import Header, read_declaration, read_dtype, read_pointer_type, read_shape
 from .names import TakenNames
 from .tokens import Words
@@ -74,7 +74,7 @@ class Body:
         self.names = names
         self.buffers = dict(header.buffers)
         self.pointers = dict(header.pointers)
-        self.scope = Names(self.buffer)
+        self.scope = SymbolTable(self.buffer)
         self.places: dict[Stmt, Span] = {}
         self.blocks = [_Block()]
 

@@ -12,7 +12,7 @@ Patterns are compared by identity: a pattern object that occurs twice must match
 """
 
 from .grouping import Group, find_groups
-from .matching import Match, Matcher, matches
+from .matching import Matcher, PatternMatch, matches
 from .partitioning import partition
 from .patterns import (
     DFPattern,
@@ -39,8 +39,8 @@ __all__ = [
     "DFPattern",
     "FunctionPattern",
     "Group",
-    "Match",
     "Matcher",
+    "PatternMatch",
     "RewriteRule",
     "dominates",
     "find_groups",

@@ -25,7 +25,7 @@ from ...ir import (
     post_order as expr_post_order,
 )
 from .graph import ExprGraph
-from .matching import Match, Matcher
+from .matching import Matcher, PatternMatch
 from .patterns import (
     AltPattern,
     CallPattern,
@@ -53,7 +53,7 @@ class Group:
     """
 
     root: Expr
-    match: Match
+    match: PatternMatch
     args: list[Expr] = field(default_factory=list)
     function: Function = field(default=None)  # type: ignore[assignment]  # given once the inputs of the group are known
     name: str = ""
@@ -95,7 +95,7 @@ class _Grouper:
 
     def _add(self, root: Expr) -> None:
         found = self.matcher.matches
-        group = Group(root, Match(found))
+        group = Group(root, PatternMatch(found))
         inputs: dict[Expr, Var] = {}
         params: list[Var] = []
         inner = self._inner(found)

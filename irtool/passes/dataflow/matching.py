@@ -33,10 +33,10 @@ def matches(pattern: DFPattern, e: Expr) -> bool:
     return Matcher(ExprGraph(e)).match(pattern, e)
 
 
-class Match(Mapping[DFPattern, Expr]):
+class PatternMatch(Mapping[DFPattern, Expr]):
     """What each part of a pattern matched: `match[p]` is the node; `match.all(p)` lists them where `p` is a path."""
 
-    def __init__(self, found: Mapping[DFPattern, list[Expr]], before: Match | None = None) -> None:
+    def __init__(self, found: Mapping[DFPattern, list[Expr]], before: PatternMatch | None = None) -> None:
         self._found = found
         self._before = before
 

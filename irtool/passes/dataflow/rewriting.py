@@ -9,11 +9,11 @@ from typing import overload
 from ...diagnostics import IrError
 from ...ir import Expr, Function, Module, Op, post_order, rewrite
 from .grouping import find_groups
-from .matching import Match
+from .matching import PatternMatch
 from .patterns import DFPattern
 from .screening import Screen
 
-Replace = Callable[[Expr, Expr, Match], Expr]
+Replace = Callable[[Expr, Expr, PatternMatch], Expr]
 """`replace(before, after, match)`: `before` is the matched node, `after` the same over rewritten children, and `match` what
 the parts of the pattern matched, rewritten too. What it returns stands in the node's place; `after` means no change."""
 
@@ -83,7 +83,7 @@ def apply_rule(rule: RewriteRule, root: Expr, module: Module | None = None) -> E
             return new
         memo[old] = new
         now = {p: [memo.get(e, e) for e in found] for p, found in group.match.items_of()}
-        return rule.replace(old, new, Match(now, group.match))
+        return rule.replace(old, new, PatternMatch(now, group.match))
 
     return rewrite(root, leave, memo=memo)
 

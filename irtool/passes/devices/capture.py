@@ -8,17 +8,17 @@ from ...ops.base import call, is_call_to
 from ..lexical_devices import fix_device, without_device
 from ..primitive_functions import is_primitive
 from .configuration import UNKNOWN
-from .constraints import Constraints, callee_and_arguments
+from .constraints import DeviceConstraints, callee_and_arguments
 
 
-class Capture:
+class DeviceCapturer:
     """Rewrites functions by the solution of the constraints.
 
     `on_device` calls of the input have done their work and go. What is left can be read lexically: an expression is on the
     device of the nearest annotation around it, which is a function's, or a fixed `on_device`.
     """
 
-    def __init__(self, constraints: Constraints) -> None:
+    def __init__(self, constraints: DeviceConstraints) -> None:
         self.constraints = constraints
         self.memo: dict[Expr, Expr] = {}
 

@@ -47,7 +47,7 @@ def callee_and_arguments(call: Call) -> tuple[Expr, tuple[Expr, ...]]:
     return call.op, call.args
 
 
-class Constraints:
+class DeviceConstraints:
     """The domain of every expression of a module.
 
     1. All arguments and the result of an operator are on one device, a different one at each call; shapes and sizes that

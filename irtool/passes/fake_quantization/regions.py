@@ -11,7 +11,7 @@ from ...ops.base import call, is_call_to
 from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, find_rule, is_quantized_alone
 
 
-class Region:
+class QuantizedRegion:
     """The operators between a root call and the dequantize calls that it rests on."""
 
     def __init__(self, root: Call) -> None:
@@ -122,7 +122,7 @@ def rewrite_regions(root: Function, hard_fail: bool, optional: Collection[str] =
         if not is_call_to(new, "qnn.quantize"):
             return new
         assert isinstance(old, Call)
-        region = Region(old)
+        region = QuantizedRegion(old)
         if not region.is_dataflow:
             return new
         types: Types = {(new if e is old else memo[e]): t for e, t in region.types.items()}
@@ -140,7 +140,7 @@ def rewrite_dequantized_inputs(root: Function, hard_fail: bool, optional: Collec
     def leave(old: Expr, new: Expr) -> Expr:
         if not (isinstance(new, Call) and isinstance(new.op, Op) and is_quantized_alone(new.op.operator)):
             return new
-        region = Region(new)
+        region = QuantizedRegion(new)
         inner = [e for e in region.calls if e is not new]
         if not region.is_dataflow or not inner:
             return new

@@ -38,11 +38,11 @@ from ...ir import (
     with_function,
 )
 from ...trampoline import trampoline
-from ..let_binding import LetList, Names
+from ..let_binding import FreshVars, LetList
 from .constants import computes_tensors, evaluated, known_tensors
 from .copying import Identities
 from .fuel import Allowance, Fuel, SpentError, fuel_of, meet
-from .store import Store
+from .store import ReferenceStore
 from .summaries import Summaries, Summary, moved, variables
 from .values import Partial, Static, StaticData, StaticFunction, StaticRef, StaticTensor, StaticTuple
 
@@ -55,12 +55,12 @@ class Evaluator:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.functions = dict(module.functions)
-        self.names = Names()
+        self.names = FreshVars()
         self.identities = Identities()
         self.fuel: dict[int, Fuel] = {}
         self.allowance = Allowance(module)
         self.summaries = Summaries()
-        self.store = Store()
+        self.store = ReferenceStore()
         self.frames: list[dict[Var, Partial]] = [{}]
         self.globals: dict[str, Partial] = {}
         self.clock = 0

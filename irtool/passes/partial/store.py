@@ -16,7 +16,7 @@ class _Frame:
         self.history_valid = history_valid
 
 
-class Store:
+class ReferenceStore:
     """A stack of frames: a branch that may not be taken works in a frame of its own, which is dropped after it."""
 
     def __init__(self) -> None:

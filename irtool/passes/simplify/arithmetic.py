@@ -7,7 +7,7 @@ from ...ops.base import Pattern, call
 from ...ops.binary import Binary
 from ...ops.dtypes import has_arrays
 from ..constants import scalar_constant, single_value
-from ..dataflow import DFPattern, Match, RewriteRule, is_constant, is_op, wildcard
+from ..dataflow import DFPattern, PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 _NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1}
 
@@ -16,7 +16,7 @@ def reciprocal_root() -> RewriteRule:
     """`y / sqrt(x) ⇒ y * rsqrt(x)`. Rounds differently."""
     x, numerator = wildcard(), wildcard()
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         return call("multiply", match[numerator], call("rsqrt", match[x]))
 
     return RewriteRule(is_op("divide")(numerator, is_op("sqrt")(x)), replace)
@@ -29,7 +29,7 @@ def identity() -> RewriteRule:
     one = is_op("ones")() | is_op("ones_like")(wildcard()) | constant
     pattern = is_op("add")(x, zero) | is_op("multiply")(x, one) | is_op("subtract")(x, zero) | is_op("divide")(x, one)
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         assert isinstance(before, Call)
         if constant in match and single_value(match[constant]) != _NEUTRAL[before.op_name]:
             return after
@@ -56,7 +56,7 @@ def filled() -> RewriteRule:
     broadcast = wildcard().has_attr(TOpPattern=int(Pattern.BROADCAST))
     any_full = full | ones | zeros
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         assert isinstance(before, Call) and isinstance(after, Call)
         result = before.checked_type
         if not (isinstance(after.op, Op) and issubclass(after.op.operator, Binary)):
@@ -82,7 +82,7 @@ def consecutive_additions() -> RewriteRule:
     x, first, second = wildcard(), is_constant(), is_constant()
     add = is_op("add")
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         assert isinstance(before, Call)
         inner = before.args[0] if isinstance(before.args[1], Constant) else before.args[1]
         assert isinstance(inner, Call)
@@ -97,7 +97,7 @@ def position_of_dequantized(name: str) -> RewriteRule:
     """`argmax(dequantize(x)) ⇒ argmax(x)`: scaling does not move the largest element."""
     x = wildcard()
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         assert isinstance(before, Call)
         return Call(before.op, (match[x],), before.attrs)
 

@@ -6,14 +6,14 @@ import re
 
 from ...ir import Expr, TensorType
 from ...ops.base import call
-from ..dataflow import Match, RewriteRule, is_op, wildcard
+from ..dataflow import PatternMatch, RewriteRule, is_op, wildcard
 
 
 def same_cast() -> RewriteRule:
     """`cast(x: float32, dtype="float32") ⇒ x`."""
     data, like = wildcard(), wildcard()
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         source, target = match.type_of(data), before.checked_type
         assert isinstance(source, TensorType) and isinstance(target, TensorType)
         return match[data] if source.dtype == target.dtype else after
@@ -26,7 +26,7 @@ def consecutive_casts() -> RewriteRule:
     data = wildcard()
     first = is_op("cast_like")(data, wildcard()) | is_op("cast")(data)
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         source, middle, target = match.type_of(data), match.type_of(first), before.checked_type
         assert isinstance(source, TensorType) and isinstance(middle, TensorType) and isinstance(target, TensorType)
         if not widens(source.dtype, middle.dtype):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...ir import Dim, Expr, TensorType
 from ...ops.base import call
 from ..constants import tensor_constant
-from ..dataflow import DFPattern, Match, RewriteRule, is_op, wildcard
+from ..dataflow import DFPattern, PatternMatch, RewriteRule, is_op, wildcard
 from ..reshaping import reshape_to
 
 Make = Callable[[tuple[Expr, ...], tuple[Dim, ...], str], Expr]
@@ -22,7 +22,7 @@ def rules() -> list[RewriteRule]:
 def _rule(name: str, arity: int, make: Make) -> RewriteRule:
     operands: tuple[DFPattern, ...] = tuple(wildcard() for _ in range(arity))
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         t = before.checked_type
         if not isinstance(t, TensorType) or not t.is_static:
             return after

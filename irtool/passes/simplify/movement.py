@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...ir import Call, Expr, TensorType
 from ...ops.base import call, is_call_to
 from ...ops.layout import Layout
-from ..dataflow import Match, RewriteRule, is_op, wildcard
+from ..dataflow import PatternMatch, RewriteRule, is_op, wildcard
 from ..reshaping import reshape_to
 
 
@@ -18,7 +18,7 @@ def consecutive_reshapes() -> RewriteRule:
     outer = is_op("reshape") | is_op("contrib_reverse_reshape")
     inner = is_op("reshape") | is_op("contrib_reverse_reshape")
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         t = before.checked_type
         assert isinstance(t, TensorType)
         return reshape_to(match[x], t.shape) if t.is_static else after
@@ -32,7 +32,7 @@ def consecutive_transposes() -> RewriteRule:
     outer = is_op("transpose") | is_op("layout_transform")
     inner = is_op("transpose") | is_op("layout_transform")
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         assert isinstance(before, Call)
         first = before.args[0]
         assert isinstance(first, Call) and isinstance(before.checked_type, TensorType)

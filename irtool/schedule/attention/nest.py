@@ -24,7 +24,7 @@ from ...tir.forms import AnyForm, Map, Reduction, stores_of, with_workspace
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, seq
 from ..affine import stride
-from ..staged import StagedNest, Stages
+from ..staged import StagedNest, StagedNestBuilder
 from .chain import Chain
 from .panels import Panel, Panels
 from .softmax import find_softmax, flush_exponentials, largest_of
@@ -44,7 +44,7 @@ class _Attention:
         self.same = chain.same
         self.inner = chain.inner
         self.part = Var("part")
-        self.stages = Stages()
+        self.stages = StagedNestBuilder()
         self.scratch: dict[Buffer, Buffer] = {}
         """Where the tile has a value."""
 

@@ -8,7 +8,7 @@ from ...tir.forms import AnyForm, TupleReduction
 from ...tir.stmt import seq
 from ..forms import Reduction
 from ..single_windows import axis_of_windows, in_one_map, single_windows
-from ..staged import StagedNest, Stages
+from ..staged import StagedNest, StagedNestBuilder
 from .base import makes_stages
 
 
@@ -26,7 +26,7 @@ def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
     by these names. Raises UsageError for a stage whose windows do not differ along the axis, and along no other.
     """
     windows = _windows(form, axis)
-    stages = Stages()
+    stages = StagedNestBuilder()
     return stages.nest(seq([stages.add(f"window_{n}", r, private=False) for n, r in enumerate(windows)]))
 
 
@@ -43,7 +43,7 @@ def unroll_windows(form: AnyForm, axis: Var | str) -> StagedNest:
     For few short windows: each is an expression, and each step of the other loops stores the results of all of them. Raises UsageError
     as `partition_windows` does.
     """
-    stages = Stages()
+    stages = StagedNestBuilder()
     return stages.nest(stages.add("windows", in_one_map(_windows(form, axis)), private=False))
 
 

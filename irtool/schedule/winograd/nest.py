@@ -34,7 +34,7 @@ from ...tir.expr import Expr, Load, Var, all_of, const, if_then_else, less, mini
 from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
-from ..staged import StagedNest, Stages
+from ..staged import StagedNest, StagedNestBuilder
 from .convolution import Convolution, SpatialAxis
 from .cook_toom import transforms
 from .registers import Registers, transformed
@@ -55,7 +55,7 @@ class _Nest:
     conv: Convolution
     tiling: Tiling
     weights: Buffer
-    stages: Stages = field(default_factory=Stages)
+    stages: StagedNestBuilder = field(default_factory=StagedNestBuilder)
 
     @property
     def lanes(self) -> int:

@@ -7,7 +7,7 @@ import math
 from ....ir import Call, Expr, Op, TensorType
 from ....ops.base import call
 from ....passes.constants import scalar_constant, single_value
-from ....passes.dataflow import Match, RewriteRule, is_constant, is_op, wildcard
+from ....passes.dataflow import PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 
 def gelu() -> RewriteRule:
@@ -21,7 +21,7 @@ def gelu() -> RewriteRule:
         | is_op("multiply")(is_op("multiply")(x, half), factor)
     )
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         t = match.type_of(x)
         if not isinstance(t, TensorType) or before.checked_type != t or t.dtype not in ("float32", "float64"):
             return after

@@ -8,7 +8,7 @@ from ....deferred import np
 from ....ir import Call, Constant, Expr, TensorType
 from ....ops.base import call
 from ....passes.constants import has_data, to_array
-from ....passes.dataflow import Match, RewriteRule, is_op, wildcard
+from ....passes.dataflow import PatternMatch, RewriteRule, is_op, wildcard
 from .layer_norm import along_axis
 
 
@@ -22,7 +22,7 @@ def group_norm() -> RewriteRule:
     norm = is_op("nn.instance_norm")(grouped, ones, zeros)
     pattern = is_op("add")(is_op("multiply")(is_op("reshape")(norm), gamma), beta)
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         t, parts = match.type_of(x), match.type_of(grouped)
         if not isinstance(t, TensorType) or not isinstance(parts, TensorType) or before.checked_type != t:
             return after

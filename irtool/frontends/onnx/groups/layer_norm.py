@@ -8,7 +8,7 @@ from ....deferred import np
 from ....ir import Call, Expr, TensorType
 from ....ops.base import call
 from ....passes.constants import array_constant, single_value
-from ....passes.dataflow import DFPattern, Match, RewriteRule, is_constant, is_op, wildcard
+from ....passes.dataflow import DFPattern, PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 
 def layer_norm() -> RewriteRule:
@@ -25,7 +25,7 @@ def layer_norm() -> RewriteRule:
     quotient: DFPattern = is_op("divide")(differences[1], is_op("sqrt")(inside))
     product: DFPattern = is_op("multiply")(differences[1], is_op("rsqrt")(inside))
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         t, number = match.type_of(x), single_value(match[epsilon])
         axis = _axis_of([match[m] for m in (*means, variance) if m in match], t)
         if axis is None or number is None or not isinstance(t, TensorType) or before.checked_type != t:
@@ -69,7 +69,7 @@ def _with_parameter(operator: str, attribute: str) -> RewriteRule:
     x, gamma, beta, p = wildcard(), wildcard(), wildcard(), wildcard()
     norm = is_op("nn.layer_norm")(x, gamma, beta).has_attr(**{attribute: False, "center": False})
 
-    def replace(before: Expr, after: Expr, match: Match) -> Expr:
+    def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         t, given = match.type_of(x), match.type_of(p)
         if not isinstance(t, TensorType) or not isinstance(given, TensorType) or before.checked_type != t:
             return after
