@@ -79,7 +79,7 @@ def test_a_run_is_one_region_and_less_work_than_a_region_costs_has_none(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (folder / "net.c").read_text()
-    assert text.count("#pragma omp") == 1 and "irt_wait(worker);" in text
+    assert text.count("#pragma omp") == 1 and "irt_share(worker, " in text and "irt_wait(worker, " in text
     assert re.search(r"const int32_t \w+ = i\w* / \d+;", text), "two loops are shared as one"
     monkeypatch.setattr(program, "REGION_WORK", 1 << 40)
     irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=tmp_path, emit="c")
@@ -219,6 +219,67 @@ int main(void) {
   return memcmp(out[0], out[1], sizeof out[0]) || memcmp(out[0], out[2], sizeof out[0]);
 }
 """
+
+
+LATE = """
+#include "net.h"
+#include <stdio.h>
+/* Threads that begin when the first one is done. */
+static int number, count = 1;
+int omp_get_thread_num(void) { return number; }
+int omp_get_num_threads(void) { return count; }
+int omp_get_max_threads(void) { return 3; }
+int omp_get_num_procs(void) { return 3; }
+int omp_in_parallel(void) { return count > 1; }
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags) {
+  (void)flags;
+  count = (int)threads;
+  for (number = 0; number < count; ++number) body(data);
+  number = 0;
+  count = 1;
+}
+static float x[4 * 80 * 80], out[4 * 80 * 80];
+int main(void) {
+  int n, code;
+  for (n = 0; n < 4 * 80 * 80; ++n) x[n] = (float)(n % 17 - 8) * 0.1f;
+  code = net_run(x, out);
+  for (n = 0; n < 4 * 80 * 80; ++n) printf("%.9g\\n", (double)out[n]);
+  return code;
+}
+"""
+
+
+def test_nobody_waits_for_threads_that_join_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread whose core has other work may be late for all of a run."""
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 4, 80, 80), float32]) {
+  nn.max_pool2d(nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1, 1, 1]), pool_size=[3, 3], padding=[1, 1, 1, 1])
+}
+"""
+    monkeypatch.setattr(program, "REGION_WORK", 0)
+    module = irtool.parse(text)
+    irtool.build(module, name="net", openmp=True, cc="gcc", out_dir=tmp_path, emit="c", mcpu="native")
+    assert (tmp_path / "net.c").read_text().count("irt_share(worker, ") == 2
+    (tmp_path / "late.c").write_text(LATE)
+    command = ["gcc", "-O1", "-fopenmp", "-march=native", "-DIRT_NO_NOTICE", "-c", "net.c", "late.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-o", "all", "net.o", "late.o", "-lm", "-lpthread"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./all"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    x = ((np.arange(4 * 80 * 80) % 17 - 8).astype("float32") * np.float32(0.1)).reshape(1, 4, 80, 80)
+    want = np.asarray(irtool.evaluate(module, [x]))
+    np.testing.assert_array_equal(np.array(done.stdout.split(), "float32").reshape(x.shape), want)
+
+
+@pytest.mark.parametrize(("steps", "pays"), [(2, False), (200, True)])
+def test_a_run_is_worth_threads_by_what_its_loops_repeat(steps: int, pays: bool, tmp_path: Path) -> None:
+    text = f"""#[version = "0.0.5"]
+def @twice(%n: int32, %v: Tensor[(1, 256), float32], %w: Tensor[(256, 256), float32]) -> Tensor[(1, 256), float32] {{
+  if (%n > 0) {{ @twice(%n - 1, tanh(nn.dense(%v, %w, units=256)), %w) }} else {{ %v }}
+}}
+def @main(%x: Tensor[(1, 256), float32], %w: Tensor[(256, 256), float32]) {{ @twice({steps}, %x, %w) }}
+"""
+    irtool.build(irtool.parse(text), name="net", openmp=True, cc="gcc", out_dir=tmp_path, emit="c")
+    assert ("#pragma omp" in (tmp_path / "net.c").read_text()) == pays
 
 
 @pytest.mark.parametrize("processors", [2, 8], ids=["threads sleep at once", "threads spin first"])

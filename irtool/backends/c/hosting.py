@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from ...tir.program import (
@@ -28,7 +29,8 @@ from .team import WORKER
 class HostWriter:
     """Writes one function of the network.
 
-    `kernels` gives the C name of a kernel and whether it takes scratch memory; `constant` the C expression of a constant.
+    `kernels` gives the C name of a kernel and whether it takes scratch memory; `constant` the C expression of a constant; `tasks`,
+    of each kernel that threads share, the function that runs it as a task.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class HostWriter:
         constant: Callable[[Slot], str],
         checks_frame: bool,
         in_team: bool = False,
-        is_shared: Callable[[Any], bool] = lambda kernel: False,
+        tasks: Mapping[Any, str] = MappingProxyType({}),
     ) -> None:
         self.function = function
         self.functions = functions
@@ -48,7 +50,7 @@ class HostWriter:
         self.constant = constant
         self.checks_frame = checks_frame
         self.in_team = in_team
-        self.is_shared = is_shared
+        self.tasks = tasks
         self.names = names.inner("arena", "arena_end", WORKER)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
@@ -60,7 +62,6 @@ class HostWriter:
         self.declared: list[str] = [f"  int {self.error};"] if self.error else []
         self.declared += [f"  int {self.next_body} = 0;"] if self.next_body else []
         self.used: set[str] = set()
-        self.order = _Order() if in_team else None
 
     @property
     def signature(self) -> str:
@@ -94,8 +95,6 @@ class HostWriter:
         while stack:
             s, depth = stack.pop()
             pad = "  " * depth
-            if self.order is not None:
-                pad += self.order.before(s, depth, lines, isinstance(s, RunKernel) and self.is_shared(s.kernel))
             if isinstance(s, str):
                 lines.append(pad + s)
             elif isinstance(s, RunKernel):
@@ -104,9 +103,12 @@ class HostWriter:
                 if scratch:
                     self.used.add("arena")
                     args.append(f"arena + {s.workspace}" if s.workspace else "arena")
-                if self.is_shared(s.kernel):
-                    args.append(WORKER)
-                lines.append(f"{pad}{name}({', '.join(args)});")
+                task = self.tasks.get(s.kernel)
+                if task is None:
+                    lines.append(f"{pad}{name}({', '.join(args)});")
+                else:
+                    operands = f"(const void *const []){{{', '.join(args)}}}"
+                    lines.append(f"{pad}irt_share({WORKER}, {task}, {operands});")
             elif isinstance(s, CallFunction):
                 self.used |= {"arena", "arena_end"}
                 args = [*self._arguments(s), f"arena + {s.frame}" if s.frame else "arena", "arena_end"]
@@ -118,13 +120,7 @@ class HostWriter:
                 if s.target.nbytes and not _is_in_place(s):
                     lines.append(f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {s.target.nbytes}u);")
             elif isinstance(s, Branch):
-                cond = f"*{self._place(s.cond)}"
-                if self.in_team:
-                    # What is behind the condition may take its memory: no thread may come there before all have read it.
-                    holds = self.names.fresh("holds")
-                    lines += [f"{pad}const int {holds} = {cond};", f"{pad}irt_wait({WORKER});"]
-                    cond = holds
-                lines.append(f"{pad}if ({cond}) {{")
+                lines.append(f"{pad}if (*{self._place(s.cond)}) {{")
                 stack += [("}", depth), *((x, depth + 1) for x in reversed(s.other))]
                 if s.other:
                     stack.append(("} else {", depth))
@@ -137,8 +133,6 @@ class HostWriter:
                 if bodies > 1:
                     lines.append(f"{pad}{self.next_body} = {s.body};")
                 lines.append(f"{pad}continue;")
-        if self.order is not None:
-            self.order.before("", 1, lines, False)
         return lines
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
@@ -160,37 +154,6 @@ class HostWriter:
             self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({at}); /* [{shape}] */")
         self.used.add(found)
         return found
-
-
-class _Order:
-    """Where threads of a team wait for each other: before what reads or overwrites what others may still work on.
-
-    Steps that are not shared are run by the first thread, several of them without waiting.
-    """
-
-    def __init__(self) -> None:
-        self.depth = 0
-        """Of the block of the first thread, if it is open."""
-        self.waits = False
-        """Some thread may still be at an earlier step."""
-
-    def before(self, step: Any, depth: int, lines: list[str], shared: bool) -> str:
-        """Writes what has to be in front of a step, or of a line such as `}`; by how much more the step is indented."""
-        single = isinstance(step, RunKernel | CopySlot) and not shared
-        if single and self.depth == depth:
-            return "  "
-        at = depth + isinstance(step, str) if not self.depth else self.depth
-        if self.depth:
-            lines.append("  " * self.depth + "}")
-            self.depth = 0
-        if self.waits:
-            lines.append("  " * at + f"irt_wait({WORKER});")
-        self.waits = single or shared
-        if single:
-            lines.append("  " * depth + f"if (!{WORKER}->number) {{")
-            self.depth = depth
-            return "  "
-        return ""
 
 
 def _is_in_place(s: CopySlot) -> bool:

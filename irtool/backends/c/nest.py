@@ -43,7 +43,7 @@ from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .rows import find_rows, repeated_reads
-from .team import WORKER, Division, divide, is_shared
+from .team import LOOP_WORK, WORKER, Division, divide, is_shared
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
@@ -93,8 +93,12 @@ class KernelWriter:
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
         self.in_team = in_team and is_shared(kernel)
         """All threads of a team run it, see `team`."""
+        self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
+        """Each of its loops that threads share is a parallel region of its own."""
         self.division: Division | None = None
         self.waits = False
+        self.opens = 0
+        """Threads may join after others have met: they have nothing to do on their own first."""
         self.names = Identifiers(name, "ws", WORKER)
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
@@ -134,6 +138,13 @@ class KernelWriter:
             params.append(f"irt_worker *{WORKER}")
         return f"void {self.name}({', '.join(params) or 'void'})"
 
+    @property
+    def operand_types(self) -> list[str]:
+        """The types of its parameters but for the worker, as pointers."""
+        types = [f"const {stored_type(b.dtype)} *" for b in self.kernel.inputs]
+        types += [f"{stored_type(b.dtype)} *" for b in self.kernel.outputs]
+        return [*types, *(["unsigned char *"] if self.has_workspace else [])]
+
     def write(self) -> KernelText:
         """The whole function."""
         for n, b in enumerate(self.kernel.params):
@@ -164,6 +175,7 @@ class KernelWriter:
         stack: list[Stmt | Callable[[], None]] = []
         self.division = divide(root) if self.in_team else None
         self.waits = False
+        self.opens = int(self.division is not None and not self.division.each)
         for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
             pair = keeps_in_place(top, self.updated) if self.updated else None
             if pair is None:
@@ -244,7 +256,7 @@ class KernelWriter:
         extent = self._value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
-        if s.kind == PARALLEL and s not in self.shared and not self.in_team:
+        if s.kind == PARALLEL and s not in self.shared and self.has_regions:
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
             share = self.kernel.shares.get(s.var)
@@ -254,7 +266,7 @@ class KernelWriter:
     def _wait(self) -> None:
         """Threads wait for each other if some may still be at what is above."""
         if self.waits:
-            self.code.line(f"irt_wait({WORKER});")
+            self.code.line(f"irt_wait({WORKER}, {self.opens});")
         self.waits = False
 
     def _end_alone(self, division: Division) -> None:

@@ -236,6 +236,8 @@ class _Writer:
             name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
             writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team)
             source = made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
+            if writer.in_team:
+                made.tasks[k] = self.names.fresh(f"{name}_task")
             if not self.program.lesser:
                 self.units.add(made, source)
         return made
@@ -319,12 +321,12 @@ class _Writer:
                     self.constants.__getitem__,
                     f.deep or f.name in entries,
                     self.in_team,
-                    v.is_shared,
+                    v.tasks,
                 )
                 for f in v.program.functions.values()
             ]
             prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
-            lines = [*prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
+            lines = [*v.write_tasks(), *prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
             made += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
         return [*made, *([count_threads(self.name)] if self.in_team and self._pays else [])]
 
@@ -348,7 +350,7 @@ class _Writer:
         last = f"{levels}  return {base.functions[e.function.name]}({called});\n"
         before = ""
         if self.in_team:
-            each = f"{e.run}_each"
+            each = f"{e.run}_steps"
             declared = ", ".join(
                 x for x in (e.declarations, "unsigned char *base", "unsigned char *end", "irt_worker *worker") if x
             )

@@ -1,13 +1,20 @@
-"""Threads that run a network together: one parallel region for a run, with light barriers between kernels.
+"""Threads that run a network together: one parallel region for a run, in which the first thread does the steps and the others
+help it with loops.
 
-Each thread takes the parts of its own share of a loop in order, then those that others have not begun: so that a thread that came
-late, or whose core also does other work, does less, and a thread mostly reads what it has written itself. Work on one thread
-is done by the first. Who waits spins for some microseconds, then sleeps, or sleeps at once where there are more threads than
-processors.
+A kernel with loops that threads share is a task. The first thread publishes it and begins with it at once; the others, which
+look out for tasks, join while it is open. Each thread takes the parts of its own share of a loop in order, then those that
+others have not begun; so that a thread that came late, or whose core also does other work, does less, and a thread mostly reads
+what it has written itself. When all parts are taken, the first thread closes the task and waits for those that joined, and for
+nobody else: a helper without a processor delays no task that it is not in. So it is where the threads of a task have to
+meet; who joins after that finds that there is nothing left to do in the loops before. That may not be where each thread first
+copies what the loops then write over.
+
+Who waits spins for some microseconds, then sleeps, or sleeps at once where there are more threads than processors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...schedule.threads import shared_loops
@@ -15,16 +22,21 @@ from ...tir.expr import Const
 from ...tir.kernel import Kernel
 from ...tir.program import Program
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Seq, Stmt, Store, children, pre_order
+from ...tir.trips import count_runs
 
 WORKER = "worker"
 """What functions call the thread that runs them."""
 
-REGION_WORK = 1 << 23
-"""Stores in loops shared by threads from which on a run takes a parallel region: 100 microseconds or so, several times what it
-costs to wake the threads."""
+REGION_WORK = 3 << 20
+"""Stores in loops shared by threads from which on a run takes a parallel region: 40 microseconds or so, as long as threads that
+sleep take to come."""
+
+LOOP_WORK = 1 << 18
+"""Multiply-adds of a kernel from which on each loop that threads share is a parallel region of its own, in programs that cannot be
+run in teams: several microseconds, as much as a region takes where threads are awake."""
 
 _SPINS = 1000
-"""Looks at the generation before a thread sleeps: some microseconds. Threads beyond the processors sleep at once, since the one
+"""Looks before a thread sleeps: some microseconds. Threads beyond the processors sleep at once, since the one
 that is waited for may need the processor: a network of 64 threads on 2 took 83 ms with, and 18 ms without."""
 
 TEXT = """\
@@ -39,21 +51,81 @@ TEXT = """\
 #define IRT_TEAM 0
 #endif
 
-/* The threads of a run. */
-typedef struct {
-  struct { int count; char apart[60]; } taken[64]; /* by thread: parts of its share of the loop that is run now */
-  int arrived, generation, asleep, spins;
-#if IRT_TEAM
-  pthread_mutex_t lock;
-  pthread_cond_t wake;
-#endif
-} irt_team;
+typedef struct irt_team irt_team;
 
-/* One of them; alone, without a team. */
+/* A thread of a run; without a team it is alone. */
 typedef struct {
   irt_team *team;
-  int number, threads, parts, share;
+  int number, threads, parts, share, joined;
+  uint32_t loop, met, task;
 } irt_worker;
+
+/* A kernel as threads run it, by the addresses of its operands. */
+typedef void (*irt_task)(const void *const *operands, irt_worker *worker);
+
+#if IRT_TEAM
+/* The threads of a run. What one of them writes and others look at has cache lines of its own. */
+struct irt_team {
+  struct {
+    uint64_t taken; /* the number of a loop, then how many parts of its share are begun */
+    uint32_t busy;  /* a task that it is about to join, one more when it has; 0: none */
+    char apart[112];
+  } threads[64];
+  uint32_t task, loop, met; /* odd while a task is open; of loops and meetings, those before it */
+  uint32_t generation;      /* of meetings, those until now */
+  irt_task run;             /* NULL: no more tasks */
+  const void *const *operands;
+  char apart_first[88];
+  int arrived;
+  char apart_others[124];
+  int spins, asleep, joining; /* helpers that sleep; whether the first thread does */
+  pthread_mutex_t lock;
+  pthread_cond_t wake;
+};
+
+IRT_INLINE void irt_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+IRT_INLINE void irt_wake(irt_team *team, int *sleepers) {
+  if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST)) return;
+  pthread_mutex_lock(&team->lock);
+  pthread_cond_broadcast(&team->wake);
+  pthread_mutex_unlock(&team->lock);
+}
+
+/* Returns when a condition holds. Whoever makes it hold wakes the sleepers then. */
+#define irt_until(team, condition, sleepers) \\
+  do { \\
+    int turn_ = 0; \\
+    while (!(condition) && turn_ < (team)->spins) irt_pause(), ++turn_; \\
+    if (!(condition)) { \\
+      pthread_mutex_lock(&(team)->lock); \\
+      __atomic_add_fetch(sleepers, 1, __ATOMIC_SEQ_CST); \\
+      while (!(condition)) pthread_cond_wait(&(team)->wake, &(team)->lock); \\
+      __atomic_sub_fetch(sleepers, 1, __ATOMIC_SEQ_CST); \\
+      pthread_mutex_unlock(&(team)->lock); \\
+    } \\
+  } while (0)
+
+/* Nobody may join the task from now on; counts those who have. */
+IRT_INLINE void irt_close(irt_worker *w) {
+  irt_team *const team = w->team;
+  const uint32_t task = w->task;
+  int n;
+  __atomic_store_n(&team->task, task + 1, __ATOMIC_SEQ_CST);
+  w->joined = 0;
+  for (n = 1; n < w->threads; ++n) {
+    const uint32_t *const busy = &team->threads[n].busy;
+    irt_until(team, __atomic_load_n(busy, __ATOMIC_SEQ_CST) != task, &team->joining);
+    w->joined += __atomic_load_n(busy, __ATOMIC_SEQ_CST) == task + 1;
+  }
+}
+#endif
 
 /* The next part of a loop for this thread: of its own share, then of the others'; the number of parts if there is none. */
 IRT_INLINE int irt_next(irt_worker *w) {
@@ -61,8 +133,15 @@ IRT_INLINE int irt_next(irt_worker *w) {
   for (; w->team && w->share < w->threads; ++w->share) {
     const int n = (w->number + w->share) % w->threads;
     const int first = (int)((int64_t)w->parts * n / w->threads), end = (int)((int64_t)w->parts * (n + 1) / w->threads);
-    const int part = first + __atomic_fetch_add(&w->team->taken[n].count, 1, __ATOMIC_RELAXED);
-    if (part < end) return part;
+    uint64_t *const taken = &w->team->threads[n].taken;
+    uint64_t seen = __atomic_load_n(taken, __ATOMIC_RELAXED);
+    for (;;) {
+      const int32_t since = (int32_t)((uint32_t)(seen >> 32) - w->loop);
+      const uint32_t count = since ? 0 : (uint32_t)seen;
+      if (since > 0 || count >= (uint32_t)(end - first)) break; /* later loops: this one is done */
+      if (__atomic_compare_exchange_n(
+            taken, &seen, (uint64_t)w->loop << 32 | (count + 1), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return first + (int)count;
+    }
   }
   if (w->team) return w->parts;
 #endif
@@ -72,44 +151,93 @@ IRT_INLINE int irt_next(irt_worker *w) {
 IRT_INLINE int irt_first(irt_worker *w, int parts) {
   w->parts = parts;
   w->share = 0;
+  ++w->loop;
   return irt_next(w);
 }
 
-/* Returns when all threads have come here. */
-IRT_INLINE void irt_wait(irt_worker *w) {
+/* Returns when all threads that have joined the task have come here. Others may join later if it `opens` again: they go through
+   what is done already. */
+IRT_INLINE void irt_wait(irt_worker *w, int opens) {
 #if IRT_TEAM
   irt_team *const team = w->team;
-  int generation, n;
   if (!team) return;
-  generation = __atomic_load_n(&team->generation, __ATOMIC_RELAXED);
-  if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == w->threads) {
-    for (n = 0; n < w->threads; ++n) __atomic_store_n(&team->taken[n].count, 0, __ATOMIC_RELAXED);
+  if (w->number) {
+    if (__atomic_load_n(&team->generation, __ATOMIC_SEQ_CST) == w->met) {
+      __atomic_add_fetch(&team->arrived, 1, __ATOMIC_SEQ_CST);
+      irt_wake(team, &team->joining);
+      irt_until(team, __atomic_load_n(&team->generation, __ATOMIC_SEQ_CST) != w->met, &team->asleep);
+    }
+    ++w->met;
+  } else {
+    if (__atomic_load_n(&team->task, __ATOMIC_RELAXED) == w->task) irt_close(w);
+    irt_until(team, __atomic_load_n(&team->arrived, __ATOMIC_SEQ_CST) == w->joined, &team->joining);
     __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&team->generation, generation + 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&team->asleep, __ATOMIC_SEQ_CST)) {
-      pthread_mutex_lock(&team->lock);
-      pthread_cond_broadcast(&team->wake);
-      pthread_mutex_unlock(&team->lock);
+    __atomic_store_n(&team->generation, team->generation + 1, __ATOMIC_SEQ_CST);
+    if (opens) __atomic_store_n(&team->task, w->task, __ATOMIC_SEQ_CST);
+    irt_wake(team, &team->asleep);
+  }
+#else
+  (void)w;
+  (void)opens;
+#endif
+}
+
+/* Runs a task with those threads that join it in time; the first thread calls this. */
+IRT_INLINE void irt_share(irt_worker *w, irt_task run, const void *const *operands) {
+#if IRT_TEAM
+  irt_team *const team = w->team;
+  int n;
+  if (team) {
+    w->task = team->task + 1;
+    team->run = run;
+    team->operands = operands;
+    team->loop = w->loop;
+    team->met = team->generation;
+    __atomic_store_n(&team->task, w->task, __ATOMIC_SEQ_CST);
+    irt_wake(team, &team->asleep);
+    run(operands, w);
+    if (__atomic_load_n(&team->task, __ATOMIC_RELAXED) == w->task) irt_close(w);
+    for (n = 1; n < w->threads && w->joined; ++n) {
+      const uint32_t *const busy = &team->threads[n].busy, task = w->task;
+      irt_until(team, __atomic_load_n(busy, __ATOMIC_SEQ_CST) != task + 1, &team->joining);
     }
     return;
   }
-  for (n = 0; n < team->spins; ++n) {
-    if (__atomic_load_n(&team->generation, __ATOMIC_ACQUIRE) != generation) return;
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
 #endif
-  }
-  pthread_mutex_lock(&team->lock);
-  __atomic_add_fetch(&team->asleep, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(&team->generation, __ATOMIC_SEQ_CST) == generation) pthread_cond_wait(&team->wake, &team->lock);
-  __atomic_sub_fetch(&team->asleep, 1, __ATOMIC_SEQ_CST);
-  pthread_mutex_unlock(&team->lock);
-#else
-  (void)w;
-#endif
+  run(operands, w);
 }
+
+#if IRT_TEAM
+/* What all threads but the first do: take part in tasks until there are no more. */
+IRT_INLINE void irt_help(irt_worker *w) {
+  irt_team *const team = w->team;
+  uint32_t *const busy = &team->threads[w->number].busy;
+  uint32_t last = 0, task;
+  for (;;) {
+    irt_until(team, ((task = __atomic_load_n(&team->task, __ATOMIC_SEQ_CST)) & 1) && task != last, &team->asleep);
+    last = task;
+    __atomic_store_n(busy, task, __ATOMIC_SEQ_CST);
+    /* Either the task is still open, and the first thread will see who is about to join, or it is too late. */
+    if (__atomic_load_n(&team->task, __ATOMIC_SEQ_CST) == task) {
+      if (!team->run) return;
+      __atomic_store_n(busy, task + 1, __ATOMIC_SEQ_CST);
+      irt_wake(team, &team->joining);
+      w->loop = team->loop;
+      w->met = team->met;
+      team->run(team->operands, w);
+    }
+    __atomic_store_n(busy, 0, __ATOMIC_SEQ_CST);
+    irt_wake(team, &team->joining);
+  }
+}
+
+/* No more tasks. */
+IRT_INLINE void irt_end(irt_team *team) {
+  team->run = NULL;
+  __atomic_store_n(&team->task, team->task + 1, __ATOMIC_SEQ_CST);
+  irt_wake(team, &team->asleep);
+}
+#endif
 """
 """C that functions in teams need."""
 
@@ -141,16 +269,16 @@ def run_together(name: str, call: str, pays: bool) -> str:
     """The statements of a run: in a parallel region if that pays and there are several threads, else alone.
 
     Args:
-        call: of the function that is run by each thread, with `%s` for the address of its worker.
+        call: of the function that does the steps, with `%s` for the address of the worker that is to do them.
     """
-    alone = f"  {{\n    irt_worker alone = {{NULL, 0, 1, 0, 0}};\n    return {call % '&alone'};\n  }}\n"
+    alone = f"  {{\n    irt_worker alone = {{NULL, 0, 1, 0, 0, 0, 0, 0, 0}};\n    return {call % '&alone'};\n  }}\n"
     if not pays:
         return alone
     return (
         "#if IRT_TEAM\n"
         f"  const int threads = {name}_threads();\n"
         "  if (threads > 1) {\n"
-        "    irt_team team;\n"
+        "    irt_team team __attribute__((aligned(128)));\n"
         "    int code = 0;\n"
         "    memset(&team, 0, sizeof team);\n"
         f"    team.spins = threads > omp_get_num_procs() ? 0 : {_SPINS};\n"
@@ -158,15 +286,28 @@ def run_together(name: str, call: str, pays: bool) -> str:
         "    pthread_cond_init(&team.wake, NULL);\n"
         "#pragma omp parallel num_threads(threads)\n"
         "    {\n"
-        "      irt_worker own = {&team, omp_get_thread_num(), omp_get_num_threads(), 0, 0};\n"
-        f"      const int found = {call % '&own'};\n"
-        "      if (!own.number) code = found;\n"
+        "      irt_worker own = {&team, omp_get_thread_num(), omp_get_num_threads(), 0, 0, 0, 0, 0, 0};\n"
+        "      if (own.number) {\n"
+        "        irt_help(&own);\n"
+        "      } else {\n"
+        f"        code = {call % '&own'};\n"
+        "        irt_end(&team);\n"
+        "      }\n"
         "    }\n"
         "    pthread_cond_destroy(&team.wake);\n"
         "    pthread_mutex_destroy(&team.lock);\n"
         "    return code;\n"
         "  }\n"
         f"#endif\n{alone}"
+    )
+
+
+def write_task(name: str, kernel: str, types: Sequence[str]) -> str:
+    """The function that runs a kernel as a task: it hands the kernel its operands, of these types of pointers."""
+    operands = ", ".join(f"({t})operands[{n}]" for n, t in enumerate(types))
+    return (
+        f"static void {name}(const void *const *operands, irt_worker *{WORKER}) {{\n"
+        f"  {kernel}({operands}, {WORKER});\n}}\n"
     )
 
 
@@ -249,9 +390,14 @@ def runs_in_teams(program: Program) -> bool:
 
 
 def shared_work(program: Program) -> int:
-    """Stores in the loops that threads share, of each kernel once."""
+    """Stores in the loops that threads share, in one run."""
+    return sum(times * _shared_stores(kernel) for kernel, times in count_runs(program).items())
+
+
+def _shared_stores(kernel: Kernel) -> int:
+    """Stores in the loops that threads share."""
     found = 0
-    stack = [(k.body, 1, False) for k in program.kernels]
+    stack = [(kernel.body, 1, False)]
     while stack:
         s, times, shared = stack.pop()
         found += times if shared and isinstance(s, Store) else 0

@@ -11,6 +11,7 @@ from ..formulas import vector_math
 from ..formulas.support import Helper
 from ..toolchain.levels import CLOSE_LEVEL, ProcessorLevel, open_level
 from .nest import KernelText, KernelWriter
+from .team import write_task
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Variant:
         suffix: what names of its functions end in; empty for the lowest level.
         functions: names in C.
         writers: of its kernels, in order.
+        tasks: names in C of the functions that run kernels as tasks of a team, where threads share their loops.
     """
 
     program: Program
@@ -44,6 +46,7 @@ class Variant:
     suffix: str
     functions: dict[str, str]
     writers: dict[Kernel, KernelWriter] = field(default_factory=dict)
+    tasks: dict[Kernel, str] = field(default_factory=dict)
     kernels: list[KernelSource] = field(default_factory=list)
 
     def add(self, kernel: Kernel, writer: KernelWriter, about: str) -> KernelSource:
@@ -59,9 +62,9 @@ class Variant:
         writer = self.writers[kernel]
         return writer.name, writer.has_workspace
 
-    def is_shared(self, kernel: Kernel) -> bool:
-        """True if all threads of a team run the kernel."""
-        return self.writers[kernel].in_team
+    def write_tasks(self) -> list[str]:
+        """The functions that run kernels as tasks."""
+        return [write_task(name, w.name, w.operand_types) for k, name in self.tasks.items() for w in [self.writers[k]]]
 
     @property
     def vector_types(self) -> dict[tuple[str, int], None]:
