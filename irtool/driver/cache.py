@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 
 from ..files import open_file
 from .entries import describe_entry, read_entry
-from .outputs import Content, Emission, chunks
+from .outputs import Content, Emission, Made, chunks
 
 _LIMIT = 4 << 30
 _FORMAT = 3
@@ -158,7 +158,10 @@ class BuildCache:
         try:
             folder = Path(unfinished)
             (folder / "files").mkdir()
-            digests = {name: _fill(folder / "files" / name, content) for name, content in emission.files.items()}
+            digests = {
+                name: _fill(folder / "files" / name, content, emission.digests.get(name, ""))
+                for name, content in emission.files.items()
+            }
             about = {
                 "files": digests,
                 "entries": {n: describe_entry(f) for n, f in emission.entries.items()},
@@ -225,8 +228,11 @@ def _read_description(path: Path) -> dict[str, Any]:
     return json.loads(text[:-1])
 
 
-def _fill(target: Path, content: Content) -> str:
-    """Writes a file and returns its digest."""
+def _fill(target: Path, content: Content, known: str) -> str:
+    """Writes a file and returns its digest, which may be known."""
+    if known and isinstance(content, Made):
+        shutil.copyfile(content.path, target)
+        return known
     digest = hashlib.sha256()
     with open(target, "wb") as out:
         for part in chunks(content):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,6 +77,8 @@ def emit_files(
             emission.weights = ""
         else:
             try:
+                if options.emit != backend.emits[0]:
+                    emission.digests = _digests(emission.files)  # compilers are at work meanwhile
                 built = backend.build(sources, request, scratch)
             except ToolError as error:
                 emission.failure = error
@@ -91,6 +94,16 @@ def emit_files(
 def _contents(files: Mapping[str, list[Any] | Path], scratch: Path) -> dict[str, Content]:
     """The files of a backend; those in the folder that is emptied afterwards can be moved."""
     return {n: Made(c) if isinstance(c, Path) and scratch in c.parents else c for n, c in files.items()}
+
+
+def _digests(files: Mapping[str, Content]) -> dict[str, str]:
+    """The SHA-256 of the files that are written already, by name: weights."""
+    found: dict[str, str] = {}
+    for name, content in files.items():
+        if isinstance(content, Made):
+            with open(content.path, "rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterable[Any]) -> list[Any]:

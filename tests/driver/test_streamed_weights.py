@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import hashlib
+import json
+import os
 import weakref
 from pathlib import Path
 from typing import Any
@@ -68,3 +71,50 @@ def test_data_is_read_as_a_whole_only_if_it_begins_like_other_data() -> None:
         found = contents.first(("float32", a.nbytes), beginning(a), whole, n)
         assert found == (0 if n == 4 else n)
     assert read == [0, 3, 4]
+
+
+def test_weights_are_hashed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    hashed: list[int] = []
+    real, plain = hashlib.file_digest, hashlib.sha256
+
+    def file_digest(file: Any, name: str) -> Any:
+        hashed.append(os.fstat(file.fileno()).st_size)
+        return real(file, name)
+
+    class Counted:
+        def __init__(self, data: Any = b"") -> None:
+            self.inner, self.size = plain(data), len(data)
+
+        def update(self, data: Any) -> None:
+            self.size += memoryview(data).nbytes
+            self.inner.update(data)
+
+        def digest(self) -> bytes:
+            hashed.append(self.size)
+            return self.inner.digest()
+
+        def hexdigest(self) -> str:
+            hashed.append(self.size)
+            return self.inner.hexdigest()
+
+    module = irtool.parse(DENSE)
+    weights = {"w": np.random.RandomState(0).uniform(-1, 1, (512, 512)).astype("float32")}
+    monkeypatch.setattr(hashlib, "file_digest", file_digest)
+    monkeypatch.setattr(hashlib, "sha256", Counted)
+    built = irtool.build(module, weights, weights="file", cache=True, cflags="-O1", out_dir=tmp_path / "out")
+    monkeypatch.undo()
+    size = (tmp_path / "out" / "model.bin").stat().st_size
+    assert size >= weights["w"].nbytes
+    # The weights as they are given, for the key of the cache, and the file: for the cache and for what describes the build.
+    assert sum(n >= weights["w"].nbytes for n in hashed) == 2, hashed
+    assert not built.cached
+    about = json.loads((tmp_path / "out" / "model.irtool.json").read_text())
+    assert about["files"]["model.bin"] == [size, plain((tmp_path / "out" / "model.bin").read_bytes()).hexdigest()]
+    (stored,) = (tmp_path / "cache").rglob("model.bin")
+    assert stored.read_bytes() == (tmp_path / "out" / "model.bin").read_bytes()
+
+
+DENSE = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 512), float32], %w: Tensor[(512, 512), float32]) { nn.dense(%x, %w, units=None) }
+"""
