@@ -78,6 +78,16 @@ def test_boxes_of_negative_scores_are_suppressed_too(compiled: bool) -> None:
     np.testing.assert_array_equal(y, [[0, 0, 3], [0, 0, 0], [0, 0, 2]])
 
 
+@pytest.mark.parametrize(("most", "wanted"), [("2", [[0, 0, 3], [0, 0, 0]]), ("1", [[0, 0, 3]]), ("0", []), (None, [])])
+def test_so_many_boxes_are_chosen_as_may_be(most: str | None, wanted: list[list[int]]) -> None:
+    given = f"most = Constant<value = int64[1] {{{most}}}>()" if most else ""
+    graph = f"""net (float[1,4,4] boxes, float[1,1,4] scores, float[1] iou) => (int64[n,3] y) {{
+        {given} y = NonMaxSuppression(boxes, scores, {"most" if most else ""}, iou) }}"""
+    scores = np.array([[[-1, -2, -3, -0.5]]], "float32")
+    (y,) = evaluated(parse(graph), {"boxes": BOXES, "scores": scores, "iou": np.array([0.5], "float32")})
+    np.testing.assert_array_equal(y, np.array(wanted, "int64").reshape(-1, 3))
+
+
 def test_regions_of_less_than_a_pixel_are_sampled_where_they_are() -> None:
     graph = """net (float[2,3,6,7] x, float[2,4] rois, int64[2] n) => (float[a,b,c,d] y) {
         y = RoiAlign<output_height=2, output_width=3, sampling_ratio=2, spatial_scale=0.5>(x, rois, n) }"""
