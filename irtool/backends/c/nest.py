@@ -43,7 +43,7 @@ from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .rows import find_rows, repeated_reads
-from .team import LOOP_WORK, WORKER, Division, divide, is_shared
+from .team import LOOP_WORK, WORKER, Division, divide, has_own_copies, is_shared
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
@@ -93,12 +93,12 @@ class KernelWriter:
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
         self.in_team = in_team and is_shared(kernel)
         """All threads of a team run it, see `team`."""
+        self.opens = self.in_team and not has_own_copies(kernel)
+        """Threads may join after others have met: they have nothing to do on their own first."""
         self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
         """Each of its loops that threads share is a parallel region of its own."""
         self.division: Division | None = None
         self.waits = False
-        self.opens = 0
-        """Threads may join after others have met: they have nothing to do on their own first."""
         self.names = Identifiers(name, "ws", WORKER)
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
@@ -175,7 +175,6 @@ class KernelWriter:
         stack: list[Stmt | Callable[[], None]] = []
         self.division = divide(root) if self.in_team else None
         self.waits = False
-        self.opens = int(self.division is not None and not self.division.each)
         for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
             pair = keeps_in_place(top, self.updated) if self.updated else None
             if pair is None:
@@ -266,7 +265,7 @@ class KernelWriter:
     def _wait(self) -> None:
         """Threads wait for each other if some may still be at what is above."""
         if self.waits:
-            self.code.line(f"irt_wait({WORKER}, {self.opens});")
+            self.code.line(f"irt_wait({WORKER}, {int(self.opens)});")
         self.waits = False
 
     def _end_alone(self, division: Division) -> None:

@@ -383,6 +383,12 @@ def _written(s: Stmt) -> set[Buffer]:
     return {x.buffer for x in parts if isinstance(x, Store)} - inside
 
 
+def has_own_copies(kernel: Kernel) -> bool:
+    """True if each thread of a team fills memory of its own before it shares loops."""
+    division = divide(kernel.body)
+    return division is not None and bool(division.each)
+
+
 def runs_in_teams(program: Program) -> bool:
     """True if threads share loops of the program, and all such loops in a way that suits teams."""
     shared = [k for k in program.kernels if is_shared(k)]
