@@ -192,8 +192,7 @@ class KernelWriter:
                 stack += [partial(self._end_alone, self.division), s]
                 self.division = None
             elif isinstance(s, Seq):
-                rows = find_rows(s.stmts) if self.vector else [[x] for x in s.stmts]
-                stack += [row[0] if len(row) == 1 else partial(self._row, row) for row in reversed(rows)]
+                stack.extend(reversed(self._rows(s.stmts)))
             elif isinstance(s, Store):
                 self._store(s)
             elif isinstance(s, Prefetch):
@@ -352,6 +351,11 @@ class KernelWriter:
         printer = self._printer()
         lines = printer.print(body)
         self._statements(lines, printer.declares)
+
+    def _rows(self, stmts: Sequence[Stmt]) -> list[Stmt | Callable[[], None]]:
+        """Statements, with a function for those that are written together."""
+        rows = find_rows(stmts) if self.vector else [[s] for s in stmts]
+        return [row[0] if len(row) == 1 else partial(self._row, row) for row in rows]
 
     def _row(self, stmts: Sequence[Stmt]) -> None:
         """Vectorized loops that write registers only: what several of them read is read once."""
