@@ -5,15 +5,15 @@ from __future__ import annotations
 
 def vector_segments(extent: int, lanes: int) -> list[tuple[int, int, int]]:
     """The steps of a loop as `(first, vectors, lanes)`: narrower vectors for what is left over, then one by one."""
-    found: list[tuple[int, int, int]] = []
+    segments: list[tuple[int, int, int]] = []
     first = 0
     while extent - first >= min(lanes, 4) and lanes > 1:
         count = (extent - first) // lanes
         if count:
-            found.append((first, count, lanes))
+            segments.append((first, count, lanes))
         first += count * lanes
         lanes //= 2
-    return [*found, (first, extent - first, 1)] if first < extent else found
+    return [*segments, (first, extent - first, 1)] if first < extent else segments
 
 
 def period_segments(extent: int, lanes: int, period: int) -> list[tuple[int, int, int, int]]:
@@ -22,7 +22,7 @@ def period_segments(extent: int, lanes: int, period: int) -> list[tuple[int, int
         return [(*segment, 1) for segment in vector_segments(extent, lanes)]
     chunk = lanes * period
     whole = extent // chunk * chunk
-    found = [(0, extent // chunk, lanes, period)] if whole else []
+    segments = [(0, extent // chunk, lanes, period)] if whole else []
     for first, count, width in vector_segments(extent - whole, lanes):
-        found += [(whole + first + n * width, 1, width, 1) for n in range(count)]
-    return found
+        segments += [(whole + first + n * width, 1, width, 1) for n in range(count)]
+    return segments

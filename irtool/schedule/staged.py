@@ -81,18 +81,18 @@ class StagedNest:
     def lower(self, nests: Mapping[str, Sequence[Stmt]]) -> Stmt:
         """The whole nest, given those of its stages, one for each place; what nobody scheduled stays as plain loops. Buffers in the
         workspace are outermost."""
-        made: dict[str, list[Stmt]] = {}
+        lowered: dict[str, list[Stmt]] = {}
         buffers: list[Buffer] = []
         for s in self.stages:
-            made[s.name] = []
+            lowered[s.name] = []
             for nest in nests.get(s.name) or map(nest_of, s.forms):
                 assert not (s.private and is_shared(nest)), f"threads share the loops around {s.name}"
                 own, nest = workspace(nest)
                 buffers += own
-                made[s.name].append(nest)
+                lowered[s.name].append(nest)
         outer, body = workspace(self.body)
         registers = {s.buffer for s in pre_order(body) if isinstance(s, Allocate) and s.buffer.scope == Scope.REGISTER}
-        body = rewrite_stmt(body, lambda x: made[x.name][x.number] if isinstance(x, StagePlace) else x)
+        body = rewrite_stmt(body, lambda x: lowered[x.name][x.number] if isinstance(x, StagePlace) else x)
         return with_workspace([*outer, *buffers], _settle_registers(body, registers))
 
 

@@ -30,8 +30,8 @@ class Chain:
             replaced: dict[Buffer, Buffer] = {}
             for b, n in zip(k.inputs, wires):
                 if n < 0:
-                    made = kernels[-1 - n].outputs[0]
-                    self.same[b] = self.same.get(made, made)
+                    result = kernels[-1 - n].outputs[0]
+                    self.same[b] = self.same.get(result, result)
                 else:
                     replaced[b] = Buffer(f"p{len(self.params)}", b.shape, b.dtype, b.scope, b.layout)
                     self.params.append(replaced[b])

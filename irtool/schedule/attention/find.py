@@ -28,12 +28,12 @@ _MOST_BETWEEN = 6
 
 def fuse_attention(program: Program, target: VectorTarget) -> None:
     """Makes one kernel of each attention in the program."""
-    made: dict[tuple, Kernel | None] = {}
+    fused_chains: dict[tuple, Kernel | None] = {}
     names = {k.name for k in program.kernels}
     for f in program.functions.values():
         mentions = mentions_of(f)
         for body in straight_bodies(f):
-            _fuse_in(body, mentions, target, made, names)
+            _fuse_in(body, mentions, target, fused_chains, names)
     program.kernels = kernels_in_use(program)
 
 
@@ -41,7 +41,7 @@ def _fuse_in(
     body: list,
     mentions: Mapping[Slot, set[int]],
     target: VectorTarget,
-    made: dict[tuple, Kernel | None],
+    fused_chains: dict[tuple, Kernel | None],
     names: set[str],
 ) -> None:
     writers: dict[Slot, tuple[int, RunKernel]] = {}
@@ -53,7 +53,7 @@ def _fuse_in(
         chain = _chain(s, writers, mentions) if isinstance(s, RunKernel) else None
         if chain is None or not _is_undisturbed(body, writers[chain[0].outputs[0].resolve()][0], at, chain):
             continue
-        fused = _fused(chain, target, made, names)
+        fused = _fused(chain, target, fused_chains, names)
         if fused is not None:
             body[at] = fused
             gone.update(id(x) for x in chain[:-1])
@@ -103,23 +103,23 @@ def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKe
 
 
 def _fused(
-    chain: Sequence[RunKernel], target: VectorTarget, made: dict[tuple, Kernel | None], names: set[str]
+    chain: Sequence[RunKernel], target: VectorTarget, fused_chains: dict[tuple, Kernel | None], names: set[str]
 ) -> RunKernel | None:
     inner = {s.outputs[0].resolve(): n for n, s in enumerate(chain[:-1])}
     inputs: list[Slot] = []
     wiring: list[tuple[int, ...]] = []
     for s in chain:
-        found = []
+        wires = []
         for slot in s.inputs:
             slot = slot.resolve()
             if slot in inner:
-                found.append(-1 - inner[slot])
+                wires.append(-1 - inner[slot])
                 continue
             inputs.append(slot)
-            found.append(len(inputs) - 1)
-        wiring.append(tuple(found))
+            wires.append(len(inputs) - 1)
+        wiring.append(tuple(wires))
     key = (*(s.kernel for s in chain), *wiring)
-    if key not in made:
+    if key not in fused_chains:
         kernel = _kernel([s.kernel for s in chain], wiring, target)
         if kernel is not None:
             name, n = kernel.name, 1
@@ -128,8 +128,8 @@ def _fused(
                 n += 1
             names.add(name)
             kernel = kernel.replace(name=name)
-        made[key] = kernel
-    kernel = made[key]
+        fused_chains[key] = kernel
+    kernel = fused_chains[key]
     if kernel is None:
         return None
     places = tuple(p for s in chain for p in s.places)

@@ -227,8 +227,8 @@ class _Attention:
     def _read(self, form: AnyForm) -> list[Buffer]:
         roots = [s.value for s in stores_of(form)]
         roots += [form.update] if isinstance(form, Reduction) else []
-        found = [e.source for e in post_order(*roots) if isinstance(e, Load)]
-        return [x for x in dict.fromkeys(map(self._same, found)) if x in self.inner]
+        sources = [e.source for e in post_order(*roots) if isinstance(e, Load)]
+        return [x for x in dict.fromkeys(map(self._same, sources)) if x in self.inner]
 
     def _around(
         self, rows: TiledRows, tiles: int, first: Reduction, between: Sequence[AnyForm], last: Reduction

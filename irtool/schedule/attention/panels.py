@@ -47,8 +47,8 @@ class Panels:
             return []
         first = needed // 2 if needed * self.lanes > self.columns else 0
         last = (needed - first) * self.lanes
-        made = [(0, first * self.lanes)] if first else []
-        return [*made, (self.columns - last, last)]
+        earlier = [(0, first * self.lanes)] if first else []
+        return [*earlier, (self.columns - last, last)]
 
     def __iter__(self) -> Iterator[Panel]:
         if self.count == 1:

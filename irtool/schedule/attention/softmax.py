@@ -38,7 +38,7 @@ def find_softmax(forms: Sequence[AnyForm], same: Same) -> int | None:
 def flush_exponentials(forms: Sequence[AnyForm], same: Same) -> list[AnyForm]:
     """Stages in which exp(x - the largest x of the row) is 0 where it would be subnormal."""
     largest: dict[Buffer, Buffer] = {}
-    made: list[AnyForm] = []
+    flushed: list[AnyForm] = []
     for form in forms:
         if isinstance(form, Map):
             values = [_flushed(s.value, largest, same) for s in form.stores]
@@ -48,8 +48,8 @@ def flush_exponentials(forms: Sequence[AnyForm], same: Same) -> list[AnyForm]:
         if source is not None:
             assert isinstance(form, Reduction)
             largest[same(form.stores[0].buffer)] = same(source)
-        made.append(form)
-    return made
+        flushed.append(form)
+    return flushed
 
 
 def largest_of(form: AnyForm) -> Buffer | None:

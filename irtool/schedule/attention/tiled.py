@@ -70,11 +70,11 @@ class TiledRows:
     def digits(self, loops: Sequence[Loop], i: Expr, simplify: Simplifier) -> dict[Expr, Expr]:
         """The values of loops that run over all rows."""
         rest = self.row(i)
-        found: dict[Expr, Expr] = {}
+        values: dict[Expr, Expr] = {}
         for v, n in reversed(loops):
-            found[v] = simplify(rest % n)
+            values[v] = simplify(rest % n)
             rest = simplify(rest // n)
-        return found
+        return values
 
 
 Place = Callable[[Buffer, Expr, Expr | None], tuple[Buffer, tuple[Expr, ...]]]

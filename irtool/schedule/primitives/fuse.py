@@ -34,8 +34,10 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
     bindings = {axis: rewrite(e, lambda z: z, dict(values)) for axis, e in b.bindings.items()}
     bindings.update((axis, e) for axis, e in values.items() if axis not in bindings)
     kinds = {z: k for z, k in b.kinds.items() if z is not x and z is not y}
-    made = replace(b, loops=over or b.loops, inner=inside or b.inner, bindings=bindings, kinds=kinds, view=None)
-    return made.again() if b.has_loops_only() else made  # the loop as an axis: quotients go before they are split again
+    merged = replace(b, loops=over or b.loops, inner=inside or b.inner, bindings=bindings, kinds=kinds, view=None)
+    return (
+        merged.again() if b.has_loops_only() else merged
+    )  # the loop as an axis: quotients go before they are split again
 
 
 def _joined(loops: tuple[Loop, ...], outer: Var, inner: Var, fused: Loop) -> tuple[Loop, ...] | None:

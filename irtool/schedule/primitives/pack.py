@@ -47,10 +47,10 @@ def pack(
         raise UsageError("nothing is reduced", help="cache_read copies operands of what is made element by element")
     if scope not in _SCOPES or lanes < 1:
         raise UsageError(f"a copy is {' or '.join(_SCOPES)}, in vectors of at least 1 element")
-    found = operand if isinstance(operand, Load) else find_operand(b.form, operand)
-    called = operand_name(b.form, found)
-    if found.source.layout is not None:
-        raise UsageError(f"{found.source.name} is stored in blocks already")
+    load = operand if isinstance(operand, Load) else find_operand(b.form, operand)
+    called = operand_name(b.form, load)
+    if load.source.layout is not None:
+        raise UsageError(f"{load.source.name} is stored in blocks already")
     v = b.find(along)[0]
 
     def place(outer: Block[Reduction], depth: int) -> Block[Reduction]:

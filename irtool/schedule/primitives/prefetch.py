@@ -38,18 +38,18 @@ def prefetch(
     """
     if not isinstance(b.form, Reduction) or not b.tile or b.window is not None:
         raise UsageError("there is no tile of accumulators", help="cache_write makes one")
-    found = operand if isinstance(operand, Load) else find_operand(b.form, operand)
-    name = found.source.name
+    load = operand if isinstance(operand, Load) else find_operand(b.form, operand)
+    name = load.source.name
     view = b.seen()
-    first, (v, extent) = _ahead(b, found, ahead)
+    first, (v, extent) = _ahead(b, load, ahead)
     shared = _outside(b, over) if over is not None else None
     if steps < 1:
         raise UsageError(f"{steps} steps later is not ahead")
-    if not any(depends(view(i), v) for i in found.indices):
+    if not any(depends(view(i), v) for i in load.indices):
         raise UsageError(f"{name} does not move with {v.name}")
-    if shared is not None and any(depends(view(i), shared[0]) for i in found.indices):
+    if shared is not None and any(depends(view(i), shared[0]) for i in load.indices):
         raise UsageError(f"{name} moves with {shared[0].name}")
-    if not vector_loops(b, found):
+    if not vector_loops(b, load):
         raise UsageError(f"{name} does not move within the tile")
     return replace(b, prefetches=(*b.prefetches, Ahead(first, (v, extent), shared, steps)))
 

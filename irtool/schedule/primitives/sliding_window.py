@@ -24,13 +24,13 @@ def sliding_window(b: Block[Form], loop: Var | str) -> Block[Form]:
     As Halide's sliding windows, within a tile of registers. Raises UsageError where the rows of the tile, its first axis, read
     nothing in common along the loop, or it has more than 8 steps, which are written out.
     """
-    found = b.find(loop)
+    chosen = b.find(loop)
     if not isinstance(b.form, Reduction) or not b.tile:
         raise UsageError("there is no tile of accumulators", help="cache_write makes one")
     view = b.seen()
-    window = find_sliding(Store(view.acc, view.place, view(b.form.update)), b.tile[0], found, view.simplify)
+    window = find_sliding(Store(view.acc, view.place, view(b.form.update)), b.tile[0], chosen, view.simplify)
     if window is None:
-        raise UsageError(f"the rows of the tile read nothing in common along {found[0].name}")
-    if found[1] > WINDOW:
-        raise UsageError(f"{found[0].name} has {found[1]} steps, and a window that slides at most {WINDOW}")
+        raise UsageError(f"the rows of the tile read nothing in common along {chosen[0].name}")
+    if chosen[1] > WINDOW:
+        raise UsageError(f"{chosen[0].name} has {chosen[1]} steps, and a window that slides at most {WINDOW}")
     return replace(b, window=window)

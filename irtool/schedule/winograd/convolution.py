@@ -73,9 +73,9 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
         return None
     for data, weights in (factors, factors[::-1]):
         if weights.source in inputs and data.source is not weights.source:
-            found = _matched(r, data, weights)
-            if found is not None:
-                return _opened(found, forms, at)
+            convolution = _matched(r, data, weights)
+            if convolution is not None:
+                return _opened(convolution, forms, at)
     return None
 
 

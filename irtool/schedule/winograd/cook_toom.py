@@ -60,10 +60,10 @@ def transforms(results: int, taps: int = 3, points: tuple[int | Fraction, ...] =
 
 def _vanishing(roots: Sequence[Fraction], size: int) -> list[Fraction]:
     """Coefficients, lowest first, of the product of `x - root`; as many as `size` says."""
-    made = [Fraction(1)]
+    coefficients = [Fraction(1)]
     for root in roots:
-        made = [a - root * b for a, b in zip([Fraction(0), *made], [*made, Fraction(0)])]
-    return [*made, *[Fraction(0)] * (size - len(made))]
+        coefficients = [a - root * b for a, b in zip([Fraction(0), *coefficients], [*coefficients, Fraction(0)])]
+    return [*coefficients, *[Fraction(0)] * (size - len(coefficients))]
 
 
 def _differences(p: Fraction, points: Sequence[Fraction]) -> Fraction:

@@ -112,11 +112,11 @@ class _Nest:
         simplify = Simplifier({})
         image, row, column = Var("image"), Var("row"), Var("column")
         n: Expr = image if t.images > 1 else const(0)
-        made = body(n, row, column)
+        nest = body(n, row, column)
         within = tile % (t.rows * t.columns) if t.images > 1 else tile
-        made = Let(column, simplify(within % t.columns * t.size), made)
-        made = Let(row, simplify(within // t.columns * t.size), made)
-        return Let(image, simplify(tile // (t.rows * t.columns)), made) if t.images > 1 else made
+        nest = Let(column, simplify(within % t.columns * t.size), nest)
+        nest = Let(row, simplify(within // t.columns * t.size), nest)
+        return Let(image, simplify(tile // (t.rows * t.columns)), nest) if t.images > 1 else nest
 
     def _transform(self, data: Buffer, first: Expr, count: int, kind: str = SERIAL) -> Stmt:
         """The windows of `count` tiles from `first` on, transformed. Behind the last tile, that one is taken again."""
@@ -153,9 +153,9 @@ class _Nest:
         value = if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
         copied = self._map("patch", [(y, size), (x, size), (v, lanes)], [Store(patch, (y, x, v), value)])
         border = self._transform_window(data, tile, group, lambda y, x, lane: Load(patch, (y, const(x), lane)))
-        made = self._transform_window(data, tile, group, inside)
-        made = If(all_of(free), made, Allocate(patch, seq([copied, border])))
-        return For(group, c.channel[1] // lanes, made)
+        nest = self._transform_window(data, tile, group, inside)
+        nest = If(all_of(free), nest, Allocate(patch, seq([copied, border])))
+        return For(group, c.channel[1] // lanes, nest)
 
     def _free(self, axis: SpatialAxis, place: Expr, tiles: int) -> list[Expr]:
         """Conditions under which a window has all its elements."""
@@ -254,8 +254,8 @@ class _Nest:
             return self._where(c.columns, column + n, t.columns, n, self._map("out", [(v, lanes)], stores))
 
         line = seq([rows, *map(stored, range(size))])
-        made = seq([columns, For(y, size, self._where(c.rows, row + y, t.rows, size - 1, Allocate(done, line)))])
-        return For(group, t.filters // lanes, Allocate(half, Allocate(shared.buffer, made)))
+        nest = seq([columns, For(y, size, self._where(c.rows, row + y, t.rows, size - 1, Allocate(done, line)))])
+        return For(group, t.filters // lanes, Allocate(half, Allocate(shared.buffer, nest)))
 
     def _where(self, axis: SpatialAxis, place: Expr, tiles: int, step: int, body: Stmt) -> Stmt:
         """The statements, where there is a result: without a condition if the last tile has one at that step."""

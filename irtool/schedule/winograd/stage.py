@@ -27,13 +27,13 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
         for s in steps(f.body):
             if isinstance(s, RunKernel):
                 runs.setdefault(id(s.kernel), []).append(s)
-    made: dict[tuple[Any, ...], Slot] = {}
+    transformed: dict[tuple[Any, ...], Slot] = {}
     kernels: list[Kernel] = []
     for k in program.kernels:
-        found = None if k.finished else _found(k, runs.get(id(k), []), target)
-        kernels.append(k if found is None else _replaced(k, *found, runs[id(k)], target, made))
+        chosen = None if k.finished else _found(k, runs.get(id(k), []), target)
+        kernels.append(k if chosen is None else _replaced(k, *chosen, runs[id(k)], target, transformed))
     program.kernels = kernels
-    program.constants = [*program.constants, *made.values()]
+    program.constants = [*program.constants, *transformed.values()]
 
 
 def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, Tiling] | None:
@@ -76,7 +76,7 @@ def _replaced(
     t: Tiling,
     runs: list[RunKernel],
     target: VectorTarget,
-    made: dict[tuple[Any, ...], Slot],
+    transformed: dict[tuple[Any, ...], Slot],
 ) -> Kernel:
     """The kernel with one stage transformed; its calls get transformed weights."""
     number = k.inputs.index(c.weights)
@@ -93,9 +93,9 @@ def _replaced(
     for s in runs:
         slot = s.inputs[number].resolve()
         key = (id(slot), c.weights.layout, c.order, t.size, t.filters)
-        if key not in made:
-            made[key] = _transformed(slot, shape, c, t)
-        s.inputs[number] = made[key]
+        if key not in transformed:
+            transformed[key] = _transformed(slot, shape, c, t)
+        s.inputs[number] = transformed[key]
         s.kernel = changed
     return changed
 

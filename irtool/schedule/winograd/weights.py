@@ -27,14 +27,14 @@ def transform_weights(data: Any, order: Sequence[int], size: int, filters: int) 
     w = np.transpose(np.asarray(data), order)
     count, channels, *window = w.shape
     blocks = w.reshape(count // filters, filters, channels, math.prod(window)).transpose(0, 3, 2, 1)
-    made = np.empty((count // filters, len(both), channels, filters), "float32")
+    transformed = np.empty((count // filters, len(both), channels, filters), "float32")
     step = max(1, _COLUMNS // filters)
-    for block, out in zip(blocks, made):
+    for block, out in zip(blocks, transformed):
         for at in range(0, channels, step):
             part = block[:, at : at + step]
             columns = both @ part.reshape(len(part), -1).astype("float64")
             out[:, at : at + step] = columns.reshape(len(both), -1, filters)
-    return made
+    return transformed
 
 
 def unpack(data: Any, layout: Layout | None) -> Any:
