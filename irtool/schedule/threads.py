@@ -22,6 +22,7 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import (
     PARALLEL,
     SERIAL,
+    VECTORIZED,
     Allocate,
     Buffer,
     For,
@@ -115,6 +116,7 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
             not isinstance(inner, For)
             or inner.kind != SERIAL
             or not _extent(inner)
+            or _turns_square(inner, simplify)
             or not _independent(inner, simplify)
         ):
             break
@@ -127,6 +129,18 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
     for s in reversed(loops):
         loop = For(s.var, s.extent, loop, PARALLEL)
     return loop
+
+
+def _turns_square(rows: For, simplify: Simplifier) -> bool:
+    """True for the rows of a square whose elements change places in registers: they are made together."""
+    lanes = rows.body
+    if not isinstance(lanes, For) or lanes.kind != VECTORIZED or not isinstance(lanes.body, Store):
+        return False
+    read = lanes.body.value
+    if not isinstance(read, Load) or not isinstance(read.source, Buffer):
+        return False
+    terms, _ = simplify.linear(read.source.offset(read.indices))
+    return terms.get(rows.var) == 1 and terms.get(lanes.var, 0) > 1
 
 
 def _extent(s: For) -> int:

@@ -12,6 +12,8 @@ SHAPES = [
     ((2, 70, 4), (0, 2, 1)),
     ((1, 24, 7, 9), (0, 2, 3, 1)),
     ((5, 6, 7), (2, 1, 0)),
+    ((70, 24), (1, 0)),
+    ((130, 97), (1, 0)),
 ]
 DTYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "bool")
 
@@ -39,6 +41,31 @@ def test_squares_are_turned_in_registers(tmp_path) -> None:
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(64, 48), float32]) { transpose(%x, axes=[1, 0]) }'
     irtool.build(irtool.infer_types(irtool.parse(text)), name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3")
     assert "irt_vsquare_f32x8(" in (tmp_path / "m.c").read_text()
+
+
+def written(shape: tuple[int, ...], axes: list[int], dtype: str, mcpu: str, folder) -> str:
+    """The C of a transpose, without its twin for compilers without vectors."""
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{shape}, {dtype}]) {{ transpose(%x, axes={axes}) }}'
+    irtool.build(irtool.infer_types(irtool.parse(text)), name="m", emit="c", out_dir=folder, mcpu=mcpu)
+    kernel = (folder / "m.c").read_text().split("\nstatic void tvmgen_m_")[1]
+    return kernel.split("\n#else")[0]
+
+
+def test_rows_of_narrow_elements_fill_vectors(tmp_path) -> None:
+    assert "irt_vsquare_i8x64(" in written((256, 128), [1, 0], "int8", "x86-64-v4", tmp_path)
+    assert "irt_vsquare_u16x32(" in written((256, 128), [1, 0], "float16", "x86-64-v4", tmp_path)
+    assert "irt_vsquare_i8x32(" in written((256, 128), [1, 0], "int8", "x86-64-v3", tmp_path)
+
+
+def test_ends_of_an_axis_are_squares_too(tmp_path) -> None:
+    """The rows of a square at an edge are not for threads to share: they are made together."""
+    text = written((640, 480), [1, 0], "uint8", "x86-64-v4", tmp_path)
+    assert text.count("irt_vsquare_u8x64(") == 2 and "p0[" not in text
+
+
+def test_half_a_square_is_enough_for_half_a_vector(tmp_path) -> None:
+    text = written((8400, 24), [1, 0], "float32", "x86-64-v4", tmp_path)
+    assert text.count("irt_vsquare_f32x16(") == text.count("irt_vhalf_square_f32x16(") == text.count("for (") == 1
 
 
 @pytest.mark.parametrize("vector", [True, False], ids=["vectors", "scalars"])

@@ -8,6 +8,7 @@ from ...tir import dtypes
 from ...tir.expr import Const, Expr
 from ...tir.stmt import Buffer
 from ..c_types import bare, enclose, literal
+from ..formulas import vector_squares as squares
 from ..formulas.vector_conversions import TYPES
 from ..formulas.vector_types import vector_type
 from ..vectors import ir
@@ -82,6 +83,7 @@ class VectorPrinter:
         t = VectorType(dtype, lanes)
         self.types[t.mask] = None
         self.types.update({(other, lanes): None for other in TYPES.get(name, ())})
+        self.types.update(dict.fromkeys(squares.types(name, t)))
         return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 
     def _scalar(self, e: Expr, lines: list[str]) -> str:

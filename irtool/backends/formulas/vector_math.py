@@ -179,8 +179,9 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
-    more = vector_squares.needs(name, VectorType(dtype, lanes))
-    needed = [d for n in (*_NEEDS.get((name, dtype), _NEEDS.get(name, ())), *more) for d in define(n, dtype, lanes)]
+    more = vector_squares.needs(name, own)
+    called = [(n, dtype, lanes) for n in _NEEDS.get((name, dtype), _NEEDS.get(name, ()))]
+    needed = [d for function in (*called, *more) for d in define(*function)]
     return [*needed, ((name, dtype, lanes), made)]
 
 

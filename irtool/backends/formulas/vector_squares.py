@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..vectors.squares import Mask, stages
+from ..vectors.ir import Function
+from ..vectors.squares import PIECE, Exchange, Mask, begins_with_halves, is_in_pieces, stages
 from ..vectors.types import VectorType
+from .vector_types import vector_type
 
 _MIXED = """IRT_INLINE {{t}} irt_v{name}_{{n}}({{t}} a, {{t}} b) {{{{
 #ifdef __clang__
@@ -12,29 +14,98 @@ _MIXED = """IRT_INLINE {{t}} irt_v{name}_{{n}}({{t}} a, {{t}} b) {{{{
   return __builtin_shuffle(a, b, ({{i}}){{{{{mask}}}}});
 #endif
 }}}}"""
+# Halves of two rows. To put a half from memory beside another is not a shuffle for processors; gcc tells since version 12, if the
+# elements are large.
+_PAIR = """IRT_INLINE {{t}} irt_v{name}_{{n}}(const {{e}} *p, const {{e}} *q) {{{{
+#if defined(__clang__) || __GNUC__ >= 12
+  typedef int64_t half __attribute__((vector_size({half} * sizeof({{e}})), aligned(sizeof({{e}})), may_alias));
+  return ({{t}})__builtin_shufflevector(*(const half *)(p + {start}), *(const half *)(q + {start}), {every});
+#else
+  return __builtin_shuffle(*(const {{t}}_u *)p, *(const {{t}}_u *)q, ({{i}}){{{{{mask}}}}});
+#endif
+}}}}"""
+_SQUARES = ("square", "half_square")
+_ENDS = ("low", "high")
+
+Stages = list[list[Exchange]]
 
 
 def written(name: str, t: VectorType) -> str:
     """The text of a function that copies a square, or is part of that; empty for other names."""
-    if name == "square":
-        return _square(t)
-    mask = _masks(t).get(name) if name.startswith("mix_") else None
-    return _MIXED.format(name=name, mask=", ".join(map(str, mask))) if mask is not None else ""
+    if name in _SQUARES:
+        return _large(t) if is_in_pieces(t) else _small(t, t.lanes if name == "square" else t.lanes // 2)
+    if name == "strip":
+        return _strip(t)
+    if name in ("pair_low", "pair_high"):
+        start = 0 if name == "pair_low" else t.lanes // 2
+        exchange = stages(t)[0][0]
+        mask = exchange.lows if start == 0 else exchange.highs
+        every = _listed(range(_quads(t).lanes))
+        return _PAIR.format(name=name, half=t.lanes // 2, start=start, every=every, mask=_listed(mask))
+    mixed = _masks(t).get(name) if name.startswith("mix_") else None
+    return _MIXED.format(name=name, mask=_listed(mixed)) if mixed is not None else ""
 
 
-def needs(name: str, t: VectorType) -> tuple[str, ...]:
+def needs(name: str, t: VectorType) -> list[Function]:
     """What such a function calls."""
-    return tuple(_masks(t)) if name == "square" else ()
+    if name == "strip":
+        return [(mix, *t) for mix in _mixes(_inner(t))]
+    if name not in _SQUARES:
+        return []
+    pairs = [(pair, *t) for pair in ("pair_low", "pair_high")] if begins_with_halves(t) else []
+    if not is_in_pieces(t):
+        return [*pairs, *((mix, *t) for mix in _mixes(_left(t)))]
+    return [*pairs, *((f"mix_{_block(t, s)}_{which}", *_quads(t)) for s in _outer(t) for which in _ENDS), ("strip", *t)]
+
+
+def types(name: str, t: VectorType) -> list[VectorType]:
+    """The types that such a function names, its own and its mask apart."""
+    return [_quads(t)] if name in _SQUARES and is_in_pieces(t) else []
+
+
+def _quads(t: VectorType) -> VectorType:
+    """The same bytes as integers of 64 bits, which processors shuffle across a vector at once."""
+    return VectorType("int64", t.lanes * t.bits // 64)
+
+
+def _listed(numbers: range | Mask) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _masks(t: VectorType) -> dict[str, Mask]:
     """The ways in which two vectors are mixed, by name: `mix_8_low` and `mix_8_high` exchange blocks of eight."""
+    return _mixes(stages(t))
+
+
+def _mixes(chosen: Stages) -> dict[str, Mask]:
     found: dict[str, Mask] = {}
-    for stage in stages(t):
+    for stage in chosen:
         pair = stage[0]
         found[_name(pair.lows, "low")] = pair.lows
         found[_name(pair.lows, "high")] = pair.highs
     return found
+
+
+def _left(t: VectorType) -> Stages:
+    """The stages behind the loads, which join halves of rows where they can."""
+    return stages(t)[1:] if begins_with_halves(t) else stages(t)
+
+
+def _inner(t: VectorType) -> Stages:
+    """The stages within pieces, of the first piece."""
+    piece = PIECE * 8 // t.bits
+    return [[x for x in s if x.a < piece] for s in stages(t) if s[0].b < piece]
+
+
+def _outer(t: VectorType) -> Stages:
+    """The stages behind the loads that exchange pieces, of the first vector of each piece."""
+    piece = PIECE * 8 // t.bits
+    return [[x for x in s if x.a % piece == 0] for s in _left(t) if s[0].b >= piece]
+
+
+def _block(t: VectorType, stage: list[Exchange]) -> int:
+    """How long the blocks are that a stage exchanges, in integers of 64 bits."""
+    return next(k for k, at in enumerate(stage[0].lows) if at != k) * t.bits // 64
 
 
 def _name(lows: Mask, which: str) -> str:
@@ -42,19 +113,76 @@ def _name(lows: Mask, which: str) -> str:
     return f"mix_{next((k for k in range(1, len(lows)) if lows[k] != k), len(lows))}_{which}"
 
 
-def _square(t: VectorType) -> str:
+def _small(t: VectorType, columns: int) -> str:
+    """As many columns of a square, which are in registers all the time."""
     n = t.lanes
+    name = "square" if columns == n else "half_square"
     lines = [
-        "IRT_INLINE void irt_v{name}_{n}({e} *to, size_t down, const {e} *from, size_t rows) {{",
-        f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(n))};",
-        *(f"  a{k} = *(const {{t}}_u *)(from + {k} * rows);" for k in range(n)),
+        f"IRT_INLINE void irt_v{name}_{{n}}({{e}} *to, size_t down, const {{e}} *from, size_t rows) {{{{",
+        f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(columns))};",
     ]
+    if begins_with_halves(t):
+        for which, x in ((w, x) for w in _ENDS for x in stages(t)[0]):
+            target = x.low if which == "low" else x.high
+            if target < columns:
+                lines.append(f"  a{target} = irt_vpair_{which}_{{n}}(from + {x.a} * rows, from + {x.b} * rows);")
+    else:
+        lines += [f"  a{k} = *(const {{t}}_u *)(from + {k} * rows);" for k in range(n)]
+    return "\n".join([*lines, *_network([[x for x in s if x.a < columns] for s in _left(t)], columns)])
+
+
+def _network(left: list[list[Exchange]], columns: int) -> list[str]:
+    """What exchanges elements of `a0`, `a1`, … in stages and stores the results as rows."""
+    lines = []
     here, there = "a", "b"
-    for stage in stages(t):
+    for stage in left:
         for x in stage:
             for which, target in (("low", x.low), ("high", x.high)):
                 name = _name(x.lows, which)
                 lines.append(f"  {there}{target} = irt_v{name}_{{n}}({here}{x.a}, {here}{x.b});")
         here, there = there, here
-    lines += [f"  *({{t}}_u *)(to + {k} * down) = {here}{k};" for k in range(n)]
-    return "\n".join([*lines, "}}"])
+    return [*lines, *(f"  *({{t}}_u *)(to + {k} * down) = {here}{k};" for k in range(columns)), "}}"]
+
+
+def _strip(t: VectorType) -> str:
+    """As many rows of the transpose as a piece has elements, from vectors whose pieces are in place."""
+    piece = PIECE * 8 // t.bits
+    lines = [
+        "IRT_INLINE void irt_vstrip_{n}({e} *to, size_t down, const {t} *from) {{",
+        f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(piece))};",
+        *(f"  a{k} = from[{k}];" for k in range(piece)),
+    ]
+    return "\n".join([*lines, *_network(_inner(t), piece)])
+
+
+def _large(t: VectorType) -> str:
+    """A square of more vectors than there are registers: pieces of 16 bytes change places on the way into a buffer, and
+    what is within them on the way out. Every row is read at once, and every row of the transpose written at once."""
+    n, piece, wide = t.lanes, PIECE * 8 // t.bits, vector_type(*_quads(t))
+    count = n // piece
+    lines = [
+        "IRT_INLINE void irt_vsquare_{n}({e} *to, size_t down, const {e} *from, size_t rows) {{",
+        f"  {{t}} s[{n}];",
+        "  size_t k;",
+        f"  for (k = 0; k < {piece}; ++k) {{{{",
+        f"    {wide} {', '.join(f'a{k}, b{k}' for k in range(count))};",
+    ]
+    at = ["k", *(f"(k + {k})" for k in range(piece, n, piece))]
+    for x in (x for x in stages(t)[0] if x.a % piece == 0):
+        for which, target in (("low", x.low), ("high", x.high)):
+            rows = f"from + {at[x.a // piece]} * rows, from + {at[x.b // piece]} * rows"
+            lines.append(f"    a{target // piece} = ({wide})irt_vpair_{which}_{{n}}({rows});")
+    here, there = "a", "b"
+    for stage in _outer(t):
+        for x in stage:
+            for which, target in (("low", x.low), ("high", x.high)):
+                mixed = f"irt_vmix_{_block(t, stage)}_{which}_{wide[4:]}({here}{x.a // piece}, {here}{x.b // piece})"
+                lines.append(f"    {there}{target // piece} = {mixed};")
+        here, there = there, here
+    lines += [
+        *(f"    s[{at[k].strip('()')}] = ({{t}}){here}{k};" for k in range(count)),
+        "  }}",
+        f"  for (k = 0; k < {n}; k += {piece}) irt_vstrip_{{n}}(to + k * down, down, s + k);",
+        "}}",
+    ]
+    return "\n".join(lines)

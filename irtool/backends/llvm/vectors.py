@@ -9,7 +9,7 @@ from ...tir.expr import Const
 from ...tir.places import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
 from ..vectors import ir
-from ..vectors.squares import stages
+from ..vectors.squares import begins_with_halves, stages
 from ..vectors.types import VectorType
 from .builder import Builder, float_bits
 from .expression import Expressions
@@ -49,16 +49,27 @@ class VectorPrinter:
         t = s.type
         start, to = self.scalars.index(s.start), self.scalars.index(s.to)
         whole, align = vector_type(*t), f"align {dtypes.itemsize(t.dtype)}"
-        rows = [
-            self._v(f"load {whole}, ptr {self._address(s.source, t, start, k * s.rows)}, {align}")
-            for k in range(t.lanes)
-        ]
-        for stage in stages(t):
+        left, n = stages(t), s.columns
+
+        def load(size: int, at: int) -> str:
+            read = f"load {vector_type(t.dtype, size)}, ptr {self._address(s.source, t, start, at)}, {align}"
+            return self._v(read)
+
+        if begins_with_halves(t):
+            rows, half = [""] * t.lanes, t.lanes // 2
+            for x in left.pop(0):
+                for target, first in ((x.low, 0), (x.high, half)):
+                    if target < n:
+                        a, b = (load(half, k * s.rows + first) for k in (x.a, x.b))
+                        rows[target] = self._shuffled(VectorType(t.dtype, half), a, b, range(t.lanes))
+        else:
+            rows = [load(t.lanes, k * s.rows) for k in range(t.lanes)]
+        for stage in left:
             before = list(rows)
-            for x in stage:
+            for x in (x for x in stage if x.a < n):
                 rows[x.low] = self._shuffled(t, before[x.a], before[x.b], x.lows)
                 rows[x.high] = self._shuffled(t, before[x.a], before[x.b], x.highs)
-        for k, row in enumerate(rows):
+        for k, row in enumerate(rows[:n]):
             self.b.do(f"store {whole} {row}, ptr {self._address(s.target, t, to, k * s.down)}, {align}")
 
     def _v(self, text: str) -> str:

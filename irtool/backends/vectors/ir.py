@@ -182,9 +182,11 @@ class StoreVector:
 
 @dataclass(eq=False)
 class CopySquare:
-    """`target[to + j * down + i] = source[start + i * rows + j]` for `i` and `j` below the number of lanes. A body of its own."""
+    """`target[to + j * down + i] = source[start + i * rows + j]` for `i` below the number of lanes and `j` below that of columns,
+    which is as large or half of it. A body of its own."""
 
     type: VectorType
+    columns: int
     target: Buffer
     to: Expr
     down: int
@@ -195,7 +197,7 @@ class CopySquare:
     @property
     def function(self) -> Function:
         """The library function that copies it."""
-        return ("square", *self.type)
+        return ("square" if self.columns == self.type.lanes else "half_square", *self.type)
 
 
 Step = Value | Assign | StoreVector

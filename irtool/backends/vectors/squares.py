@@ -2,14 +2,16 @@
 
     for j in n: for i in n (in vectors): y[j * s + i] = x[i * r + j]
 
-Rows are loaded whole. Then in every stage pairs of vectors exchange elements: first blocks of at least 16 bytes, so that each of them
-comes into the vector and to the place that its transpose has (Eklundh, A Fast Computer Method for Matrix Transposing, 1972);
-then vectors are interleaved within pieces of 16 bytes, which processors do in one instruction.
+In every stage pairs of vectors exchange elements (Eklundh, A Fast Computer Method for Matrix Transposing, 1972): first blocks of
+at least 16 bytes, so that each of them comes into the vector and to the place that its transpose has; then vectors are
+interleaved within pieces of 16 bytes, which processors do in one instruction. The first stage exchanges halves of vectors, which
+are loaded one by one and joined: that costs no shuffle.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from ...tir.expr import Const, Expr, Load, Var, const, post_order, substitute
@@ -18,7 +20,8 @@ from ...tir.stmt import SERIAL, VECTORIZED, For, Store
 from . import ir
 from .types import LANES, MEMORY, VectorType, vector
 
-_PIECE = 16
+PIECE = 16
+"""Bytes within which processors interleave vectors in one instruction."""
 _LEAST = 8
 """Bytes of a vector."""
 
@@ -38,26 +41,45 @@ class Exchange:
     highs: Mask
 
 
+def begins_with_halves(t: VectorType) -> bool:
+    """True if the first stage exchanges halves of vectors, which loads of half a vector do as well."""
+    return t.bits * t.lanes > PIECE * 8
+
+
+def is_in_pieces(t: VectorType) -> bool:
+    """True if there are more vectors than registers: pieces change places first, then what is within them."""
+    return begins_with_halves(t) and t.bits <= 16
+
+
+def is_filled(t: VectorType, columns: int) -> bool:
+    """True if there is a way to copy as many columns of a square: all, or the first half."""
+    return columns == t.lanes or (2 * columns == t.lanes and begins_with_halves(t) and not is_in_pieces(t))
+
+
 def stages(t: VectorType) -> list[list[Exchange]]:
     """The stages for a square of vectors, its rows numbered from 0."""
     n = t.lanes
-    piece = min(n, _PIECE * 8 // t.bits)
-    made = []
-    block = n // 2
-    while block >= piece:
-        lows = tuple(k if k // block % 2 == 0 else n + k - block for k in range(n))
-        highs = tuple(k + block if k // block % 2 == 0 else n + k for k in range(n))
-        upper = [i for i in range(n) if i // block % 2 == 0]
-        made.append([Exchange(i, i + block, i, i + block, lows, highs) for i in upper])
-        block //= 2
+    piece = min(n, PIECE * 8 // t.bits)
+    made: list[list[Exchange]] = []
+    group = n // piece
+    while group > 1:
+        block = n // 2 ** (len(made) + 1)
+        even = tuple(k for k in range(2 * n) if k // block % 2 == 0)
+        odd = tuple(k for k in range(2 * n) if k // block % 2 == 1)
+        stage = []
+        for start, m in product(range(0, n // piece, group), range(group // 2)):
+            a, b, low, high = (piece * (start + x) for x in (2 * m, 2 * m + 1, m, m + group // 2))
+            stage += [Exchange(a + k, b + k, low + k, high + k, even, odd) for k in range(piece)]
+        made.append(stage)
+        group //= 2
     half = piece // 2
     lows, highs = (
         tuple(start + k // 2 + first + (k % 2) * n for start in range(0, n, piece) for k in range(piece))
         for first in (0, half)
     )
     for _ in range(piece.bit_length() - 1):
-        pairs = [(start, k) for start in range(0, n, piece) for k in range(half)]
-        made.append([Exchange(s + k, s + k + half, s + 2 * k, s + 2 * k + 1, lows, highs) for s, k in pairs])
+        inner = [(start, k) for start in range(0, n, piece) for k in range(half)]
+        made.append([Exchange(s + k, s + k + half, s + 2 * k, s + 2 * k + 1, lows, highs) for s, k in inner])
     return made
 
 
@@ -74,12 +96,13 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
     if not isinstance(read, Load) or not isinstance(size, Const) or not isinstance(s.extent, Const):
         return None
     count, dtype = int(size.value), store.buffer.dtype
-    if count != s.extent.value or count not in LANES or dtype != read.source.dtype or dtype == "bool":
+    if count not in LANES or dtype != read.source.dtype or dtype == "bool":
         return None
     if not read.indices or not store.indices:
         return None
     t = vector(MEMORY.get(dtype, dtype), count)
-    if t.bits * count < _LEAST * 8:
+    columns = int(s.extent.value)
+    if t.bits * count < _LEAST * 8 or not is_filled(t, columns):
         return None
     there, here = store.indices[0], read.indices[0]
     (down, along), (right, rows) = _steps(simplify, there, s, inner), _steps(simplify, here, s, inner)
@@ -87,7 +110,7 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
         return None
     zeros: dict[Any, Expr] = {s.var: const(0), inner.var: const(0)}
     target, source = substitute(there, zeros), substitute(here, zeros)
-    return ir.CopySquare(t, store.buffer, target, down, read.source, source, rows)
+    return ir.CopySquare(t, columns, store.buffer, target, down, read.source, source, rows)
 
 
 def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, ...]:

@@ -12,9 +12,7 @@ longer axis is inside: along it, one operand is read, or the other written, line
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from ...tir import dtypes
 from ...tir.expr import Load, Select, Var, post_order
@@ -31,6 +29,12 @@ from .elementwise import split_vectors, vector_lanes
 
 _LEAST = 4
 """Elements along an axis that are worth a square."""
+_LEAST_BYTES = 8
+"""Bytes along an axis that are."""
+_SHORT = 16
+"""Squares along the axis that is read for which it is short."""
+_NARROWER = 0.3
+"""The cost of squares half as wide is two to this power."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,10 @@ def choose_axes(m: Map) -> Axes | None:
         if n < _LEAST or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
             continue
         for w, k in m.loops:
-            if w is not v and k >= _LEAST and any(_is_transposed(simplify, e, v, w) for e in loads(*values)):
+            if w is v or k < _LEAST:
+                continue
+            turned = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
+            if any(min(n, k) * dtypes.itemsize(e.dtype) >= _LEAST_BYTES for e in turned):
                 return Axes((v, n), (w, k))
     return None
 
@@ -87,21 +94,27 @@ class TiledTranspose(Strategy):
         block = Block.of(m)
         others = [x for x, _ in m.loops if x is not v and x is not w]
         shared = stage.work >= stage.target.parallel_elements and not stage.serial
+        size = dtypes.itemsize(operands[0].dtype) if is_copy else 0
+        side = _side(stage, n, k, size)
+        rows, columns = _segments(stage, n, k, side, size)
+        # Short rows are read whole, all squares of them.
+        along_rows = n < k or (len(columns) > 1 and k <= _SHORT * side)
         parts = []
-        squares = _squares(stage, n, k, _side(stage, n, k, operands, is_copy))
-        for written, read in squares:
-            with part(len(squares)):
-                b, v_o, v_v = split_vectors(block, v, written)
-                b, w_o, w_v = split_vectors(b, w, read)
-                squares_of = [*w_o, *v_o] if n >= k else [*v_o, *w_o]
-                b = reorder(b, [*others, *squares_of, w_v, v_v])
-                if not is_copy and written[2] == read[2] > 1:
-                    for e in operands:
-                        b = cache_read(b, e, [w_v, v_v], name="transposed")
-                b = vectorize(b, v_v) if written[2] > 1 else b
-                if shared and len(b.loops) > 2:
-                    b = parallel(b, b.loops[0][0])
-                parts.append(b)
+        for written in rows:
+            with part(len(rows)):
+                within, v_o, v_v = split_vectors(block, v, written)
+                for read in columns:
+                    with part(len(columns)):
+                        b, w_o, w_v = split_vectors(within, w, read)
+                        squares = [*v_o, *w_o] if along_rows else [*w_o, *v_o]
+                        b = reorder(b, [*others, *squares, w_v, v_v])
+                        if not is_copy and written[2] == read[2] > 1:
+                            for e in operands:
+                                b = cache_read(b, e, [w_v, v_v], name="transposed")
+                        b = vectorize(b, v_v) if written[2] > 1 else b
+                        if shared and len(b.loops) > 2:
+                            b = parallel(b, b.loops[0][0])
+                        parts.append(b)
         return parts
 
 
@@ -111,27 +124,44 @@ def _transposed(m: Map, v: Var, w: Var) -> list[Load]:
     return [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
 
 
-def _side(stage: Stage, n: int, k: int, operands: Sequence[Load], is_copy: bool) -> int:
-    """The side of squares: a vector's elements, fewer where an axis has not as many."""
-    side = vector_lanes(stage)
-    if is_copy:  # nothing is computed with the elements: what is narrow fills vectors of 16 bytes at least
-        side = max(side, 16 // dtypes.itemsize(operands[0].dtype))
-    while side > min(n, k):
-        side //= 2
-    return side
+def _side(stage: Stage, n: int, k: int, size: int) -> int:
+    """The side of squares: a vector's elements, fewer where an axis has not as many. A copy of elements of `size` bytes (0: no
+    copy) fills vectors of 16 bytes at least, as wide as leaves little to be copied twice."""
+    most = vector_lanes(stage)
+    if size:  # nothing is computed with the elements
+        most = max(stage.target.vector_bytes // size, 16 // size)
+    sides = [most >> halved for halved in range(most.bit_length()) if most >> halved <= min(n, k)]
+    if not size or not stage.may_repeat:
+        return sides[0]
+    least = min(sides[0], max(_LEAST, 16 // size))
+
+    def cost(side: int) -> float:
+        """Elements that are copied, and those that are copied again."""
+        columns, rows = (sum(c * w for _, c, w in ends) for ends in (_overlapping(n, side), _halved(k, side, size)))
+        return columns * rows * (sides[0] / side) ** _NARROWER
+
+    return min((x for x in sides if x >= least), key=cost)
 
 
 Segment = tuple[int, int, int]
 """The first step of an axis, how many vectors, and of how many elements."""
 
 
-def _squares(stage: Stage, n: int, k: int, side: int) -> list[tuple[Segment, Segment]]:
+def _segments(stage: Stage, n: int, k: int, side: int, size: int) -> tuple[list[Segment], list[Segment]]:
     """The parts of both axes. Squares at the ends overlap those before, if results may be made twice."""
     if stage.may_repeat:
-        return list(product(_overlapping(n, side), _overlapping(k, side)))
-    return list(product(vector_segments(n, side), vector_segments(k, side)))
+        return _overlapping(n, side), _halved(k, side, size)
+    return vector_segments(n, side), vector_segments(k, side)
 
 
 def _overlapping(extent: int, side: int) -> list[Segment]:
     whole = [(0, extent // side, side)]
     return [*whole, (extent - side, 1, side)] if extent % side else whole
+
+
+def _halved(extent: int, side: int, size: int) -> list[Segment]:
+    """The axis that is read: half a square is enough for what half a vector holds."""
+    *whole, last = _overlapping(extent, side)
+    if whole and size >= 4 and side * size > 16 and 0 < extent % side <= side // 2:
+        last = (extent - side // 2, 1, side // 2)
+    return [*whole, last]
