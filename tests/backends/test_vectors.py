@@ -6,9 +6,10 @@ import pytest
 
 from irtool.backends.formulas.vector_math import function_for
 from irtool.backends.vectors import ir
+from irtool.backends.vectors.channels import Channel, picks
 from irtool.backends.vectors.lower import Lowering
 from irtool.backends.vectors.types import Scalar, VectorType
-from irtool.tir.expr import Call, Var, add, const, if_then_else, less, mul, select
+from irtool.tir.expr import Call, Cast, Var, add, const, if_then_else, less, mul, select
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, Store
 
@@ -50,8 +51,45 @@ def test_a_value_that_is_used_twice_has_a_name() -> None:
 
 @pytest.mark.parametrize(("stride", "function"), [(1, None), (2, "even"), (3, "third"), (4, None)])
 def test_strides(stride: int, function: str | None) -> None:
-    body = lower(lambda lane: X[lane * stride])
+    odd = Buffer("odd", (61,))
+    body = lower(lambda lane: odd[lane * stride])
     assert [f[0] for f in body.functions] == ([function] if function else [])
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_of_several_channels_comes_from_whole_vectors(count: int, number: int) -> None:
+    x, row = Buffer("x", (480,)), Var("row")
+    body = lower(lambda lane: x[row * (5 * count) + lane * count + (number + 2 * count)])
+    load = body.steps[0]
+    assert isinstance(load, ir.LoadVector) and load.channel == Channel(count, number)
+    terms, offset = Simplifier({}).linear(load.base)
+    assert terms == {row: 5 * count} and offset == 2 * count
+    assert [f[0] for f in body.functions] == [f"channel_{count}_{number}"]
+
+
+def test_a_channel_that_changes_from_row_to_row_is_read_alone() -> None:
+    x, row = Buffer("x", (480,)), Var("row")
+    load = lower(lambda lane: x[row * 7 + lane * 3]).steps[0]
+    assert isinstance(load, ir.LoadVector) and load.channel is None and load.stride == 3
+
+
+def test_shuffles_pick_the_elements_of_a_channel() -> None:
+    for count in (2, 3, 4):
+        vectors = {k: list(range(16 * k, 16 * k + 16)) for k in range(count)}
+        for number in range(count):
+            channel = Channel(count, number)
+            for pick in picks(channel, 16):
+                both = [*vectors[pick.a], *vectors[pick.b]]
+                vectors[pick.made] = [both[k] for k in pick.mask]
+            assert vectors[channel.last] == list(range(number, 16 * count, count))
+
+
+def test_integers_are_widened_by_a_function() -> None:
+    x = Buffer("x", (64,), "uint8")
+    body = lower(lambda lane: Cast(x[lane], "float32"))
+    assert names(body) == ["LoadVector", "Convert", "Convert", "StoreVector"]
+    assert body.functions == [("widen", "uint8", 16)]
 
 
 def test_a_tail_is_stored_by_its_length() -> None:

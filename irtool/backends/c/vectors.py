@@ -124,6 +124,9 @@ class VectorPrinter:
         if isinstance(v, ir.Bitcast):
             return enclose(f"({t}){self.text[v.value]}")
         if isinstance(v, ir.Convert):
+            function = ir.convert_function(v)
+            if function is not None:
+                return self._function(function, self.text[v.value])
             return f"__builtin_convertvector({bare(self.text[v.value])}, {t})"
         if isinstance(v, ir.Compare):
             return enclose(f"{self.text[v.a]} {v.op} {self.text[v.b]}")

@@ -86,6 +86,40 @@ _TO_INT32 = """IRT_INLINE irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
   {i} fits = (x >= -2147483648.0$f) & (x < 2147483648.0$f);
   return __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0$f - ({t}){{0}}), irt_i32x{lanes});
 }}"""
+# Integers of 8 and 16 bits as int32, which gcc makes of several shuffles.
+_WIDEN = """IRT_INLINE irt_i32x{lanes} irt_vwiden_{n}({t} x) {{
+#if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+  typedef $element all __attribute__((vector_size({lanes} * sizeof($element))));
+  return (irt_i32x{lanes})__builtin_ia32_pmov${sign}x${size}d512_mask((all)x, (irt_i32x{lanes}){{0}}, -1);
+#elif {lanes} == 8 && defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
+  typedef $element all __attribute__((vector_size(16)));
+$whole
+#else
+  return $twice;
+#endif
+}}"""
+
+_HALF_FILLED = """  typedef long long half __attribute__((vector_size(16)));
+  return (irt_i32x{lanes})__builtin_ia32_pmov${sign}xbd256((all)(half){{(long long)x, 0}});"""
+_FILLED = "  return (irt_i32x{lanes})__builtin_ia32_pmov${sign}xwd256((all)x);"
+
+
+def _widen(dtype: str) -> str:
+    unsigned, narrow = dtype.startswith("u"), dtype.endswith("8")
+    short = "u16" if unsigned else "i16"
+    return fill(
+        _WIDEN,
+        element="char" if narrow else "short",
+        sign="z" if unsigned else "s",
+        size="b" if narrow else "w",
+        whole=fill(_HALF_FILLED if narrow else _FILLED, sign="z" if unsigned else "s"),
+        twice=(
+            f"__builtin_convertvector(__builtin_convertvector(x, irt_{short}x{{lanes}}), irt_i32x{{lanes}})"
+            if narrow
+            else "__builtin_convertvector(x, irt_i32x{lanes})"
+        ),
+    )
+
 
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("h2f", "float32"): _H2F,
@@ -96,6 +130,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("round_bfloat16", "float32"): _ROUND_BFLOAT16,
     ("to_int32", "float32"): fill(_TO_INT32, f="f"),
     ("to_int32", "float64"): fill(_TO_INT32, f=""),
+    **{("widen", d): _widen(d) for d in ("uint8", "int8", "uint16", "int16")},
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -110,5 +145,6 @@ TYPES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("h2f", "f2h", "round_float16"), ("int16", "uint16", "int32", "uint32")),
     **dict.fromkeys(("b2f", "f2b", "round_bfloat16"), ("uint16", "int32", "uint32")),
     "to_int32": ("int32",),
+    "widen": ("int16", "uint16", "int32"),
 }
 """The dtypes of vectors that a function uses beside its own."""

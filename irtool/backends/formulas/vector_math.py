@@ -16,6 +16,7 @@ from ...tir.expr import Call
 from ..c_types import value_type
 from ..vectors.types import VectorType, compute_dtype
 from . import (
+    vector_channels,
     vector_conversions,
     vector_double_logarithms,
     vector_double_powers,
@@ -159,8 +160,8 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
     own = VectorType(dtype, lanes)
-    written = vector_squares.written(name, own) or vector_places.written(name, own)
-    text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
+    written = (f.written(name, own) for f in (vector_squares, vector_places, vector_channels))
+    text = next(filter(None, written), "") or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
     made = text.format(

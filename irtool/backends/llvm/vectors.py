@@ -9,6 +9,7 @@ from ...tir.expr import Const
 from ...tir.places import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
 from ..vectors import ir
+from ..vectors.channels import picks
 from ..vectors.squares import begins_with_halves, stages
 from ..vectors.types import VectorType
 from .builder import Builder, float_bits
@@ -109,6 +110,11 @@ class VectorPrinter:
                 return part
             lanes = [n if n < v.count else v.count for n in range(t.lanes)]
             return self._shuffled(VectorType(t.dtype, v.count), part, "zeroinitializer", lanes)
+        if v.channel is not None:
+            vectors = {k: self._read(v, base, k * t.lanes, t.lanes) for k in range(v.channel.count)}
+            for pick in picks(v.channel, t.lanes):
+                vectors[pick.made] = self._shuffled(t, vectors[pick.a], vectors[pick.b], pick.mask)
+            return vectors[v.channel.last]
         if v.is_whole and v.stride == 2:
             a, b = self._read(v, base, 0, t.lanes), self._read(v, base, t.lanes - 1, t.lanes)
             return self._shuffled(t, a, b, [2 * k if 2 * k < t.lanes else 2 * k + 1 for k in range(t.lanes)])

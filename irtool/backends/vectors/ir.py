@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from ...tir.expr import Expr
 from ...tir.places import name_of
 from ...tir.stmt import Buffer
+from .channels import Channel
 from .types import VectorType
 
 Function = tuple[str, str, int]
@@ -59,7 +60,8 @@ class Read(Value):
 @dataclass(eq=False)
 class LoadVector(Value):
     """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
-    and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly."""
+    and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly. `channel`:
+    it is one of channels that lie side by side, and `base` is where the first of them begins."""
 
     buffer: Buffer
     base: Expr
@@ -67,6 +69,7 @@ class LoadVector(Value):
     count: int
     once: bool = False
     places: tuple[int, ...] = ()
+    channel: Channel | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -224,10 +227,17 @@ def load_function(v: LoadVector) -> Function | None:
     """The library function that loads such elements; None where there is none or none is needed."""
     if v.places:
         return (name_of(v.places), *v.type)
+    if v.channel is not None:
+        return (v.channel.name, *v.type)
     name = {2: "even", 3: "third"}.get(v.stride) if v.is_whole else None
     if v.is_whole and v.stride == 1 and v.once:
         name = "load"
     return (name, *v.type) if name else None
+
+
+def convert_function(v: Convert) -> Function | None:
+    """The library function that widens integers of 8 or 16 bits; None for other conversions."""
+    return ("widen", *v.value.type) if v.type.dtype == "int32" and v.value.type.bits < 32 else None
 
 
 def store_function(s: StoreVector) -> Function | None:
@@ -245,7 +255,10 @@ def called(steps: Sequence[Step]) -> set[Function]:
             functions.add(s.function)
         elif isinstance(s, Pick):
             stack += [*s.then.steps, *s.other.steps]
-        elif isinstance(s, LoadVector | StoreVector):
-            function = load_function(s) if isinstance(s, LoadVector) else store_function(s)
+        elif isinstance(s, LoadVector | StoreVector | Convert):
+            if isinstance(s, Convert):
+                function = convert_function(s)
+            else:
+                function = load_function(s) if isinstance(s, LoadVector) else store_function(s)
             functions |= {function} if function else set()
     return functions

@@ -28,6 +28,7 @@ from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from . import ir
+from .channels import MOST, Channel
 from .ir import (
     Apply,
     Arithmetic,
@@ -57,7 +58,7 @@ FunctionOf = tuple[str, tuple[int, ...]] | None
 """A vector function, and which arguments of a call it takes; None if there is none."""
 
 _PLAIN = (
-    "load", "put", "even", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
+    "load", "put", "even", "channel_2_0", "channel_2_1", "widen", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
 )  # fmt: skip
 """Functions that compilers make of a loop, too."""
 
@@ -149,6 +150,13 @@ class Lowering:
         t = self._type(dtype)
         self.called[name, *t] = None
         return Apply(self._type(result) if result else t, (name, *t), args)
+
+    def _converted(self, dtype: str, value: Value) -> Convert:
+        made = Convert(self._type(dtype), value)
+        function = ir.convert_function(made)
+        if function is not None:
+            self.called[function] = None
+        return made
 
     def _rounded(self, value: Value, dtype: str, body: Body) -> Value:
         if dtype not in HALVES:
@@ -245,7 +253,7 @@ class Lowering:
         value = mask
         for step in (*_between(mask.type.dtype, f"int{width}", self.lanes), f"int{width}"):
             if step != mask.type.dtype:
-                value = self._add(Convert(self._type(step), value), body)
+                value = self._add(self._converted(step, value), body)
         return value
 
     def _needed(self, root: Expr) -> list[Expr]:
@@ -307,7 +315,7 @@ class Lowering:
         values: list[Value] = [value]
         for step in (*_between(source, compute_dtype(target), self.lanes), target):
             if compute_dtype(step) != compute_dtype(source):
-                values.append(Convert(self._type(step), values[-1]))
+                values.append(self._converted(step, values[-1]))
         if len(values) == 1:  # between 16-bit floats: computed with in the same type
             return self._apply(f"round_{target}", target, value) if target in HALVES else Same(value.type, value)
         body.steps += values[1:-1]
@@ -322,9 +330,7 @@ class Lowering:
         t = self._type(MEMORY.get(e.dtype, e.dtype))
         index = e.indices[0] if e.indices else const(0)
         step = self._stride(index)
-        value = (
-            self._uneven(t, e, index) if step is None else LoadVector(t, e.source, self._base(index), step, self.count)
-        )
+        value = self._uneven(t, e, index) if step is None else self._even(t, e.source, self._base(index), step)
         function = ir.load_function(value)
         if function is not None:
             self.called[function] = None
@@ -335,6 +341,17 @@ class Lowering:
             body.steps.append(value)
             return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
         return value
+
+    def _even(self, t: VectorType, source: Buffer, first: Expr, step: int) -> LoadVector:
+        """Elements that are `step` apart. Where they are one of so many channels, the first ones begin at a multiple of `step`:
+        as many vectors from there on are within the buffer, because the last element that is wanted is."""
+        if 1 < step <= MOST and self.count == self.lanes and source.size % step == 0:
+            terms, distance = self.simplify.linear(first)
+            if all(k % step == 0 for k in terms.values()):
+                number = int(distance) % step
+                base = self.simplify(first - number) if number else first
+                return LoadVector(t, source, base, step, self.count, channel=Channel(step, number))
+        return LoadVector(t, source, first, step, self.count)
 
     def _uneven(self, t: VectorType, e: Load, index: Expr) -> LoadVector:
         """Elements whose places differ from lane to lane by known numbers."""
@@ -431,13 +448,14 @@ class Lowering:
 
 def _between(source: str, target: str, lanes: int) -> list[str]:
     """Dtypes to convert integers by way of: gcc widens or narrows a vector by a factor of two in an instruction or two, but
-    element by element to a fourth or four times. On the way to floats the last is int32, from which all processors convert."""
+    element by element to a fourth or four times. To int32 there is a function. On the way to floats the last is int32, from
+    which all processors convert."""
     width, wanted = dtypes.bits(source), dtypes.bits(target)
     sign = "u" if dtypes.is_unsigned(source) else ""
-    if dtypes.is_float(source):
+    if dtypes.is_float(source) or (width < 32 and target == "int32"):
         return []
     if dtypes.is_float(target):
-        return [f"{sign}int16", "int32"] if width == 8 else ["int32"] if width == 16 else []
+        return ["int32"] if width < 32 else []
     # Processors with such wide vectors narrow them at once.
     if wanted < width:
         return [] if lanes * width >= 512 else [f"{sign}int{w}" for w in (32, 16) if wanted < w < width]

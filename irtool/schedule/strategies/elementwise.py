@@ -24,6 +24,9 @@ from ..segments import period_segments
 from ..uneven_reads import vectors_of_period
 from .base import Candidate, Stage, Strategy, strategy
 
+_LEAST_BYTES = 8
+"""Bytes of a vector whose elements do not lie together."""
+
 
 @strategy("elementwise")
 class Elementwise(Strategy):
@@ -110,6 +113,10 @@ def _vector_loop(m: Map, lanes: int) -> tuple[Var, list[int], int] | None:
             continue
         places = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
         strides = [stride(simplify, place, v) for place in places]
+        # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
+        size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
+        if extent * size < _LEAST_BYTES and any(s not in (0, 1) for s in strides):
+            continue
         periods = [vectors_of_period(p, v, m.loops, lanes) for p, s in zip(places, strides) if s is None]
         cuts = changes(simplify, [s.value for s in m.stores], v, extent)
         if cuts is None or not all(periods):

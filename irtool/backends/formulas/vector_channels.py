@@ -1,0 +1,36 @@
+"""Loads of one of several channels that lie side by side, as C text for a type of vectors (see `vector_math` for the placeholders).
+
+`channel_3_1` loads elements 1, 4, 7, …: from three whole vectors, so that the loads of all channels have them in common.
+"""
+
+from __future__ import annotations
+
+from ..vectors.channels import Channel, Pick, picks
+from ..vectors.types import VectorType
+
+_LOAD = """IRT_INLINE {{t}} irt_v{name}_{{n}}(const {{e}} *p) {{{{
+  const {{t}} {loads};
+#ifdef __clang__
+{clang}
+#else
+{gcc}
+#endif
+}}}}"""
+
+
+def written(name: str, t: VectorType) -> str:
+    """The text of a function that loads a channel; empty for other names."""
+    channel = Channel.of(name)
+    if channel is None:
+        return ""
+    loads = ", ".join(f"v{k} = *(const {{t}}_u *)(p + {k * t.lanes})" for k in range(channel.count))
+    clang, gcc = [], []
+    for s in picks(channel, t.lanes):
+        mask = ", ".join(map(str, s.mask))
+        clang.append(_line(s, f"__builtin_shufflevector(v{s.a}, v{s.b}, {mask})", channel))
+        gcc.append(_line(s, f"__builtin_shuffle(v{s.a}, v{s.b}, ({{i}}){{{{{mask}}}}})", channel))
+    return _LOAD.format(name=name, loads=loads, clang="\n".join(clang), gcc="\n".join(gcc))
+
+
+def _line(s: Pick, made: str, channel: Channel) -> str:
+    return f"  const {{t}} v{s.made} = {made};" if s.made != channel.last else f"  return {made};"
