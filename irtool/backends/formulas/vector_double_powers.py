@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import log
 
 from .polynomials import horner
+from .vector_remainders import remainders
 
 _LOG2_TERMS = tuple(2 / log(2) / (2 * n + 3) for n in range(7))
 """log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², Taylor's. Up to s = 0.077 what is left out is below 2^-54."""
@@ -16,27 +17,6 @@ _EXP2_TERMS = (1.0, 0.6931471805599453, 0.2402265069591007, 0.05550410866482158,
                7.054911620801122e-09, 4.445538271870811e-10, 2.5678435993488206e-11, 1.3691488853904128e-12)  # fmt: skip
 """2^r, Taylor's: up to r = 1/2 what is left out is below 2^-59."""
 
-_LESS = """IRT_INLINE {t} irt_vless_{n}({t} c, {t} a, {t} b) {{
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 8
-  return ({t})__builtin_ia32_vfmaddpd512_mask(-a, b, c, -1, 4);
-#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 4
-  return ({t})__builtin_ia32_vfmaddpd256(-a, b, c);
-#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 2
-  return ({t})__builtin_ia32_vfmaddpd(-a, b, c);
-#elif defined(__FP_FAST_FMA) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  int k;
-  for (k = 0; k < {lanes}; ++k) c[k] = fma(-a[k], b[k], c[k]);
-  return c;
-#else
-  {t} ah = ({t})(({i})a & -134217728), bh = ({t})(({i})b & -134217728), al = a - ah, bl = b - bh;
-  return (((c - ah * bh) - ah * bl) - al * bh) - al * bl;
-#endif
-}}"""
-_BEYOND = """IRT_INLINE int irt_vbeyond_{n}({i} a, int64_t most, {i} b, int64_t last) {{
-  {i} limit = most - ({i}){{0}}, other = last - ({i}){{0}};
-  typedef uint64_t bits __attribute__((vector_size(sizeof({t}))));
-  return irt_vany_{n}(({i})((bits)a >= (bits)limit) | ({i})((bits)b >= (bits)other));
-}}"""
 # |x| = 2^k · m with m from √½ to √2, which is brought nearer to 1 by a factor `c` of a few bits, exactly: 1 + f. What is added to k
 # for that are two numbers, the first of which is so short that the sum is exact.
 _POW_EXPONENT = (
@@ -79,8 +59,7 @@ _POW = (
 )
 
 FUNCTIONS: dict[tuple[str, str], str] = {
-    ("less", "float64"): _LESS,
-    ("beyond", "float64"): _BEYOND,
+    **remainders("float64"),
     ("pow_exponent", "float64"): _POW_EXPONENT,
     ("far_pow", "float64"): _FAR_POW,
     ("pow", "float64"): _POW,

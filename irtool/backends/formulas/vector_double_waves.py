@@ -10,6 +10,7 @@ from math import factorial
 
 from .polynomials import horner
 from .templates import fill
+from .vector_arcs import arcs
 
 _SIN_TERMS = tuple((-1) ** n / factorial(2 * n + 1) for n in range(1, 9))
 _COS_TERMS = tuple((-1) ** n / factorial(2 * n) for n in range(9))
@@ -94,23 +95,6 @@ _ASIN_HALF = (
     + """);
 }}"""
 )
-_ASIN = """IRT_INLINE {t} irt_vasin_{n}({t} x) {{
-  {t} a = irt_vfabs_{n}(x), h = 0.5 - 0.5 * a;
-  {i} low = a < 0.5;
-  {t} z = irt_vselect_{n}(low, a * a, h);
-  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
-  y = irt_vselect_{n}(low, y, 1.5707963267948966 - ((y + y) - 6.123233995736766e-17));
-  return ({t})(({i})y | (({i})x & INT64_MIN));
-}}"""
-_ACOS = """IRT_INLINE {t} irt_vacos_{n}({t} x) {{
-  {t} a = irt_vfabs_{n}(x), h = 0.5 - 0.5 * a;
-  {i} low = a < 0.5;
-  {t} z = irt_vselect_{n}(low, a * a, h);
-  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
-  {t} middle = 1.5707963267948966 - (({t})(({i})y ^ (({i})x & INT64_MIN)) - 6.123233995736766e-17);
-  y = y + y;
-  return irt_vselect_{n}(low, middle, irt_vselect_{n}(x < 0.0, 3.141592653589793 - (y - 1.2246467991473532e-16), y));
-}}"""
 
 
 def _wave(name: str, odd: int, quarters: str) -> str:
@@ -128,8 +112,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("atan_unit", "float64"): _ATAN_UNIT,
     ("atan", "float64"): _ATAN,
     ("asin_half", "float64"): _ASIN_HALF,
-    ("asin", "float64"): _ASIN,
-    ("acos", "float64"): _ACOS,
+    **arcs("float64"),
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {}

@@ -11,38 +11,11 @@ from ...tir.expr import Call, Const
 from .polynomials import horner
 from .templates import fill
 from .vector_exponentials import EXP2_TERMS
+from .vector_remainders import remainders
 
 _LOG2_TERMS = (0.9617967009544373, 0.5770828723907471, 0.41170623898506165, 0.34022024273872375)
 """log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², for s up to 0.172."""
 
-# c - a · b with one rounding at the end, where c is nearly a · b.
-_LESS = """IRT_INLINE {t} irt_vless_{n}({t} c, {t} a, {t} b) {{
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 16
-  return ({t})__builtin_ia32_vfmaddps512_mask(-a, b, c, -1, 4);
-#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 8
-  return ({t})__builtin_ia32_vfmaddps256(-a, b, c);
-#elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 4
-  return ({t})__builtin_ia32_vfmaddps(-a, b, c);
-#elif defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  int k;
-  for (k = 0; k < {lanes}; ++k) c[k] = fmaf(-a[k], b[k], c[k]);
-  return c;
-#else
-  {t} ah = ({t})(({i})a & -4096), bh = ({t})(({i})b & -4096), al = a - ah, bl = b - bh;
-  return (((c - ah * bh) - ah * bl) - al * bh) - al * bl;
-#endif
-}}"""
-# Whether a lane of `a` is from `most` on, or one of `b` from `last` on, as unsigned numbers.
-_BEYOND = """IRT_INLINE int irt_vbeyond_{n}({i} a, int32_t most, {i} b, int32_t last) {{
-  {i} limit = most - ({i}){{0}}, other = last - ({i}){{0}};
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 16
-  typedef int all __attribute__((vector_size(64)));
-  return (__builtin_ia32_ucmpd512_mask((all)a, (all)limit, 5, -1) | __builtin_ia32_ucmpd512_mask((all)b, (all)other, 5, -1)) != 0;
-#else
-  typedef uint32_t bits __attribute__((vector_size(sizeof({t}))));
-  return irt_vany_{n}(({i})((bits)a >= (bits)limit) | ({i})((bits)b >= (bits)other));
-#endif
-}}"""
 # |x| = 2^k · m with m from √½ to √2. log2 m is a series in s = (m - 1) / (m + 1) and in `sl`, what the division leaves; `p` + `l`
 # is their sum, and with k `h` + `l`. The product with y is `t` + `tl`. Given are the bits of |x| less those of √½, k and y; the
 # value is what the product is off from the nearest integer, which the lowest bits of `w` have.
@@ -161,8 +134,7 @@ _HYPOT = """IRT_INLINE {t} irt_vhypot_{n}({t} x, {t} y) {{
 _EACH = ("float32", "float64")
 
 FUNCTIONS: dict[tuple[str, str], str] = {
-    ("less", "float32"): _LESS,
-    ("beyond", "float32"): _BEYOND,
+    **remainders("float32"),
     ("pow_exponent", "float32"): _POW_EXPONENT,
     ("far_pow", "float32"): _FAR_POW,
     ("pow", "float32"): _POW,

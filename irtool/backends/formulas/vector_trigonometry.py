@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .polynomials import horner
 from .templates import fill
+from .vector_arcs import arcs
 
 _SIN_TERMS = (-0.16666655242443085, 0.008332189172506332, -0.00019518285989761353)
 _COS_TERMS = (1.0, -0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05)
@@ -74,24 +75,6 @@ _ASIN_HALF = (
     + """;
 }}"""
 )
-_ASIN = """IRT_INLINE {t} irt_vasin_{n}({t} x) {{
-  {t} a = irt_vfabs_{n}(x), h = 0.5f - 0.5f * a;
-  {i} low = a < 0.5f;
-  {t} z = irt_vselect_{n}(low, a * a, h);
-  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
-  y = irt_vselect_{n}(low, y, 1.57079637f - ((y + y) + 4.37113883e-8f));
-  return ({t})(({i})y | (({i})x & INT32_MIN));
-}}"""
-_ACOS = """IRT_INLINE {t} irt_vacos_{n}({t} x) {{
-  {t} a = irt_vfabs_{n}(x), h = 0.5f - 0.5f * a;
-  {i} low = a < 0.5f;
-  {t} z = irt_vselect_{n}(low, a * a, h);
-  {t} y = irt_vasin_half_{n}(irt_vselect_{n}(low, a, irt_vsqrt_{n}(h)), z);
-  {t} middle = 1.57079637f - (({t})(({i})y ^ (({i})x & INT32_MIN)) + 4.37113883e-8f);
-  y = y + y;
-  return irt_vselect_{n}(low, middle, irt_vselect_{n}(x < 0.0f, 3.14159274f - (y + 8.74227766e-8f), y));
-}}"""
-
 _ATAN_UNIT = (
     """IRT_INLINE {t} irt_vatan_unit_{n}({t} a) {{
   {t} z = a * a;
@@ -132,8 +115,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("cos", "float32"): _wave("cos", 1, "(q + 1)"),
     ("tan", "float32"): _TAN,
     ("asin_half", "float32"): _ASIN_HALF,
-    ("asin", "float32"): _ASIN,
-    ("acos", "float32"): _ACOS,
+    **arcs("float32"),
     ("atan_unit", "float32"): _ATAN_UNIT,
     ("atan", "float32"): _ATAN,
     ("atan2", "float32"): _ATAN2,
