@@ -26,6 +26,7 @@ from . import (
     vector_lanes,
     vector_logarithms,
     vector_places,
+    vector_power_tables,
     vector_powers,
     vector_rounding,
     vector_squares,
@@ -160,8 +161,9 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
     own = VectorType(dtype, lanes)
-    written = (f.written(name, own) for f in (vector_squares, vector_places, vector_channels))
-    text = next(filter(None, written), "") or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
+    families = (vector_squares, vector_places, vector_channels, vector_power_tables)
+    written = next(filter(None, (f.written(name, own) for f in families)), "")
+    text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
     made = text.format(
@@ -180,9 +182,9 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
-    more = vector_squares.needs(name, own)
-    called = [(n, dtype, lanes) for n in _NEEDS.get((name, dtype), _NEEDS.get(name, ()))]
-    needed = [d for function in (*called, *more) for d in define(*function)]
+    usual = () if written else _NEEDS.get((name, dtype), _NEEDS.get(name, ()))
+    more = (*vector_squares.needs(name, own), *vector_power_tables.needs(name, own))
+    needed = [d for function in (*((n, dtype, lanes) for n in usual), *more) for d in define(*function)]
     return [*needed, ((name, dtype, lanes), made)]
 
 
