@@ -17,7 +17,9 @@ from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
+from .partition_windows import partition_windows
 from .separate_formulas import separate_formulas
+from .slice_constants import slice_constants
 from .subpixel import decompose_subpixels
 from .threads import separate_variables, share_loops, shared_sizes
 from .winograd.stage import transform_convolutions
@@ -102,6 +104,20 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "DecomposePhases",
         "each strided transposed convolution becomes one dense reduction per phase, which layouts and strategies support",
         _decompose_phases,
+        once=True,
+    ),
+    ProgramStage(
+        "PartitionWindows",
+        "dilated windows that lie in the padding for the most part lose what lies there; before layouts, which padding decides too",
+        partition_windows,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "SliceConstants",
+        "weights that no window reads any more go; before weights are packed",
+        slice_constants,
+        vectors=True,
         once=True,
     ),
     ProgramStage(

@@ -48,7 +48,7 @@ def decompose_subpixels(kernel: Kernel) -> Kernel:
         before = forms[:n]
         copy = forms[n - 1] if n else None
         if isinstance(copy, Map) and not _read_by(copy.stores[0].buffer, [*forms[: n - 1], *forms[n + 2 :]]):
-            opened = [_inlined(r, copy) for r in made]
+            opened = [inline_padding(r, copy) for r in made]
             if all(r is not None for r in opened):
                 made, before = [r for r in opened if r is not None], forms[: n - 1]
         return _rebuilt(kernel, [*before, *made, *forms[n + 2 :]])
@@ -179,7 +179,7 @@ def _steps(v: Var, extent: int, limits: Limits, number: dict[Expr, int]) -> tupl
     return first, -(-(n + offset - number[low]) // c) - first
 
 
-def _inlined(r: Reduction, copy: Map) -> Reduction | None:
+def inline_padding(r: Reduction, copy: Map) -> Reduction | None:
     """The reduction that reads what the padded copy is made from; None where the copy is no padding."""
     store = copy.stores[0]
     if len(copy.stores) != 1 or store.buffer.scope != Scope.GLOBAL:

@@ -1,0 +1,205 @@
+"""Dilated windows that lie in the padding for the most part, without the padding.
+
+    for y in 0 … 15: for k in 0 … 2: acc += (12 <= y + 12 * k < 28 ? x[y + 12 * k - 12] : 0) * w[k]
+
+    ⇒   for y in 0 … 3:   for k in 1 … 2: acc += x[y + 12 * k - 12] * w[k]
+        for y in 4 … 11:                  acc += x[y] * w[1]
+        for y in 12 … 15: for k in 0 … 1: acc += x[y + 12 * k - 12] * w[k]
+
+Results are parted into those with the same steps inside of the data, along each axis; each part is a reduction of its own, without
+conditions. What is left out are products with zeros of the padding, which are zero if the weights are finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+from ..tir.expr import Expr, Load, Var, const, rewrite
+from ..tir.forms import AnyForm, Loop, Map, Reduction, buffers_read
+from ..tir.kernel import Kernel
+from ..tir.program import Program, RunKernel, steps
+from ..tir.sharing import in_place_pairs
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Buffer, Store
+from ..tir.vector_target import VectorTarget
+from .affine import simplifier
+from .finite_weights import finite_inputs, mark_finite
+from .guards import take_guards
+from .subpixel import inline_padding
+
+_MOST_PARTS = 16
+_MOST_STEPS = 64
+"""Steps along an axis of a window: more are no window."""
+
+_LEAST_SAVED = 0.4
+"""The part of the steps that must go."""
+
+_LEAST_RESULTS = 16
+"""Positions of windows in a part, on average: fewer do not fill a tile."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of windows: the loop over their positions, if what lies inside depends on it, and the loop over their steps."""
+
+    position: Var | None
+    step: Var
+
+
+@dataclass(frozen=True)
+class Range:
+    """Positions of windows along an axis, first and one past the last, and the steps inside of the data that they have."""
+
+    first: int
+    end: int
+    first_step: int
+    end_step: int
+
+    @property
+    def work(self) -> int:
+        """Steps of all the positions."""
+        return (self.end - self.first) * (self.end_step - self.first_step)
+
+
+def partition_windows(program: Program, target: VectorTarget) -> None:
+    """Replaces kernels of which most steps are products with padding."""
+    finite = finite_inputs(program)
+    changed = {id(k): _partitioned(mark_finite(k, finite.get(id(k), ()))) for k in program.kernels if not k.finished}
+    program.kernels = [changed.get(id(k)) or k for k in program.kernels]
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                s.kernel = changed.get(id(s.kernel)) or s.kernel
+
+
+def _partitioned(kernel: Kernel) -> Kernel | None:
+    """The kernel with its windows in parts; None if it has none that are worth it."""
+    forms = kernel.stages
+    for n, windows in enumerate(forms):
+        if not isinstance(windows, Reduction):
+            continue
+        for first, opened in ((n, windows), (n - 1, _without_copy(forms, n))):
+            guarded = take_guards(opened) if opened is not None else None
+            parts = partition(guarded) if guarded is not None and guarded.guards else None
+            if parts is None:
+                continue
+            stages = [*forms[:first], *parts, *forms[n + 1 :]]
+            used = buffers_read(*stages)
+            made = kernel.replace(stages=stages, temporaries=[b for b in kernel.temporaries if b in used])
+            return made.replace(in_place=in_place_pairs(made))
+    return None
+
+
+def _without_copy(forms: Sequence[AnyForm], n: int) -> Reduction | None:
+    """A stage that reads data where the one before makes a padded copy of it for this one alone; None where that does not."""
+    copy, windows = forms[n - 1], forms[n]
+    if n == 0 or not isinstance(copy, Map) or not isinstance(windows, Reduction) or len(copy.stores) != 1:
+        return None
+    read_elsewhere = copy.stores[0].buffer in buffers_read(*forms[: n - 1], *forms[n + 1 :])
+    return None if read_elsewhere else inline_padding(windows, copy)
+
+
+def partition(r: Reduction) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, which has none left in them; None where too few steps would go."""
+    axes = _axes(r)
+    if axes is None:
+        return None
+    extents = dict((*r.loops, *r.inner))
+    if any(extents[a.step] > _MOST_STEPS for a in axes):
+        return None
+    ranges = [ranges_of(r.guards, simplifier(r.loops, r.inner), a, extents) for a in axes]
+    whole = left = parts = results = 1
+    for axis, found in zip(axes, ranges, strict=True):
+        positions = found[-1].end
+        whole *= positions * extents[axis.step]
+        left *= sum(x.work for x in found)
+        parts *= len(found)
+        results *= positions
+    if left > (1 - _LEAST_SAVED) * whole or parts > _MOST_PARTS or (parts > 1 and results < _LEAST_RESULTS * parts):
+        return None
+    return [_part(r, dict(zip(axes, chosen, strict=True))) for chosen in product(*ranges)]
+
+
+def _axes(r: Reduction) -> list[Axis] | None:
+    """The axes of windows that the guards are about; None where one is about anything else."""
+    simplify = simplifier(r.loops, r.inner)
+    loops, inner = {v for v, _ in r.loops}, {v for v, _ in r.inner}
+    positions: dict[Var, Var | None] = {}
+    for g in r.guards:
+        terms, _ = simplify.linear(g)
+        variables = [t for t in terms if isinstance(t, Var)]
+        steps_of = [t for t in variables if t in inner]
+        others = [t for t in variables if t in loops]
+        if len(steps_of) != 1 or len(others) > 1 or len(steps_of) + len(others) != len(terms):
+            return None
+        known = positions.setdefault(steps_of[0], None)
+        if others and known is not None and known is not others[0]:
+            return None
+        positions[steps_of[0]] = others[0] if others else known
+    used = [v for v in positions.values() if v is not None]
+    return [Axis(v, k) for k, v in positions.items()] if len(set(used)) == len(used) else None
+
+
+def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents: Mapping[Var, int]) -> list[Range]:
+    """The ranges of positions in which the same steps are inside: all guards with the axis' steps are at least 0 there."""
+    bounds = []
+    for g in guards:
+        terms, rest = simplify.linear(g)
+        if axis.step in terms:
+            slope = 0 if axis.position is None else terms.get(axis.position, 0)
+            bounds.append((int(slope), int(terms[axis.step]), int(rest)))
+    count = extents[axis.step]
+    positions = 1 if axis.position is None else extents[axis.position]
+
+    def inside(at: int) -> tuple[int, int]:
+        first, end = 0, count
+        for a, b, rest in bounds:
+            least = a * at + rest  # + b * step >= 0
+            if b > 0:
+                first = max(first, -(least // b))
+            else:
+                end = min(end, least // -b + 1)
+        return (first, end) if first < end else (0, 0)
+
+    cuts = {0}
+    for a, b, rest in bounds:
+        for step in range(count if a else 0):
+            least = b * step + rest  # + a * position >= 0
+            cuts.add(-(least // a) if a > 0 else least // -a + 1)
+    starts = sorted(n for n in cuts if 0 <= n < positions)
+    starts = [n for at, n in enumerate(starts) if not at or inside(n) != inside(starts[at - 1])]
+    return [Range(a, b, *inside(a)) for a, b in pairwise([*starts, positions])]
+
+
+def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
+    """The results of one part."""
+    span = {v: (0, n) for v, n in (*r.loops, *r.inner)}
+    for axis, x in chosen.items():
+        span[axis.step] = x.first_step, x.end_step
+        if axis.position is not None:
+            span[axis.position] = x.first, x.end
+    fresh = {v: Var(v.name) for v in span}
+    bounds = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
+    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+    single = [v for v, _ in r.inner if span[v][1] - span[v][0] == 1]
+    dropped = set(single[: len(r.inner) - 1])  # a reduction has one loop at least
+    memo: dict[Expr, Expr] = {v: const(span[v][0]) if v in dropped else fresh[v] + span[v][0] for v in fresh}
+    is_empty = any(x.work == 0 for x in chosen.values())
+
+    def own(x: Expr) -> Expr:
+        if not isinstance(x, Load) or x.source is not r.acc:
+            return x
+        return r.init if is_empty else Load(acc, ())
+
+    def here(e: Expr) -> Expr:
+        return bounds(rewrite(e, own, memo))
+
+    def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
+        return tuple((fresh[v], span[v][1] - span[v][0]) for v, _ in old if v not in dropped)
+
+    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
+    if is_empty:
+        return Map(loops(r.loops), stores)
+    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores)
