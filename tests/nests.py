@@ -19,6 +19,7 @@ from irtool.tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, 
 from irtool.tir.intrinsics import LEAST_EXPONENT
 from irtool.tir.program import CopySlot, Program, RunKernel, Slot
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
+from irtool.tir.words import DOTS
 
 
 def run_program(program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -263,6 +264,16 @@ _NUMPY |= {
     "flushed_exp": lambda x: 0.0 if x < LEAST_EXPONENT else np.exp(x),
     "exp10": lambda x: np.float64(10) ** x,
 }
+
+
+def dot(a: int, b: int, pair: tuple[str, str]) -> int:
+    """The sum of the products of the bytes of two words."""
+    x, y = (
+        struct.unpack("4b" if d == "int8" else "4B", struct.pack("<i", w)) for w, d in zip((a, b), pair, strict=True)
+    )
+    return sum(p * q for p, q in zip(x, y, strict=True))
+
+
 _SPACE: dict[str, Any] = {f"{name}_": _through_numpy(function) for name, function in _NUMPY.items()}
 _SPACE |= {f"as_{d}": lambda v, d=d: dtypes.round_to(v, d) for d in ("float16", "bfloat16")}
 _SPACE |= {"as_float32": _float32, "as_float64": float}
@@ -286,4 +297,8 @@ _SPACE |= {
     "round_": _half_away,
     "popcount_": lambda v, w: (v & ((1 << w) - 1)).bit_count(),
     "clz_": lambda v, w: w - (v & ((1 << w) - 1)).bit_length(),
+    "pack4_": lambda *values: (
+        int.from_bytes([v & 255 for v in values], "little", signed=False) - (values[3] & 128) * 2**25
+    ),
 }
+_SPACE |= {f"{name}_": lambda a, b, pair=pair: dot(a, b, pair) for name, pair in DOTS.items()}

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..tir import dtypes
-from ..tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substitute
+from ..tir.expr import Binary, Call, Const, Expr, Load, Var, const, post_order, substitute
 from ..tir.forms import Map, Reduction
 from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer
+from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
+from ..tir.words import PACK, STEPS
 from .affine import depends, loads
 
 
@@ -189,7 +190,7 @@ def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[B
                 if same and store.buffer.shape[same[0]] % preference.factor == 0:
                     found[store.buffer] = LayoutPreference(same[0], preference.factor)
                     break
-                joined = _shifted_axis(e, preference, store.indices, store.buffer)
+                joined = _shifted_axis(e, preference, store.indices, store.buffer) or _word_axis(e, preference, store)
                 if joined is not None:
                     found[store.buffer] = joined
                     break
@@ -216,6 +217,16 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
             if not preferred and any(e.indices[-1] is v for v, _ in r.loops):
                 return True
     return False
+
+
+def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
+    """The axis of the words that an operand is packed into along its blocks."""
+    factor, left = divmod(preference.factor, STEPS)
+    if not isinstance(store.value, Call) or store.value.name != PACK or left or factor < 2:
+        return None
+    terms, _ = Simplifier().linear(e.indices[preference.axis])
+    at = [n for n, i in enumerate(store.indices) if len(terms) == 1 and terms.get(i) == STEPS]
+    return LayoutPreference(at[0], factor) if at and store.buffer.shape[at[0]] % factor == 0 else None
 
 
 def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer: Buffer) -> LayoutPreference | None:

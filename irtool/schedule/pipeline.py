@@ -21,6 +21,7 @@ from .partition_windows import partition_windows
 from .separate_formulas import separate_formulas
 from .slice_constants import slice_constants
 from .subpixel import decompose_subpixels
+from .tensorize import tensorize_products
 from .threads import separate_variables, share_loops, shared_sizes
 from .winograd.stage import transform_convolutions
 
@@ -124,6 +125,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FuseAttention",
         "the softmax of a product and the product with it are made for some rows at a time; before layouts block what is between",
         fuse_attention,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "TensorizeProducts",
+        "sums of products of 8-bit numbers are made of words of four, for dot-product instructions; before layouts, as words have one",
+        tensorize_products,
         vectors=True,
         once=True,
     ),

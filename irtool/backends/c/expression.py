@@ -14,6 +14,7 @@ from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.simplify import Simplifier
+from ...tir.words import DOTS, PACK
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
@@ -226,6 +227,8 @@ class Writer:
             return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
+        if name == PACK or name in DOTS:
+            return self.helper(Helper(name), *kids)
         if not dtypes.is_float(dtype):
             if name == "pow":
                 return self.helper(Helper(name, (dtype,)), *kids)

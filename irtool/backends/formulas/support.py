@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ...tir import dtypes
+from ...tir.words import DOTS, PACK
 from ..c_types import value_type
+from .words import dot_of_words
 
 
 class Helper(NamedTuple):
@@ -104,6 +106,9 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     "  float e = expf(-fabsf(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);\n}",
     Helper("sigmoid", ("float64",)): "IRT_INLINE double irt_sigmoid_float64(double x) {\n"
     "  double e = exp(-fabs(x));\n  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n}",
+    Helper(PACK): "IRT_INLINE int32_t irt_pack4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {\n"
+    "  return (int32_t)((uint32_t)a | (uint32_t)b << 8 | (uint32_t)c << 16 | (uint32_t)d << 24);\n}",
+    **{Helper(name): dot_of_words(name) for name in DOTS},
 }
 
 

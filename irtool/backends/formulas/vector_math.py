@@ -18,6 +18,7 @@ from ..vectors.types import VectorType, compute_dtype
 from . import (
     vector_channels,
     vector_conversions,
+    vector_dots,
     vector_double_logarithms,
     vector_double_powers,
     vector_double_waves,
@@ -161,7 +162,7 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
     own = VectorType(dtype, lanes)
-    families = (vector_squares, vector_places, vector_channels, vector_power_tables)
+    families = (vector_squares, vector_places, vector_channels, vector_dots, vector_power_tables)
     written = next(filter(None, (f.written(name, own) for f in families)), "")
     text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64

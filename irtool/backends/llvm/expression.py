@@ -13,6 +13,7 @@ from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.simplify import Simplifier
+from ...tir.words import DOTS, PACK
 from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
@@ -233,6 +234,10 @@ class Expressions:
             return self._widened(made, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
+        if name == PACK or name in DOTS:
+            u = "i8" if name == PACK else "i32"
+            args = [(u, self._narrowed(k, source)) for k in kids]
+            return self._widened(self.helper(Helper(name), "i32", *args), dtype)
         if not dtypes.is_float(dtype):
             if name == "pow":
                 u = value_type(dtype)

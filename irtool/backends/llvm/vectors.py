@@ -101,6 +101,9 @@ class VectorPrinter:
     def _load(self, v: ir.LoadVector) -> str:
         base = self.scalars.index(v.base)
         t = v.type
+        if v.words:
+            place = self._address(v.buffer, VectorType(v.buffer.dtype, 1), base)
+            return self._v(f"load {vector_type(*t)}, ptr {place}, align 1")
         shuffle = find_shuffle(v.places) if v.places else None
         if shuffle is not None:
             return self._uneven(v, base, shuffle)

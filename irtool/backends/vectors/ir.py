@@ -61,7 +61,8 @@ class Read(Value):
 class LoadVector(Value):
     """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
     and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly. `channel`:
-    it is one of channels that lie side by side, and `base` is where the first of them begins."""
+    it is one of channels that lie side by side, and `base` is where the first of them begins. `words`: each lane is four
+    bytes of a buffer of bytes, the first of them lowest."""
 
     buffer: Buffer
     base: Expr
@@ -70,6 +71,7 @@ class LoadVector(Value):
     once: bool = False
     places: tuple[int, ...] = ()
     channel: Channel | None = None
+    words: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -225,6 +227,8 @@ def is_at_hand(v: Value) -> bool:
 
 def load_function(v: LoadVector) -> Function | None:
     """The library function that loads such elements; None where there is none or none is needed."""
+    if v.words:
+        return ("words", *v.type)
     if v.places:
         return (name_of(v.places), *v.type)
     if v.channel is not None:

@@ -27,8 +27,10 @@ from ...tir.expr import (
 from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
+from ...tir.words import DOTS, PACK
 from . import ir
 from .channels import MOST, Channel
+from .dots import open_dot, words_in_memory
 from .ir import (
     Apply,
     Arithmetic,
@@ -389,6 +391,10 @@ class Lowering:
             if op in ("+", "-", "*", "/"):
                 return self._rounded(Arithmetic(t, op, a, b), dtype, body)
             raise Scalar
+        dot = open_dot(b) if op == "+" else None
+        if dot is not None:
+            body.steps.remove(dot)
+            return Apply(t, dot.function, (a, *dot.args[1:]))
         if op in ("+", "-", "*", "&", "|", "^"):
             return Arithmetic(t, op, a, b)
         return self._shift(e, a) if op in ("<<", ">>") else self._division(e, a)
@@ -436,6 +442,10 @@ class Lowering:
             if dtypes.bits(source) != dtypes.bits(target) or {source, target} & {"bool", *HALVES}:
                 raise Scalar
             return Bitcast(self._type(target), *args)
+        if e.name == PACK:
+            return self._packed(e, args, body)
+        if e.name in DOTS:
+            return self._apply(e.name, "int32", self._add(Splat(self._type("int32"), const(0)), body), *args)
         chosen = self.function(e)
         if chosen is None:
             raise Scalar
@@ -444,6 +454,27 @@ class Lowering:
         result = f"int{dtypes.bits(dtype)}" if e.dtype == "bool" else ""
         made = self._apply(name, dtype, *(args[n] for n in which), result=result)
         return made if e.name in WHOLE else self._rounded(made, e.dtype, body)
+
+    def _packed(self, e: Call, args: list[Value], body: Body) -> Value:
+        """Words: as they are in memory, if the numbers lie there one after the other."""
+        t = self._type("int32")
+        words = words_in_memory(args)
+        if words is not None:
+            for a in args:
+                body.steps.remove(a)
+            first, base = words
+            self.called["words", *t] = None
+            return LoadVector(t, first.buffer, base, 1, first.count, words=True)
+        total: Value | None = None
+        for n, value in enumerate(args):
+            number = Convert(t, self._add(Bitcast(self._type("uint8"), value), body))
+            self.called["widen", *number.value.type] = None
+            made = self._add(number, body)
+            made = self._add(Shift(t, "<<", made, 8 * n), body) if n else made
+            total = made if total is None else self._add(Arithmetic(t, "|", total, made), body)
+        body.steps.pop()  # the last sum: it is for the caller to append it
+        assert total is not None
+        return total
 
 
 def _between(source: str, target: str, lanes: int) -> list[str]:

@@ -12,6 +12,7 @@ from ...ops.erf import erf
 from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
 from ...tir.intrinsics import LEAST_EXPONENT
+from ...tir.words import DOTS, PACK, STEPS
 
 Function = Callable[..., Any]
 
@@ -145,6 +146,27 @@ def _leading_zeros(x: Any, dtype: str) -> Any:
     return found
 
 
+def _packed(*numbers: Any) -> Any:
+    word: Any = np.uint32(0)
+    for n, x in enumerate(numbers):
+        word = word | (np.asarray(x).astype(np.uint8).astype(np.uint32) << np.uint32(8 * n))
+    return np.asarray(word).astype(np.int32)
+
+
+def _dotted(a: Any, b: Any, signs: tuple[str, str]) -> Any:
+    total: Any = np.int32(0)
+    for n in range(STEPS):
+        x, y = (
+            (np.asarray(w).astype(np.uint32) >> np.uint32(8 * n))
+            .astype(np.uint8)
+            .astype(numpy_dtype(d))
+            .astype(np.int32)
+            for w, d in zip((a, b), signs)
+        )
+        total = total + x * y
+    return total
+
+
 def function_of(e: Expr) -> Function:
     """What an operation is, as a function of the arrays of its operands."""
     if isinstance(e, Binary):
@@ -168,4 +190,9 @@ def function_of(e: Expr) -> Function:
         return lambda x: _leading_zeros(x, dtype)
     if e.name == "pow":
         return _power
+    if e.name == PACK:
+        return _packed
+    if e.name in DOTS:
+        signs = DOTS[e.name]
+        return lambda a, b: _dotted(a, b, signs)
     return _whole(_CALLS[e.name]) if dtype != "bool" else _CALLS[e.name]

@@ -14,6 +14,7 @@ from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
 from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
 from ...tir.stmt import Buffer
+from ...tir.words import DOTS, PACK, STEPS
 from .header import read_dtype
 from .tokens import Words
 
@@ -41,7 +42,8 @@ _BITWISE = {
 _PROPAGATING = ("minimum", "maximum")
 _INTRINSICS = {
     **dict.fromkeys((*UNARY_FLOAT, *FLUSHED, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
-    **dict.fromkeys((*BINARY_FLOAT, "pow"), 2),
+    **dict.fromkeys((*BINARY_FLOAT, "pow", *DOTS), 2),
+    PACK: STEPS,
 }
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")
 _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
@@ -292,7 +294,11 @@ class _Reader:
         name, args = it.what, it.done
         dtype = args[0].dtype
         wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
-        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow")
+        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow", PACK, *DOTS)
+        if name == PACK:
+            wanted = "int32" if dtype in ("int8", "uint8") else ""
+        elif name in DOTS:
+            wanted = "int32" if dtype == "int32" else ""
         if is_of_floats and not dtypes.is_float(dtype):
             raise self.words.wrong(f"@tir.{name} is of a float, not of {dtype}", it.first)
         if any(a.dtype != dtype for a in args):

@@ -1,0 +1,37 @@
+"""Words of bytes in vectors, and sums of their products (see `tir.words`): what becomes one instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.expr import Const, Expr
+from ...tir.simplify import Simplifier
+from ...tir.words import DOTS, STEPS
+from .ir import Apply, LoadVector, Splat, Value
+
+
+def open_dot(v: Value) -> Apply | None:
+    """A dot product that starts at 0 and is used once: another accumulator may take the place of that 0."""
+    if not isinstance(v, Apply) or v.named or v.function[0] not in DOTS:
+        return None
+    start = v.args[0]
+    return v if isinstance(start, Splat) and isinstance(start.scalar, Const) and not start.scalar.value else None
+
+
+def words_in_memory(numbers: Sequence[Value]) -> tuple[LoadVector, Expr] | None:
+    """The first of four reads of bytes, where these are one after the other in memory and so are the lanes' words, and where
+    it begins."""
+    first, simplify = numbers[0], Simplifier()
+    if not isinstance(first, LoadVector):
+        return None
+    for n, v in enumerate(numbers):
+        if not isinstance(v, LoadVector) or v.named or not v.is_whole or v.places or v.stride != STEPS:
+            return None
+        behind = simplify(_place(v) - _place(first))
+        if v.buffer is not first.buffer or not isinstance(behind, Const) or behind.value != n:
+            return None
+    return first, simplify(_place(first))
+
+
+def _place(v: LoadVector) -> Expr:
+    return v.base + v.channel.number if v.channel is not None else v.base

@@ -1,0 +1,266 @@
+"""Integer sums of products of 8-bit numbers, made of words of four: what dot-product instructions compute.
+
+    acc += int32(x[n, c, h]) * int32(w[o, c])        for c in 128
+
+⇒   words[n, c, h] = pack4(x[n, 4c, h], x[n, 4c + 1, h], x[n, 4c + 2, h], x[n, 4c + 3, h])
+    acc += dot4_u8s8(words[n, c, h], w4[o, c])       for c in 32
+
+A sum of words is one of int32 for all that follows: layouts, tiles of registers and copies treat it as such. Constants become words
+when the program is built; other operands get a stage that packs them, with the padding that was a stage before. What is left of
+the last word is zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, const, if_then_else, post_order, rewrite
+from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
+from ..tir.kernel import Kernel
+from ..tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constants_in_use, kernels_in_use, steps
+from ..tir.sharing import in_place_pairs
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Buffer, Scope, Store
+from ..tir.vector_target import VectorTarget
+from ..tir.words import DOTS, STEPS, dot4, meaning, pack4
+from .affine import depends
+
+_LEAST = 3
+"""The shortest sum of which words are made: a quarter of each is zeros."""
+
+_REUSE = 8
+"""The fewest results for which each word that is packed when the program runs is read."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A sum of products: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`."""
+
+    a: Load
+    b: Load
+    k: Var
+    extent: int
+    first: int
+    second: int
+
+    @property
+    def dtypes(self) -> tuple[str, str]:
+        return self.a.dtype, self.b.dtype
+
+    @property
+    def operands(self) -> tuple[tuple[Load, int], tuple[Load, int]]:
+        """The operands, each with the number of the axis that is summed."""
+        return (self.a, self.first), (self.b, self.second)
+
+
+def tensorize_products(program: Program, target: VectorTarget) -> None:
+    """Every product of 8-bit numbers for which it pays."""
+    if target.lanes(4) < 4:
+        return
+    runs: dict[int, list[RunKernel]] = {}
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                runs.setdefault(id(s.kernel), []).append(s)
+    made: dict[tuple[int, int], Slot] = {}
+    for calls in runs.values():
+        k = calls[0].kernel
+        if k.finished or not k.stages:
+            continue
+        constants = {
+            b
+            for n, b in enumerate(k.inputs)
+            if all(s.inputs[n].resolve().kind == CONSTANT and s.inputs[n].resolve().shape == b.shape for s in calls)
+        }
+        for at, form in enumerate(k.stages):
+            p = find_product(form) if isinstance(form, Reduction) else None
+            if isinstance(form, Reduction) and p is not None and _pays(k, form, p, constants, target):
+                _replace(k, at, p, constants, calls, made)
+                break
+    program.kernels = kernels_in_use(program)
+    program.constants = constants_in_use(program)
+
+
+def find_product(r: Reduction) -> Product | None:
+    """The sum as one of products of 8-bit numbers, along the longest axis that both operands have; None if it is none."""
+    if r.guards or not any(_is_step(r, meaning(name)) for name in DOTS):
+        return None
+    a, b = (e for e in post_order(r.update) if isinstance(e, Load) and e.source is not r.acc)
+    best: Product | None = None
+    for k, extent in r.inner:
+        places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
+        if any(len(at) != 1 for at in places) or extent < _LEAST:
+            continue
+        first, second = places[0][0], places[1][0]
+        if a.indices[first] is k and b.indices[second] is k and (best is None or extent > best.extent):
+            best = Product(a, b, k, extent, first, second)
+    return best
+
+
+def _is_step(r: Reduction, wanted: Reduction) -> bool:
+    """True if a step of a sum does what a step of the intrinsic's loop does, whichever operand comes first."""
+    stack: list[tuple[Expr, Expr]] = [(r.update, wanted.update)]
+    read: list[tuple[str, str]] = []
+    while stack:
+        e, w = stack.pop()
+        if type(e) is not type(w) or e.dtype != w.dtype:
+            if not (isinstance(e, Load) and isinstance(w, Load)):
+                return False
+        if isinstance(e, Load) and isinstance(w, Load):
+            if (e.source is r.acc) != (w.source is wanted.acc) or not isinstance(e.source, Buffer):
+                return False
+            if e.source is not r.acc:
+                read.append((e.dtype, w.dtype))
+        elif isinstance(e, Binary) and isinstance(w, Binary):
+            if e.op != w.op:
+                return False
+            stack += [(e.a, w.a), (e.b, w.b)]
+        elif isinstance(e, Cast) and isinstance(w, Cast):
+            stack.append((e.value, w.value))
+        else:
+            return False
+    return sorted(d for d, _ in read) == sorted(d for _, d in read)
+
+
+def _pays(k: Kernel, r: Reduction, p: Product, constants: set[Buffer], target: VectorTarget) -> bool:
+    if p.a.source is p.b.source or r.work < STEPS * target.blocked_updates:
+        return False
+    only = [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
+    if max(only) < STEPS:
+        return False  # neither operand has an axis for vectors
+    used = buffers_read(*(f for f in k.stages if f is not r))
+    for (e, _), reuse in zip(p.operands, reversed(only)):
+        if e.source in constants:
+            if e.source in used:
+                return False
+        elif reuse < _REUSE:
+            return False
+    return True
+
+
+def _moves(e: Load, v: Var) -> bool:
+    return any(depends(i, v) for i in e.indices)
+
+
+def _replace(
+    k: Kernel,
+    at: int,
+    p: Product,
+    constants: set[Buffer],
+    calls: Sequence[RunKernel],
+    made: dict[tuple[int, int], Slot],
+) -> None:
+    """Gives the calls of a kernel one that computes the product from words, and words for its constants."""
+    r = k.stages[at]
+    assert isinstance(r, Reduction)
+    before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
+    word = Var(p.k.name)
+    count = -(-p.extent // STEPS)
+    index: Expr = word if count > 1 else const(0)
+    read: list[Expr] = []
+    for e, axis in p.operands:
+        source = e.source
+        assert isinstance(source, Buffer)
+        shape = [count if n == axis else d for n, d in enumerate(source.shape)]
+        if source in constants:
+            words = Buffer(source.name, shape, "int32", source.scope)
+            params[params.index(source)] = words
+            number = k.inputs.index(source)
+            for s in calls:
+                s.inputs[number] = _constant(s.inputs[number].resolve(), axis, shape, made)
+        else:
+            words = Buffer(f"{source.name}_words", shape, "int32", Scope.GLOBAL)
+            temporaries.append(words)
+            before.append(_packing(source, words, axis, p.extent, before, [*k.stages[at:]]))
+        read.append(Load(words, tuple(index if n == axis else i for n, i in enumerate(e.indices))))
+    assert isinstance(r.update, Binary)
+    update = Binary("+", r.update.a, dot4(read[0], read[1], p.dtypes), "int32")
+    inner = tuple(
+        x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
+    )
+    form = replace(r, inner=inner, update=update)
+    stages: list[AnyForm] = [*before, form, *k.stages[at + 1 :]]
+    used = buffers_read(*stages)
+    stages = [
+        f
+        for f in stages
+        if f is form or not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))
+    ]
+    changed = k.replace(params=params, stages=stages, temporaries=[b for b in temporaries if b in used])
+    changed = changed.replace(in_place=in_place_pairs(changed))
+    for s in calls:
+        s.kernel = changed
+
+
+def _packing(
+    source: Buffer, words: Buffer, axis: int, extent: int, before: list[AnyForm], after: Sequence[AnyForm]
+) -> Map:
+    """The stage that packs an operand. If the operand is made by a stage for this purpose alone, that is left out."""
+    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
+    named = iter(v for v, _ in loops)
+    at: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
+    formula = _formula(source, before, after)
+    simplify = Simplifier({v: (0, n - 1) for v, n in loops})
+    numbers: list[Expr] = []
+    for n in range(STEPS):
+        place = simplify(at[axis] * STEPS + n)
+        indices = [place if m == axis else i for m, i in enumerate(at)]
+        value: Expr = Load(source, tuple(indices))
+        if formula is not None:
+            store, variables = formula
+            value = rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
+        low, high = simplify.range(place)
+        if low >= extent:
+            value = const(0, source.dtype)
+        elif high >= extent:
+            value = if_then_else(place < extent, value, const(0, source.dtype))
+        numbers.append(simplify(value))
+    return Map(tuple(loops), (Store(words, at, pack4(numbers)),))
+
+
+def _formula(
+    source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]
+) -> tuple[Store, dict[Expr, int]] | None:
+    """How the elements of a buffer are made, and which variable stands for which index; None where that is to be stored."""
+    made = [f for f in before if any(s.buffer is source for s in stores_of(f))]
+    others = [f for f in before if f not in made]
+    if len(made) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:
+        return None
+    (form,) = made
+    if not isinstance(form, Map) or len(form.stores) != 1 or source in buffers_read(form):
+        return None
+    (store,) = form.stores
+    variables: dict[Expr, int] = {}
+    for n, i in enumerate(store.indices):
+        if isinstance(i, Var):
+            variables[i] = n
+        elif not isinstance(i, Const):
+            return None
+    return (store, variables) if len(variables) == len(form.loops) else None
+
+
+def _constant(slot: Slot, axis: int, shape: Sequence[int], made: dict[tuple[int, int], Slot]) -> Slot:
+    """The constant's words."""
+    key = (id(slot), axis)
+    if key not in made:
+        derivation = Derivation(slot, ("words", axis), lambda data: pack_words(data, axis))
+        made[key] = Slot(f"{slot.name}_words", shape, "int32", CONSTANT, derivation=derivation)
+    return made[key]
+
+
+def pack_words(data: Any, axis: int) -> Any:
+    """An array of 8-bit numbers as words of four neighbours along an axis, filled up with zeros; int32."""
+    import numpy as np
+
+    count = -(-data.shape[axis] // STEPS)
+    missing = count * STEPS - data.shape[axis]
+    data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
+    parts = data.view(np.uint8).reshape(*data.shape[:axis], count, STEPS, *data.shape[axis + 1 :])
+    parts = np.moveaxis(parts, axis + 1, 0).astype(np.uint32)
+    words = parts[0]
+    for n in range(1, STEPS):
+        words = words | parts[n] << np.uint32(8 * n)
+    return np.ascontiguousarray(words.view(np.int32))

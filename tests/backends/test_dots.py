@@ -1,0 +1,206 @@
+"""Sums of products of 8-bit numbers, four at a time: the same bits by every instruction, and from the plain loop that they mean."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.backends.formulas import support, vector_math, vector_types
+from irtool.passes.bind import bind_params
+from irtool.schedule.affine import loads as reads_of
+from irtool.schedule.tensorize import pack_words
+from irtool.tir.forms import nest_of
+from irtool.tir.stmt import PrimFunc
+from irtool.tir.words import DOTS, STEPS, meaning
+from tests.backends.bundle import Bundle
+from tests.backends.test_assembly import count, loops
+from tests.nests import run_nest
+
+V = '#[version = "0.0.5"]\n'
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+FLAGS = Path("/proc/cpuinfo").read_text(encoding="utf-8").split() if Path("/proc/cpuinfo").is_file() else []
+ARM = ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max")
+PATHS = {
+    "portable": ("gcc", "", [], "", "", 2),
+    "pairs of SSE2": ("gcc", "", ["-march=x86-64"], "", "pmaddwd", 4),
+    "pairs of AVX2": ("gcc", "", ["-march=x86-64-v3"], "avx2", "vpmaddwd", 8),
+    "pairs of AVX-512": ("gcc", "", ["-march=x86-64-v4"], "avx512bw", "vpmaddwd.*zmm", 16),
+    "pairs by clang": ("clang", "", ["-march=x86-64-v4"], "avx512bw", "vpmaddwd.*zmm", 16),
+    "AVX-VNNI": ("gcc", "", ["-march=x86-64-v3", "-mavxvnni"], "avx_vnni", "vpdpbusd.*ymm", 8),
+    "VNNI of 16 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*xmm", 4),
+    "VNNI of 64 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*zmm", 16),
+    "VNNI by clang": ("clang", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*zmm", 16),
+    "portable on Arm": (*ARM, ["-march=armv8-a"], "", "", 4),
+    "Arm's dot product": (*ARM, ["-march=armv8.2-a+dotprod"], "", "[su]dot", 4),
+    "Arm's mixed product": (*ARM, ["-march=armv8.2-a+dotprod+i8mm"], "", "usdot", 4),
+}
+"""By name: compiler, emulator, flags, what Linux calls the processor's feature, an instruction, and lanes."""
+
+
+def numbers(dtype: str, count: int, seed: int) -> np.ndarray:
+    """Every third number is an extreme one."""
+    limits = np.iinfo(dtype)
+    g = np.random.default_rng(seed)
+    found = g.integers(limits.min, limits.max + 1, count).astype(dtype)
+    return np.where(g.random(count) < 1 / 3, g.choice([limits.min, limits.max], count), found).astype(dtype)
+
+
+def by_the_loop(name: str, start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    form = meaning(name)
+    (store,) = form.stores
+    products = sorted({e.source for e in reads_of(form.update)} - {form.acc}, key=lambda b: b.name)
+    nest = PrimFunc("dot", [*products, store.buffer], nest_of(form))
+    sums = [int(run_nest(nest, [x, y])[0]) for x, y in zip(a, b, strict=True)]
+    return (start.astype("int64") + sums).astype("int32")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) -> None:
+    cc, emulator, flags, feature, instruction, lanes = PATHS[path]
+    command = emulator.split()
+    if not shutil.which(cc) or (command and not shutil.which(command[0])) or (not command and not X86):
+        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+    many = 16 * 40
+    start = np.random.default_rng(1).integers(-(2**31), 2**31, many).astype("int32")
+    start[::5], start[1::5] = 2**31 - 1, -(2**31)
+    types = [(d, lanes) for d in ("int32", "uint32")]
+    lines = ["#include <stdint.h>", "#include <stdio.h>", "#include <string.h>", *support.INLINE]
+    lines += [vector_types.define_type(*t) for t in types]
+    t = vector_types.vector_type("int32", lanes)
+    calls, data, want = [], [start.tobytes()], []
+    for n, name in enumerate(DOTS):
+        a, b = (numbers(d, many * STEPS, 10 * n + k).reshape(many, STEPS) for k, d in enumerate(DOTS[name]))
+        data += [a.tobytes(), b.tobytes()]
+        want.append(by_the_loop(name, start, a, b))
+        lines += [text for _, text in vector_math.define(name, "int32", lanes)]
+        at = f"(d + {many} * %d + k)"
+        first, second, third = "(d + k)", at % (1 + 2 * n), at % (2 + 2 * n)
+        values = ", ".join(f"*(const {t}_u *){x}" for x in (first, second, third))
+        calls.append(f"for (k = 0; k < {many}; k += {lanes}) *({t}_u *)(y + k) = irt_v{name}_{t[4:]}({values});")
+        calls.append(f"fwrite(y, 4, {many}, stdout);")
+    size = many * (1 + 2 * len(DOTS))
+    lines += [f"static int32_t d[{size}], y[{many}];", "int main(void) {", "  int k;"]
+    lines += [f"  if (fread(d, 4, {size}, stdin) != {size}) return 1;", *calls, "  return 0;\n}"]
+    (tmp_path / "dots.c").write_text("\n".join(lines) + "\n")
+    warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
+    line = [cc, "-std=c99", "-O2", *flags, *warnings, *(["-static"] if command else []), "dots.c"]
+    subprocess.run([*line, "-S", "-o", "dots.s"], cwd=tmp_path, check=True)
+    assembly = (tmp_path / "dots.s").read_text()
+    assert not instruction or re.search(instruction, assembly)
+    assert "pmaddubsw" not in assembly, "its sums of 16 bits saturate"
+    if feature and feature not in FLAGS:
+        pytest.skip(f"this processor has no {feature}; it was compiled")
+    subprocess.run([*line, "-o", "dots"], cwd=tmp_path, check=True)
+    got = subprocess.run([*command, "./dots"], input=b"".join(data), cwd=tmp_path, capture_output=True, check=True)
+    np.testing.assert_array_equal(np.frombuffer(got.stdout, "int32"), np.concatenate(want))
+
+
+CASES = {
+    "padded": ("nn.conv2d(%x, %w, padding=[1, 1], out_dtype=\"int32\")", (1, 32, 7, 9), (24, 32, 3, 3)),
+    "strided, odd channels": ("nn.conv2d(%x, %w, strides=[2, 2], out_dtype=\"int32\")", (2, 13, 9, 8), (19, 13, 3, 3)),
+    "an image": ("nn.conv2d(%x, %w, padding=[3, 3], strides=[2, 2], out_dtype=\"int32\")", (1, 3, 16, 16), (16, 3, 7, 7)),
+    "1 x 1": ("nn.conv2d(%x, %w, out_dtype=\"int32\")", (1, 64, 5, 5), (48, 64, 1, 1)),
+    "groups": ("nn.conv2d(%x, %w, groups=2, padding=[1, 1], out_dtype=\"int32\")", (1, 32, 6, 6), (32, 16, 3, 3)),
+    "depthwise": ("nn.conv2d(%x, %w, groups=32, padding=[1, 1], out_dtype=\"int32\")", (1, 32, 6, 6), (32, 1, 3, 3)),
+    "dense": ("nn.dense(%x, %w, units=None, out_dtype=\"int32\")", (9, 67), (40, 67)),
+    "one row": ("nn.dense(%x, %w, units=None, out_dtype=\"int32\")", (1, 512), (48, 512)),
+    "matrices": ("nn.batch_matmul(%x, %w, transpose_b=True, out_dtype=\"int32\")", (2, 16, 50), (2, 24, 50)),
+    "two layers": (
+        "nn.conv2d(clip(cast(right_shift(nn.conv2d(%x, %w, out_dtype=\"int32\"), 6), dtype=\"uint8\"), a_min=0f, a_max=255f), %w, out_dtype=\"int32\")",
+        (1, 32, 5, 7),
+        (32, 32, 1, 1),
+    ),
+}  # fmt: skip
+BUILDS = {
+    "scalar": ("cc", {"mcpu": "native", "vector": "none"}, [], ""),
+    "x86-64-v2": ("gcc", {"mcpu": "x86-64-v2"}, ["-march=x86-64-v2"], ""),
+    "x86-64-v3": ("gcc", {"mcpu": "x86-64-v3"}, ["-march=x86-64-v3"], ""),
+    "native": ("cc", {"mcpu": "native"}, ["-march=native"], ""),
+    "clang": ("clang", {"mcpu": "native"}, ["-march=native"], ""),
+    "AArch64": (ARM[0], {"mcpu": "none", "cc": ARM[0]}, ["-static"], ARM[1]),
+    "AArch64 with dot products": (
+        ARM[0],
+        {"mcpu": "armv8.2-a+dotprod", "cc": ARM[0]},
+        ["-static", "-march=armv8.2-a+dotprod"],
+        ARM[1],
+    ),
+}
+"""By name: compiler, options of the build, flags, emulator."""
+
+
+def program(case: str, a: str, b: str) -> tuple[irtool.Module, np.ndarray, np.ndarray]:
+    call, data, weights = CASES[case]
+    text = f"{V}def @main(%x: Tensor[{data}, {a}], %w: Tensor[{weights}, {b}]) {{ {call} }}"
+    x, w = (numbers(d, int(np.prod(s)), 3).reshape(s) for d, s in ((a, data), (b, weights)))
+    return irtool.parse(text), x, w
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_products_are_those_of_the_interpreter(build: str, tmp_path: Path) -> None:
+    cc, options, flags, emulator = BUILDS[build]
+    if not shutil.which(cc) or (emulator and not shutil.which(emulator.split()[0])) or (not emulator and not X86):
+        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+    bundle, want = Bundle(tmp_path, **options), []
+    kinds = [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8")]
+    for n, case in enumerate(CASES):
+        taken = kinds if case == "padded" else [kinds[0]] if case == "two layers" else [kinds[0], kinds[n % 4]]
+        for a, b in taken:
+            module, x, w = program(case, a, b)
+            result = np.asarray(irtool.evaluate(module, {"x": x, "w": w}))
+            bundle.add(bind_params(module, {"w": w}), [x])
+            want.append(result)
+            if case in ("padded", "dense", "matrices"):
+                bundle.add(module, [x, w])
+                want.append(result)
+    got = bundle.run(["-O1", *flags], cc=cc, prefix=emulator.split())
+    for g, w in zip((y for outputs in got for y in outputs), want, strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+def test_long_sums_wrap() -> None:
+    """65,025 times 40,000 is more than an int32 holds."""
+    text = f'{V}def @main(%x: Tensor[(2, 40000), uint8], %w: Tensor[(16, 40000), uint8]) {{ nn.dense(%x, %w, units=16, out_dtype="int32") }}'
+    x, w = np.full((2, 40000), 255, "uint8"), np.full((16, 40000), 255, "uint8")
+    got = irtool.build(irtool.parse(text), {"w": w}).run([x])
+    np.testing.assert_array_equal(np.asarray(got), np.full((2, 16), 65025 * 40000 - 2**32, "int32"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_which_sums_are_made_of_words(case: str, tmp_path: Path) -> None:
+    module, _, w = program(case, "uint8", "int8")
+    irtool.build(module, {"w": w}, name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3", weights="file")
+    assert ("irt_vdot4_u8s8" in (tmp_path / "m.c").read_text()) == (case not in ("groups", "depthwise"))
+
+
+def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:
+    """Nothing is spilled, and weights are read once for all rows of a tile."""
+    if not X86 or not shutil.which("gcc"):
+        pytest.skip("gcc for x86-64 makes the code")
+    text = f'{V}def @main(%x: Tensor[(64, 256), uint8], %w: Tensor[(192, 256), int8]) {{ nn.dense(%x, %w, units=192, out_dtype="int32") }}'
+    w = numbers("int8", 192 * 256, 1).reshape(192, 256)
+    options = {"mcpu": "x86-64-v4", "cflags": "-mavx512vnni", "cc": "gcc", "weights": "file"}
+    made = irtool.build(irtool.parse(text), {"w": w}, name="net", emit="c", out_dir=tmp_path, **options)
+    line = made.report["compile"].split(" -c ")[0]
+    subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, check=True)
+    found = list(loops((tmp_path / "net.s").read_text()))
+    hottest = max(found, key=lambda lines: count(r"\bvpdpbusd\b.*%zmm", lines))
+    sums = count(r"\bvpdpbusd\b.*%zmm", hottest)
+    reads = count(r"\bv(mov|pbroadcast)\w+\s+-?\d*\(.*%zmm", hottest)
+    assert sums >= 16 and reads <= sums, hottest
+    assert not count(r"%zmm\d+, -?\d*\(%r[sb]p\)", hottest), hottest
+
+
+def test_words_hold_neighbours_and_zeros() -> None:
+    data = np.arange(-3, 7, dtype="int8").reshape(2, 5)
+    got = pack_words(data, 1)
+    assert got.dtype == np.dtype("int32") and got.shape == (2, 2)
+    np.testing.assert_array_equal(got.astype("<i4").view("int8").reshape(2, 8)[:, :5], data)
+    assert not got.astype("<i4").view("int8").reshape(2, 8)[:, 5:].any()
+    np.testing.assert_array_equal(pack_words(data.T, 0), got.T)
