@@ -33,3 +33,31 @@ def test_each_operand_of_a_tile_is_read_once() -> None:
     assert len(read) == len(rows) + len(columns)  # each element of a column, each vector of a row
     assert len({line.split(" = ")[1] for line in read}) == len(read)
     assert not any("p0" in m[2] or "p1" in m[2] for m in steps)
+
+
+def test_reads_that_differ_in_anything_are_two() -> None:
+    """Even and odd elements from one place on were taken for the same."""
+    from dataclasses import fields, replace
+
+    from irtool.backends.c.rows import key_of
+    from irtool.backends.vectors.channels import Channel
+    from irtool.backends.vectors.ir import LoadVector
+    from irtool.backends.vectors.types import VectorType
+    from irtool.tir.expr import const
+    from irtool.tir.stmt import Buffer
+
+    read = LoadVector(VectorType("float32", 8), Buffer("x", (64,)), const(8), 2, 8, channel=Channel(2, 0))
+    others = {
+        "type": VectorType("float32", 4),
+        "buffer": Buffer("x", (64,)),
+        "base": const(7),
+        "stride": 3,
+        "count": 7,
+        "places": (0, 3),
+        "channel": Channel(2, 1),
+    }
+    assert set(others) == {f.name for f in fields(LoadVector) if f.init} - {"once"}
+    assert key_of(read) == key_of(replace(read))
+    for name, value in others.items():
+        assert key_of(replace(read, **{name: value})) != key_of(read), name
+    assert key_of(replace(read, once=True)) is None

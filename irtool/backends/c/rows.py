@@ -10,6 +10,7 @@ Compilers find that by themselves, and take a fifth of their time for it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import fields
 
 from ...tir.expr import Expr, Load, post_order
 from ...tir.stmt import VECTORIZED, For, Scope, Stmt
@@ -53,10 +54,15 @@ def repeated_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
 def key_of(s: ir.Step) -> Hashable | None:
     """What tells a vector that is read from memory from others; None for any other step."""
     if isinstance(s, ir.LoadVector):
-        return None if s.once else ("load", s.type, s.buffer, s.base, s.stride, s.count, s.places)
+        return None if s.once else _all_of(s)
     if isinstance(s, ir.Splat) and _reads_memory(s.scalar):
-        return "splat", s.type, s.scalar
+        return _all_of(s)
     return None
+
+
+def _all_of(s: ir.Value) -> Hashable:
+    """Everything that the step is made of: two that differ in anything are two."""
+    return type(s), *(getattr(s, f.name) for f in fields(s) if f.init)
 
 
 def _reads_memory(e: Expr) -> bool:
