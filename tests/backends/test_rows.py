@@ -57,7 +57,7 @@ def test_reads_that_differ_in_anything_are_two() -> None:
         "channel": Channel(2, 1),
     }
     assert set(others) == {f.name for f in fields(LoadVector) if f.init} - {"once"}
-    assert key_of(read) == key_of(replace(read))
+    assert len({key_of(read), key_of(replace(read))}) == 1
     for name, value in others.items():
-        assert key_of(replace(read, **{name: value})) != key_of(read), name
+        assert len({key_of(read), key_of(replace(read, **{name: value}))}) == 2, name
     assert key_of(replace(read, once=True)) is None
