@@ -106,6 +106,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     lowering finds equal kernels.
     """
     from ..infer import infer_types
+    from ..passes.legalize import BYTE_PRODUCTS
 
     functions: dict[str, Any] = {}
     made = module
@@ -119,7 +120,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
             instruments,
             options.required_pass,
             options.disabled_pass,
-            dict(options.config),
+            {BYTE_PRODUCTS: True, **dict(options.config)},
         )
         first = not functions
         made = rename_functions(made, {n: _own_name(n, entry, first, options.entries) for n in made.functions})

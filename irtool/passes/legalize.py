@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from ..diagnostics import UsageError, nearest
 from ..ir import Call, Expr, Function, Module, Op, rewrite
 from .base import FunctionPass, register_pass
+from .config_option import ConfigOption
 from .context import PassContext
 from .legalization.rule import LEGALIZE, MAPS, QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 
+BYTE_PRODUCTS = "irtool.qnn.byte_products"
 
-def legalize(function: Function, map_name: str, context: PassContext) -> Function:
-    """`function` with every call that has a rule in the map replaced."""
+
+def legalize(function: Function, map_name: str, context: PassContext, byte_products: bool = False) -> Function:
+    """`function` with every call that has a rule in the map replaced. `byte_products`: see `LegalizationSite`."""
     if map_name not in MAPS:
         raise UsageError(f"there is no map of legalizations {map_name}", help=nearest(map_name, MAPS))
 
@@ -23,7 +26,7 @@ def legalize(function: Function, map_name: str, context: PassContext) -> Functio
         if rule is None:
             return new
         types = tuple(a.known_type for a in old.args)
-        replaced = rule(LegalizationSite(new, types, old.known_type, context.target))
+        replaced = rule(LegalizationSite(new, types, old.known_type, context.target, byte_products))
         return new if replaced is None else replaced
 
     return rewrite(function, leave)
@@ -48,7 +51,16 @@ class Legalize(FunctionPass):
         return legalize(function, self.legalize_map_attr_name, context)
 
 
-@register_pass("qnn.Legalize", level=1, required=("InferType",))
+@register_pass(
+    "qnn.Legalize",
+    level=1,
+    required=("InferType",),
+    config={
+        BYTE_PRODUCTS: ConfigOption(
+            bool, False, "leave products of 8-bit numbers as they are: builds have dot-product instructions for them"
+        )
+    },
+)
 @dataclass(frozen=True)
 class QnnLegalize(FunctionPass):
     """Replaces quantized operators by forms that suit the target's integer instructions.
@@ -61,7 +73,7 @@ class QnnLegalize(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return legalize(function, QNN_LEGALIZE, context)
+        return legalize(function, QNN_LEGALIZE, context, bool(context.option(BYTE_PRODUCTS, False)))
 
 
 @register_pass("qnn.CanonicalizeOps", level=1, required=("InferType",))

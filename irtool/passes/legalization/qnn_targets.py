@@ -15,6 +15,9 @@ from ..constants import array_constant, scalar_constant
 from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
 from .rule import QNN_LEGALIZE, LegalizationSite, legalization
 
+_LEAST_CHANNELS = 3
+"""Fewer are no sum for dot products."""
+
 
 def _table(s: LegalizationSite, function: Callable[[np.ndarray], np.ndarray]) -> Expr:
     """A look-up table of the function at every quantized input."""
@@ -172,7 +175,7 @@ def _alike(s: LegalizationSite) -> Expr | None:
 
 def _for_target(s: LegalizationSite, op: str) -> Expr | None:
     target = s.target
-    if target is None:
+    if target is None or (s.byte_products and _has_byte_products(s, op)):
         return None
     if "arm_cpu" in target.keys:
         return _for_arm(s, op, target)
@@ -185,6 +188,24 @@ def _for_target(s: LegalizationSite, op: str) -> Expr | None:
     if is_x86_with_sse4(target.option("mcpu")):
         return _as_types(s, "uint8", "int8")
     return _less_zero_points(s, op)
+
+
+def _has_byte_products(s: LegalizationSite, op: str) -> bool:
+    """Whether canonicalization makes a product of 8-bit numbers of it, minus terms that are constant or cheap to sum."""
+    zeros = s.args[2:4]
+    if not {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"} or s.attrs.out_dtype != "int32":
+        return False
+    if not all(isinstance(z, Constant) and not isinstance(z.data, MissingData) and z.data.shape == () for z in zeros):
+        return False
+    if not (s.tensor(0).is_static and s.tensor(1).is_static):
+        return False
+    if op != "nn.conv2d":
+        return True
+    at = s.attrs
+    known = at.data_layout in ("NCHW", "NHWC") and at.kernel_layout in ("OIHW", "HWIO", "OHWI")
+    if not known or at.groups != 1 or s.shape(1)[at.kernel_layout.index("I")] < _LEAST_CHANNELS:
+        return False
+    return tuple(at.dilation) == (1, 1) or number(zeros[1], "zero point") == 0
 
 
 def _for_arm(s: LegalizationSite, op: str, target: Target) -> Expr | None:

@@ -29,12 +29,14 @@ class LegalizationSite:
         types: the types of the arguments as they were before anything was replaced.
         type: the type of the result.
         target: what code is made for; None if nobody said.
+        byte_products: whether products of 8-bit numbers are fast, whatever the target's name says.
     """
 
     call: Call
     types: tuple[Type, ...]
     type: Type
     target: Target | None
+    byte_products: bool = False
 
     @property
     def args(self) -> tuple[Expr, ...]:
