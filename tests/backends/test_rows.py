@@ -55,6 +55,7 @@ def test_reads_that_differ_in_anything_are_two() -> None:
         "count": 7,
         "places": (0, 3),
         "channel": Channel(2, 1),
+        "words": True,
     }
     assert set(others) == {f.name for f in fields(LoadVector) if f.init} - {"once"}
     assert len({key_of(read), key_of(replace(read))}) == 1
