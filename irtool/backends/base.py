@@ -164,6 +164,10 @@ class Backend(Plugin):
         """What measurements are filed under: the processor that code is made for, by its maker's name where it is this one."""
         return ""
 
+    def processor_numbers(self) -> Mapping[str, str]:
+        """Vendor, family and model of the processor that code is made for, as Linux has them in /proc/cpuinfo; empty if unknown."""
+        return {}
+
     def supports(self, program: Program) -> list[Diagnostic]:
         """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
         return []

@@ -157,7 +157,7 @@ schedule_options = grouped(
         type=kinds.READ,
         metavar="FILE.json",
         default=None,
-        help="Use the measurements of `irtool tune`, where there are any for this machine.",
+        help="Use the measurements of `irtool tune`, where there are any for this machine; `shipped`: those that irtool has with it.",
     ),
 )
 """`--schedule` and `--tuned`, as one `ScheduleChoice`, `schedules`."""

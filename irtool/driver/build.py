@@ -93,6 +93,7 @@ def build(
         schedule: primitives for chosen stages of kernels, in place of irtool's strategies: text such as `build --explain`
             prints; see `irtool.schedule.script`.
         tuned: a file that `irtool tune` wrote: kernels that were measured on this machine get the choice that was fastest.
+            `shipped` is the table that comes with irtool.
             Where it has none for this machine, a warning says so.
         instruments: instruments for the passes. The cache knows nothing of them: a build that it has runs no pass.
 

@@ -23,6 +23,7 @@ from ..backends.base import Backend, VectorTarget
 from ..diagnostics import UsageError
 from ..files import Draft, read_bytes
 from .options import Options
+from .shipped_tables import SHIPPED, conditions, table_for, tables
 
 FORMAT = "irtool tuned 1"
 
@@ -77,16 +78,34 @@ def machine_name(backend: Backend, machine: VectorTarget) -> str:
 def with_table(options: Options, path: str | os.PathLike[str] | None) -> tuple[Options, list[str]]:
     """The options with what a table has for the machine that they are for, and a warning where it has nothing.
 
-    Without a path, the options as they are. Raises UsageError for a file that is no table.
+    `path`: a file; or `shipped` for the table that comes with irtool. Without it, the options as they are. Raises UsageError for a
+    file that is no table.
     """
     if path is None:
         return options, []
+    target = options.backend.machine().resized(dict(options.sizes))
+    if path == SHIPPED:
+        return _with_shipped(options, target)
     table, name = Table.read(path), os.fspath(path)
-    machine = machine_name(options.backend, options.backend.machine().resized(dict(options.sizes)))
+    machine = machine_name(options.backend, target)
     if machine not in table.machines:
         have = "; ".join(table.machines) or "none"
         return options, [f"warning: {name} has no measurements of {machine} (it has: {have})"]
     return replace(options, tuned=tuple(table.choices(machine).items())), []
+
+
+def _with_shipped(options: Options, target: VectorTarget) -> tuple[Options, list[str]]:
+    mcpu, openmp = (getattr(options.backend, name, None) for name in ("mcpu", "openmp"))
+    wanted = conditions(target.vector_bytes, bool(openmp))
+    data = table_for(str(mcpu), options.backend.processor_numbers())
+    if data is None or wanted not in data["machines"]:
+        have = (
+            "; ".join(f"{t['for']['title']}, {machine}" for t in tables().values() for machine in t["machines"])
+            or "none"
+        )
+        wanted = machine_name(options.backend, target)
+        return options, [f"warning: irtool ships no measurements of {wanted} (it has: {have})"]
+    return replace(options, tuned=tuple(Table(data).choices(wanted).items())), []
 
 
 def _problem(data: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.objects import Objects
-from ..toolchain.processor import processor_name, thread_count
+from ..toolchain.processor import processor_name, processor_numbers, thread_count
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
@@ -142,6 +142,9 @@ class C(Backend):
 
     def lesser_machines(self) -> Sequence[VectorTarget]:
         return [with_convolutions(level.machine, self.winograd, self.math) for level in reversed(self.levels[:-1])]
+
+    def processor_numbers(self) -> Mapping[str, str]:
+        return processor_numbers() if self.mcpu == "native" else {}
 
     def processor(self) -> str:
         if self.mcpu == "native":

@@ -1,4 +1,4 @@
-"""The name of this machine's processor."""
+"""The name and the numbers of this machine's processor."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 _CPUINFO = Path("/proc/cpuinfo")
 _NAMES = re.compile(r"^(?:model name|Model|cpu model|uarch)\s*:\s*(\S.*)$", re.MULTILINE)
+_NUMBERS = re.compile(r"^(vendor_id|cpu family|model)\s*:\s*(\S.*)$", re.MULTILINE)
 
 
 def processor_name() -> str:
@@ -19,6 +20,14 @@ def processor_name() -> str:
         if found is not None:
             return " ".join(found[1].split())
     return platform.processor() or platform.machine()
+
+
+def processor_numbers() -> dict[str, str]:
+    """Vendor, family and model as Linux has them for x86 processors; empty elsewhere."""
+    with suppress(OSError):
+        first = _CPUINFO.read_text(errors="replace").split("\n\n")[0]
+        return dict(_NUMBERS.findall(first))
+    return {}
 
 
 def thread_count() -> int:
