@@ -45,6 +45,9 @@ class VectorTarget:
         "bytes",
         "largest tiles of a transformed convolution, or of an attention, on the stack of a thread (to stay in the L2 cache)",
     )
+    transformed_updates: int = size(
+        1 << 18, "updates", "smallest convolution that may be computed from transformed tiles"
+    )
     parallel_updates: int = size(1 << 15, "updates", "smallest reduction shared among threads")
     parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
     most_parts: int = size(32, "parts", "most parts of a loop shared among threads: several per core")

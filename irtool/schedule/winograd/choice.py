@@ -62,7 +62,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`. `wanted` is
     the label of the plan to take, if there is such a plan, whatever it costs."""
     free = target.winograd == "auto"
-    if target.winograd == "off" or (free and not wanted and c.updates < target.parallel_updates):
+    if target.winograd == "off" or (free and not wanted and c.updates < target.transformed_updates):
         return None
     lanes = _lanes(c, target)
     if not lanes:
