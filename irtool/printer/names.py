@@ -1,7 +1,7 @@
 """Names of variables in text: unique in the whole text, and readable again.
 
 TVM takes the variable's own name (a letter put in front where it starts with none) and counts up where it is taken.
-Two kinds of names are changed further, since text could not be read back otherwise: characters that no name may hold
+A free variable keeps a name that begins with `_`. Two kinds of names are changed further, since text could not be read back otherwise: characters that no name may hold
 become `_`, and `a.0` is not used beside a variable `a`, whose field 0 is written the same.
 """
 
@@ -22,10 +22,13 @@ class Names:
         self._prefixes: set[str] = set()
         self._unsafe = _UNPORTABLE if portable else _UNREADABLE
 
-    def unique(self, hint: str, plain: bool = False) -> str:
-        """A name like `hint` that was not given out yet; starts with a letter. `plain` allows letters, digits and `_`."""
+    def unique(self, hint: str, plain: bool = False, free: bool = False) -> str:
+        """A name like `hint` that was not given out yet; starts with a letter. `plain` allows letters, digits and `_`.
+
+        A `free` variable is known by its name alone, which stays as it is where it begins with `_`.
+        """
         name = hint
-        if not name or not (name[0].isalpha() and name[0].isascii()):
+        if not name or not ((name[0].isalpha() and name[0].isascii()) or (free and name[0] == "_")):
             name = "v" + name
         if not name.isidentifier() or not name.isascii():
             name = (_UNPORTABLE if plain else self._unsafe).sub("_", name)

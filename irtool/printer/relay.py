@@ -220,7 +220,7 @@ class RelayPrinter(Bindings):
         if cls is Constant:
             return self._constant(e)  # type: ignore[arg-type]  # a constant, by its class
         if cls is Var:
-            self.free[e] = self.declare(e)  # type: ignore[index,arg-type]  # a variable, by its class
+            self.free[e] = self.declare(e, free=True)  # type: ignore[index,arg-type]  # a variable, by its class
             return self.memo[e]
         return e.name  # type: ignore[attr-defined]  # an operator or constructor: nothing else is left
 
@@ -242,7 +242,7 @@ class RelayPrinter(Bindings):
             )
         return text
 
-    def declare(self, v: Var, listed: bool = False, told: Type | None = None) -> str:
+    def declare(self, v: Var, listed: bool = False, told: Type | None = None, free: bool = False) -> str:
         """Gives a variable its name and returns its declaration: name, device, annotation, type.
 
         `told` is the type that the text says of what the variable is bound to: a long annotation need not repeat that.
@@ -250,7 +250,7 @@ class RelayPrinter(Bindings):
         In a list, of parameters or of a pattern, a name that nothing is said about has to be plain: text could not tell
         `(%a.0)` from a field of `%a`.
         """
-        name = "%" + self.names.unique(v.name, listed and v.type_annotation is None)
+        name = "%" + self.names.unique(v.name, listed and v.type_annotation is None, free)
         self.memo[v] = name
         if _says_something(v.virtual_device):
             name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import irtool
 from irtool.printer.names import Names
 
 
@@ -57,3 +59,14 @@ def test_names_are_unique_and_readable(hints, portable):
     taken = set(names)
     for n in names:
         assert not any(n[: m.start()] in taken for m in re.finditer(r"\.\d+(?=\.|$)", n))
+
+
+@pytest.mark.parametrize("name", ["_", "_x", "__1"])
+def test_free_variables_keep_names_that_begin_with_an_underscore(name: str) -> None:
+    """Nothing but the name tells which variable is free; that of a bound one gets a letter in front, as in TVM."""
+    text = f'#[version = "0.0.5"]\ndef @main(%x) {{\n  free_var %{name};\n  %{name}\n}}\n'
+    module = irtool.parse(text)
+    assert irtool.to_text(module) == text
+    assert irtool.structural_equal(module, irtool.parse(irtool.to_text(module)))
+    bound = irtool.to_text(irtool.parse(f'#[version = "0.0.5"]\ndef @main(%{name}) {{ %{name} }}\n'))
+    assert f"def @main(%v{name})" in bound
