@@ -45,7 +45,8 @@ _F2H = (
         clang=_HALF + _QUIET + "  return (irt_u16x{lanes})__builtin_convertvector(({t})y, half);",
     )
     + """  {i} b = ({i})x & INT32_MAX, sign = (({i})x >> 16) & 0x8000;
-  {i} tiny = ({i})(({t})b + 0.5f) - 0x3f000000, y = (b - 0x37fff001 + ((b >> 13) & 1)) >> 13;
+  irt_u32x{lanes} u = (irt_u32x{lanes})b; /* gcc adds first, which a NaN is too large for */
+  {i} tiny = ({i})(({t})b + 0.5f) - 0x3f000000, y = ({i})(u - 0x37fff001u + ((u >> 13) & 1u)) >> 13;
   {i} is_tiny = b < 0x38800000, is_huge = b >= 0x477ff000, is_nan = b > 0x7f800000;
   y = (is_tiny & tiny) | (~is_tiny & y);
   y = (is_huge & (0x7c00 + (is_nan & 0x200))) | (~is_huge & y);
