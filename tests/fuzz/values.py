@@ -38,7 +38,7 @@ def draw_value(seed: int) -> Program | Compiled:
         values = [
             v if i in drawn.constants or _is_zero_point(drawn, i) else hostile(v, rng) for i, v in enumerate(values)
         ]
-    if drawn.operator in SORTED and values[0].ndim:
+    if drawn.operator in SORTED and isinstance(values[0], np.ndarray) and values[0].ndim:
         values[0] = np.sort(values[0], -1)
     weights = {f"x{i}": values[i] for i in drawn.constants}
     inputs = [v for i, v in enumerate(values) if i not in drawn.constants]
