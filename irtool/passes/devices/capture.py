@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from ...ir import Call, Constructor, Expr, Function, Let, Op, Tuple, Var, children, post_order, rebuild, rewrite
+from ...ir import (
+    Call,
+    Constructor,
+    Expr,
+    Function,
+    Let,
+    Op,
+    Tuple,
+    Var,
+    children,
+    free_variables,
+    post_order,
+    rebuild,
+    rewrite,
+    substitute,
+)
 from ...ir.meta import VirtualDevice
 from ...ops.base import call, is_call_to
 from ..lexical_devices import fix_device, without_device
@@ -28,7 +43,11 @@ class DeviceCapturer:
             if isinstance(e, Function) and not is_primitive(e):
                 for p in e.params:
                     self.memo[p] = self._parameter(p)
-        return rewrite(function, self._leave, lambda e: e if is_primitive(e) else None, self.memo)
+        return rewrite(function, self._leave, lambda e: self._primitive(e) if is_primitive(e) else None, self.memo)
+
+    def _primitive(self, e: Expr) -> Expr:
+        """A function that is not entered. What it uses from around it, which may have got a device, it goes on using."""
+        return substitute(e, {v: self.memo[v] for v in free_variables(e) if self.memo.get(v, v) is not v})
 
     def _parameter(self, p: Var) -> Var:
         device = self.constraints.device(p)
