@@ -33,10 +33,11 @@ format: $(STAMP)-dev
 bench: $(STAMP)-dev
 	$(BIN)/python -m benchmarks
 
-# The same ONNX files through irtool, ONNX Runtime and OpenVINO: writes docs/compare.md, its chart and README's table. Half an hour,
+# The same ONNX files through irtool, ONNX Runtime and OpenVINO: writes docs/compare*.md, their charts and README's table. Half an hour,
 # 4 GB of packages and 2 GB of models in build/compare; python -m benchmarks.compare --help shows what can be left out.
 compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --write
+	.venv-compare/bin/python -m benchmarks.compare --precision int8 --write
 
 # Random modules through random passes, and mutated texts; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600

@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.compare.export import NETWORKS
+from benchmarks.compare.precisions import PRECISIONS
+from benchmarks.compare.quantized import SAMPLES, samples
 from benchmarks.compare.tables import chart, geometric_mean, ratio, resource_table, speed_table
 from benchmarks.compare.turns import Measured, compare_outputs
 from benchmarks.signals import emptiness
@@ -83,3 +86,20 @@ def test_no_agreement_stands_beside_an_empty_output(tmp_path: Path) -> None:
     assert found["irtool"].difference == 0.0
     engines = {e: measured(0.1) | {"empty": m.empty, "difference": m.difference} for e, m in found.items()}
     assert "| shows nothing |" in resource_table({"d": {"title": "D", "threads": {"1": engines}}}, "1")
+
+
+def test_every_precision_has_a_page_of_its_own_and_known_networks() -> None:
+    assert len({p.page for p in PRECISIONS.values()}) == len(PRECISIONS)
+    assert all(set(p.networks) <= set(NETWORKS) for p in PRECISIONS.values())
+
+
+def test_calibration_draws_inputs_like_the_one_of_the_comparison() -> None:
+    inputs = {"x": np.full((2, 3), 5.0, "float32") + np.eye(2, 3, dtype="float32"), "ids": np.arange(8)}
+    drawn = list(samples(inputs))
+    assert len(drawn) == SAMPLES and drawn[0] is inputs
+    for one, again in zip(drawn, samples(inputs), strict=True):
+        for name, wanted in inputs.items():
+            assert (one[name].dtype, one[name].shape) == (wanted.dtype, wanted.shape)
+            assert np.array_equal(one[name], again[name])
+        assert 3 < one["x"].mean() < 8 and 0 <= one["ids"].min() <= one["ids"].max() <= 7
+    assert not np.array_equal(drawn[1]["x"], drawn[2]["x"])

@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import __main__ as benchmarks
 from .export import NETWORKS
+from .precisions import PRECISIONS, Precision
 from .tables import chart, resource_table, speed_table
 from .turns import Measured, measure
 from .worker import ENGINES
@@ -28,11 +29,15 @@ def main() -> None:
     """Exports what is missing, measures, prints; with --write into README.md and docs, too."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("--only", default="", help="networks, separated by commas")
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=6.0, help="of runs for each engine, network and thread count")
-    parser.add_argument("--write", action="store_true", help="write docs/compare.md, docs/compare.svg and README.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the precision's page of docs, its chart, and README.md"
+    )
     options = parser.parse_args()
-    chosen = options.only.split(",") if options.only else list(NETWORKS)
+    precision = PRECISIONS[options.precision]
+    chosen = options.only.split(",") if options.only else list(precision.networks or NETWORKS)
     unknown = [n for n in chosen if n not in NETWORKS]
     if unknown:
         sys.exit(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
@@ -40,19 +45,20 @@ def main() -> None:
     compileall.compile_dir(ROOT / "irtool", quiet=2)  # the others are installed with their bytecode
     results: dict[str, Any] = {}
     for name in chosen:
-        path = _exported(name)
+        path = precision.model(_exported(name))
         results[name] = {"title": NETWORKS[name].title, "threads": {}}
         for t in counts:
-            found = measure(path, list(ENGINES), int(t), options.seconds)
+            found = measure(path, list(ENGINES), int(t), options.seconds, options.precision)
             results[name]["threads"][t] = {e: _summary(m) for e, m in found.items()}
             said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
             print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
-    text = _page(results, counts, options.seconds)
+    text = _page(results, counts, options.seconds, precision, options.precision)
     print(text)
     if options.write:
-        (ROOT / "docs" / "compare.md").write_text(text, encoding="utf-8")
-        (ROOT / "docs" / "compare.svg").write_text(chart(results, counts), encoding="utf-8")
-        _put_into_readme(speed_table(results, counts))
+        (ROOT / "docs" / f"{precision.page}.md").write_text(text, encoding="utf-8")
+        (ROOT / "docs" / f"{precision.page}.svg").write_text(chart(results, counts), encoding="utf-8")
+        if options.precision == "float32":
+            _put_into_readme(speed_table(results, counts))
 
 
 def _exported(name: str) -> Path:
@@ -70,7 +76,7 @@ def _summary(m: Measured) -> dict[str, Any]:
     return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
 
 
-def _page(results: dict[str, Any], counts: list[str], seconds: float) -> str:
+def _page(results: dict[str, Any], counts: list[str], seconds: float, precision: Precision, name: str) -> str:
     packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
     failures = [
         f"- {n['title']}, {e}, threads {t}: {m.get('error') or m['empty']}\n"
@@ -79,15 +85,15 @@ def _page(results: dict[str, Any], counts: list[str], seconds: float) -> str:
         for e, m in engines.items()
         if m.get("error") or m.get("empty")
     ]
-    return f"""# irtool beside ONNX Runtime and OpenVINO
+    return f"""# irtool beside ONNX Runtime and OpenVINO{"" if name == "float32" else f", {name}"}
 
 `make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
-The same ONNX file, exported from torch with random weights that keep all outputs at about one, goes to each engine, in float32. Each engine has a process of its
+{precision.said} Each engine has a process of its
 own; the processes take turns, {seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
 parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
 
-![Ratios as a chart](compare.svg)
+![Ratios as a chart]({precision.page}.svg)
 
 ## Speed
 

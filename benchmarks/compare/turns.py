@@ -56,13 +56,22 @@ class Measured:
 class Worker:
     """A process with one engine; stopped (SIGSTOP) except in its turn, so that waiting threads take no time from others."""
 
-    def __init__(self, engine: str, model: Path, threads: int, folder: Path) -> None:
+    def __init__(self, engine: str, model: Path, threads: int, folder: Path, precision: str = "float32") -> None:
         self.measured = Measured()
         self.folder = folder
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
         self.log = (folder / "log").open("w+")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.compare.worker", engine, str(model), str(threads), str(folder)],
+            [
+                sys.executable,
+                "-m",
+                "benchmarks.compare.worker",
+                engine,
+                str(model),
+                str(threads),
+                str(folder),
+                precision,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
@@ -120,14 +129,16 @@ class Worker:
         return self.measured
 
 
-def measure(model: Path, engines: list[str], threads: int, seconds: float) -> dict[str, Measured]:
+def measure(
+    model: Path, engines: list[str], threads: int, seconds: float, precision: str = "float32"
+) -> dict[str, Measured]:
     """What each engine needs for a model: `seconds` of runs for each engine, in turns of about a fifth of a second."""
     with tempfile.TemporaryDirectory() as place:
         workers = {}
         for engine in engines:
             folder = Path(place) / engine
             folder.mkdir()
-            workers[engine] = Worker(engine, model, threads, folder)
+            workers[engine] = Worker(engine, model, threads, folder, precision)
         for w in workers.values():
             w.turn(3)
         working = [w for w in workers.values() if not w.measured.error]

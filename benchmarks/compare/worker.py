@@ -1,4 +1,4 @@
-"""One engine in a process of its own: `python -m benchmarks.compare.worker ENGINE MODEL THREADS FOLDER`.
+"""One engine in a process of its own: `python -m benchmarks.compare.worker ENGINE MODEL THREADS FOLDER PRECISION`.
 
 Loads the model, runs it once, and says in a line of JSON how long that took; then reads commands from standard input: a
 number is how often to run, answered by the times in a line of JSON. At the end of the input it says what memory it needed.
@@ -17,15 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from .precisions import PRECISIONS, Precision
+
 Run = Callable[[], Any]
 
 
-def irtool(model: str, inputs: dict[str, Any], threads: int, folder: str) -> tuple[Run, dict[str, Any]]:
+def irtool(
+    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision
+) -> tuple[Run, dict[str, Any]]:
     """Imports, builds and loads; `opened_seconds` is the time to the first result of what was built."""
     import irtool as ir
 
     module, params = ir.from_onnx(model, shapes={n: a.shape for n, a in inputs.items()})
-    artifact = ir.build(module, params, out_dir=folder, openmp=threads > 1)
+    artifact = ir.build(module, params, out_dir=folder, openmp=threads > 1, **precision.build)
     size = sum(p.stat().st_size for p in Path(folder).iterdir() if p.suffix in (".so", ".bin", ".weights"))
     began = time.perf_counter()
     opened = ir.load(folder)
@@ -37,7 +41,9 @@ def irtool(model: str, inputs: dict[str, Any], threads: int, folder: str) -> tup
     return lambda: opened.run(values), {"opened_seconds": opened_seconds, "bytes": size}
 
 
-def onnxruntime(model: str, inputs: dict[str, Any], threads: int, folder: str) -> tuple[Run, dict[str, Any]]:
+def onnxruntime(
+    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision
+) -> tuple[Run, dict[str, Any]]:
     """A session on the CPU, all optimizations on, as many threads as asked for."""
     import onnxruntime as ort
 
@@ -48,11 +54,13 @@ def onnxruntime(model: str, inputs: dict[str, Any], threads: int, folder: str) -
     return lambda: session.run(None, inputs), {"bytes": os.path.getsize(model)}
 
 
-def openvino(model: str, inputs: dict[str, Any], threads: int, folder: str) -> tuple[Run, dict[str, Any]]:
-    """A compiled model for the CPU in float32, for latency."""
+def openvino(
+    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision
+) -> tuple[Run, dict[str, Any]]:
+    """A compiled model for the CPU, for latency."""
     import openvino as ov
 
-    settings = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", **precision.openvino}
     compiled = ov.Core().compile_model(model, "CPU", settings)
     request = compiled.create_infer_request()
 
@@ -68,10 +76,10 @@ ENGINES = {"irtool": irtool, "onnxruntime": onnxruntime, "openvino": openvino}
 
 def main() -> None:
     """The life of a worker."""
-    engine, model, threads, folder = sys.argv[1:5]
+    engine, model, threads, folder, precision = sys.argv[1:6]
     inputs = dict(np.load(Path(model).with_suffix(".npz")))
     began = time.perf_counter()
-    run, about = ENGINES[engine](model, inputs, int(threads), folder)
+    run, about = ENGINES[engine](model, inputs, int(threads), folder, PRECISIONS[precision])
     found = run()
     first = time.perf_counter() - began
     found = found if isinstance(found, tuple | list) else [found]
