@@ -14,7 +14,7 @@ from ..backends.base import Sources
 from ..ir import Module
 from ..parser.params import encode_params
 from ..printer import to_text
-from ..tir.program import Program, RunKernel, steps
+from ..tir.program import Program, kernels_in_use
 from .options import Options
 from .outputs import Content, Made, chunks
 
@@ -92,7 +92,7 @@ def _metadata(sources: Sources, program: Program, options: Options, graph: str) 
                     "function_name": sources.kernel_names[k.name],
                     "workspace": [{"device": _CPU, "workspace_size_bytes": k.workspace}],
                 }
-                for k in _kernels(program)
+                for k in kernels_in_use(program)
             ],
         }
     }
@@ -111,13 +111,6 @@ def _metadata(sources: Sources, program: Program, options: Options, graph: str) 
             }
         },
     }
-
-
-def _kernels(program: Program) -> list[Any]:
-    """Kernels in order of their first call."""
-    return list(
-        dict.fromkeys(s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel))
-    )
 
 
 def _storage(graph: dict[str, Any]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from ..diagnostics import Diagnostic, IrError
 from ..interp.mistakes import MissingConstant
 from ..ir import Constant, Function, MissingData, Module, Var
 from ..tir.equal_data import EqualData, beginning
-from ..tir.program import CONSTANT, HostFunction, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, HostFunction, Program, Slot, runs_of
 from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
 from .closures import Captures
@@ -81,9 +81,10 @@ class ModuleLowering:
             raise kind(list(dict.fromkeys(self.problems)))
         functions = loop_tail_calls(functions, entries)
         bind_constant_arguments(functions, entries)
-        used = {id(s.kernel) for f in functions.values() for s in steps(f.body) if isinstance(s, RunKernel)}
-        kernels = [k for k in self.kernels.all if id(k) in used]
-        return Program(functions, kernels, self._constants, entries[0], entries)
+        program = Program(functions, self.kernels.all, self._constants, entries[0], entries)
+        used = runs_of(program)
+        program.kernels = [k for k in self.kernels.all if k in used]
+        return program
 
     def enqueue(self, name: str) -> str:
         """Sees to it that a function of the module is in the program, under its name."""

@@ -8,7 +8,6 @@ come behind the caller's.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -26,7 +25,7 @@ from ..tir.program import (
     Slot,
     Step,
     calls,
-    steps,
+    runs_of,
 )
 from ..tir.stmt import Buffer
 from .cycles import components
@@ -37,11 +36,8 @@ from .workspace import Stages, Workspace, plan_workspace
 
 def plan_memory(program: Program) -> None:
     """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `stack_bytes`."""
-    runs: Counter[Kernel] = Counter()
-    for f in program.functions.values():
-        runs.update(s.kernel for s in steps(f.body) if isinstance(s, RunKernel))
     workspaces = {kernel: plan_workspace(kernel) for kernel in program.kernels}
-    scattered = {kernel for kernel, times in runs.items() if times == 1}
+    scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1}
     edges = {name: calls(f) for name, f in program.functions.items()}
     for group in components(edges):
         members = [program.functions[n] for n in group]

@@ -4,6 +4,9 @@ They see nothing but nests and the processor: what has the shape of a matrix pro
 
 pipeline      the stages between a lowered program and one whose memory is planned, each with the reason for its place:
   subpixel            strided transposed convolutions   ⇒ a reduction for each phase, written where it belongs
+  partition_padded_windows  windows in padding          ⇒ parts with the same steps inside of the data
+  slice_constants     weights that are read in part     ⇒ that part
+  tensorize           sums of products of 8-bit numbers ⇒ sums of words of four
   attention/          products of a softmax of products ⇒ one kernel, a tile of rows at a time
   layouts             what kernels prefer (`layout_preference`) ⇒ a layout for every temporary and weight
   fuse_kernels        kernels that work row by row      ⇒ one kernel
@@ -16,6 +19,7 @@ block         a form and the loops in which it is computed
 primitives/   split, fuse, reorder, cache_read …: pure functions from blocks to blocks
 strategies/   lists of primitives, with a cost and a reason
 staged        a stage as several with names, each a block: what attention, winograd and partition_windows, say, make of one
+restrict      a part of the steps of a reduction
 axes          axes fused and split before a strategy is chosen
 tile_choice   which vector axis and tile of registers a reduction gets (`tiles` prices tiles)
 row_choice    along which loop sums of rows have their vectors

@@ -8,44 +8,38 @@ from typing import Any
 from ..tir.dtypes import is_float
 from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, Program, Slot, runs_of
 from ..tir.stmt import Buffer
 
 
-def finite_inputs(program: Program) -> dict[int, list[bool]]:
-    """By identity of a kernel, which of its inputs are constants without infinity and NaN in every call."""
-    known: dict[Slot, bool] = {}
-    finite: dict[int, list[bool]] = {}
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                here = [_is_finite(slot.resolve(), known) for slot in s.inputs]
-                before = finite.get(id(s.kernel), here)
-                finite[id(s.kernel)] = [a and b for a, b in zip(before, here, strict=True)]
-    return finite
+class FiniteWeights:
+    """What is known of the weights of a program. Each constant is looked at once, when a kernel that reads it is asked about."""
+
+    def __init__(self, program: Program) -> None:
+        self._runs = runs_of(program)
+        self._known: dict[Slot, bool] = {}
+
+    def mark(self, kernel: Kernel) -> Kernel:
+        """The kernel over inputs that say so (`Buffer.finite`) where they are constants without infinity and NaN in every call."""
+        runs = self._runs.get(kernel, [])
+        inputs = enumerate(kernel.inputs if runs else ())
+        return _marked(kernel, [b for n, b in inputs if all(self._is_finite(s.inputs[n].resolve()) for s in runs)])
+
+    def _is_finite(self, slot: Slot) -> bool:
+        if slot.kind != CONSTANT or not is_float(slot.dtype):
+            return False
+        source = slot.origin  # packed weights have its elements, and zeros
+        if source not in self._known:
+            self._known[source] = _holds_finite_numbers(source.data)
+        return self._known[source]
 
 
-def mark_finite(kernel: Kernel, finite: Sequence[bool]) -> Kernel:
-    """The kernel over inputs that say so where they are finite (`Buffer.finite`)."""
-    replaced = {
-        b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout, finite=True)
-        for b, is_finite in zip(kernel.inputs, finite)
-        if is_finite
-    }
+def _marked(kernel: Kernel, finite: Sequence[Buffer]) -> Kernel:
+    replaced = {b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout, finite=True) for b in finite}
     if not replaced:
         return kernel
     params = [replaced.get(b, b) for b in kernel.params]
     return kernel.replace(params=params, stages=[with_buffers(form, replaced) for form in kernel.stages])
-
-
-def _is_finite(slot: Slot, known: dict[Slot, bool]) -> bool:
-    if slot.kind != CONSTANT or not is_float(slot.dtype):
-        return False
-    source = slot.origin  # packed weights have its elements, and zeros
-    found = known.get(source)
-    if found is None:
-        found = known[source] = _holds_finite_numbers(source.data)
-    return found
 
 
 def _holds_finite_numbers(data: Any) -> bool:

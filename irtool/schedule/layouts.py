@@ -15,7 +15,6 @@ from ..tir.equal_data import BEGINNING
 from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel, Slot, kernels_in_use, steps
-from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, spreads
@@ -213,8 +212,7 @@ def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], number: in
     params = [replaced.get(b, b) for b in kernel.params]
     stages = [with_buffers(form, replaced) for form in kernel.stages]
     temporaries = [replaced.get(b, b) for b in kernel.temporaries]
-    made = kernel.replace(name=name, params=params, stages=stages, temporaries=temporaries)
-    return made.replace(in_place=in_place_pairs(made))
+    return kernel.with_stages(stages, name=name, params=params, temporaries=temporaries)
 
 
 def _packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:

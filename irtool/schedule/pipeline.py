@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
-from ..tir.program import Program, RunKernel, constants_in_use, steps
+from ..tir.program import Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
 from .equal_constants import share_equal_constants
-from .finite_weights import finite_inputs, mark_finite
+from .finite_weights import FiniteWeights
 from .fuse_epilogues import fuse_epilogues
 from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
-from .partition_windows import partition_windows
+from .partition_padded_windows import partition_padded_windows
 from .separate_formulas import separate_formulas
 from .slice_constants import slice_constants
 from .subpixel import decompose_subpixels
@@ -49,6 +49,11 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, decompose_subpixels)
 
 
+def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
+    finite = FiniteWeights(program)
+    _replace_kernels(program, lambda k: partition_padded_windows(k, finite.mark))
+
+
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
     def flushed(k: Kernel) -> Kernel:
         if not any(o in ("nn.softmax", "nn.fast_softmax") for o in k.operators):
@@ -60,8 +65,7 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
 
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
-    finite = finite_inputs(program)
-    _replace_kernels(program, lambda k: mark_finite(k, finite.get(id(k), ())))
+    _replace_kernels(program, FiniteWeights(program).mark)
 
 
 def _separate_formulas(program: Program, target: VectorTarget) -> None:
@@ -108,9 +112,9 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         once=True,
     ),
     ProgramStage(
-        "PartitionWindows",
+        "PartitionPaddedWindows",
         "dilated windows that lie in the padding for the most part lose what lies there; before layouts, which padding decides too",
-        partition_windows,
+        _partition_padded_windows,
         vectors=True,
         once=True,
     ),
@@ -205,9 +209,9 @@ def schedule_program(program: Program, target: VectorTarget) -> None:
 
 
 def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
-    made = {id(k): k if k.finished and not finished else change(k) for k in program.kernels}
-    program.kernels = [made[id(k)] for k in program.kernels]
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                s.kernel = made[id(s.kernel)]
+    runs = runs_of(program)
+    for n, k in enumerate(program.kernels):
+        if not k.finished or finished:
+            program.kernels[n] = changed = change(k)
+            for s in runs.get(k, ()):
+                s.kernel = changed

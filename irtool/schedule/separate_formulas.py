@@ -12,7 +12,6 @@ from ..tir import dtypes
 from ..tir.expr import Call, Expr, Load, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction
 from ..tir.kernel import Kernel
-from ..tir.sharing import in_place_pairs
 from ..tir.stmt import Store
 from ..tir.vector_target import VectorTarget
 from .affine import simplifier, stride
@@ -28,10 +27,7 @@ def separate_formulas(kernel: Kernel, target: VectorTarget) -> Kernel:
     if len(kernel.stages) != 1:
         return kernel
     made = _separated(kernel.stages[0], target)
-    if made is None:
-        return kernel
-    separated = kernel.replace(stages=made)
-    return separated.replace(in_place=in_place_pairs(separated))
+    return kernel if made is None else kernel.with_stages(made)
 
 
 def is_separated(stages: tuple[AnyForm, ...]) -> bool:

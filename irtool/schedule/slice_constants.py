@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from ..tir.expr import Expr, Load, rewrite
 from ..tir.forms import AnyForm, Map, Reduction
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, Program, RunKernel, Slot, constants_in_use, steps
+from ..tir.program import (
+    CONSTANT,
+    Derivation,
+    Program,
+    Slot,
+    constant_inputs,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+)
 from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
 from .affine import loads, simplifier
@@ -22,28 +32,19 @@ _MOST_KEPT = 0.5
 
 def slice_constants(program: Program, target: VectorTarget) -> None:
     """Gives kernels the part of a constant that they read."""
-    calls: dict[int, list[RunKernel]] = {}
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel) and not s.kernel.finished:
-                calls.setdefault(id(s.kernel), []).append(s)
     parts: dict[tuple[Slot, Box], Slot] = {}
-    replaced: dict[int, Kernel] = {}
-    for key, users in calls.items():
-        kernel = users[0].kernel
-        for n, b in enumerate(kernel.inputs):
-            given = [s.inputs[n].resolve() for s in users]
-            box = _box(b, kernel.stages) if all(c.kind == CONSTANT and c.shape == b.shape for c in given) else None
+    for kernel, runs in runs_of(program).items():
+        for b in () if kernel.finished else constant_inputs(runs):
+            box = _box(b, kernel.stages)
             if box is None or math.prod(e - f for f, e in box) > _MOST_KEPT * math.prod(b.shape):
                 continue
+            n = kernel.inputs.index(b)
             kernel = _sliced(kernel, n, box)
-            for s, c in zip(users, given, strict=True):
-                s.inputs[n] = parts.setdefault((c, box), _part(c, box))
-        if kernel is not users[0].kernel:
-            replaced[key] = kernel
-            for s in users:
+            for s in runs:
+                whole = s.inputs[n].resolve()
+                s.inputs[n] = parts.setdefault((whole, box), _part(whole, box))
                 s.kernel = kernel
-    program.kernels = [replaced.get(id(k), k) for k in program.kernels]
+    program.kernels = kernels_in_use(program)
     program.constants = [*program.constants, *parts.values()]
     program.constants = constants_in_use(program)
 
@@ -96,7 +97,10 @@ def _sliced(kernel: Kernel, n: int, box: Box) -> Kernel:
 
 
 def _part(c: Slot, box: Box) -> Slot:
-    import numpy as np
+    def compute(data: Any) -> Any:
+        import numpy as np
 
-    data = np.ascontiguousarray(c.data[tuple(slice(f, e) for f, e in box)])
-    return Slot(c.name, data.shape, c.dtype, CONSTANT, data)
+        return np.ascontiguousarray(data[tuple(slice(f, e) for f, e in box)])
+
+    shape = [e - f for f, e in box]
+    return Slot(c.name, shape, c.dtype, CONSTANT, derivation=Derivation(c, ("slice", box), compute))

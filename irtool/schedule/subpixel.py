@@ -15,21 +15,21 @@ variables stand in divisions, are written out; the padded copy, which every phas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from ..tir.expr import Binary, Const, Expr, Load, Select, Var, const, post_order, rewrite, substitute
+from ..tir.expr import Binary, Const, Expr, Load, Select, Var, post_order, rewrite, substitute
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read
 from ..tir.kernel import Kernel
-from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from .affine import loads
+from .restrict import restrict
 
 _MOST_PHASES = 16
 
-Limits = dict[Expr, tuple[int, Expr, int, int]]
+Limits = dict[Expr, tuple[int, Var, int, int]]
 """Variables that are a quotient: by which number, the variable of the remainder, the extent of the whole, and what is added
 to it before it is divided."""
 
@@ -51,18 +51,12 @@ def decompose_subpixels(kernel: Kernel) -> Kernel:
             opened = [inline_padding(r, copy) for r in made]
             if all(r is not None for r in opened):
                 made, before = [r for r in opened if r is not None], forms[: n - 1]
-        return _rebuilt(kernel, [*before, *made, *forms[n + 2 :]])
+        return kernel.with_stages([*before, *made, *forms[n + 2 :]])
     return kernel
 
 
 def _read_by(b: Buffer, forms: Sequence[AnyForm]) -> bool:
     return b in buffers_read(*forms)
-
-
-def _rebuilt(kernel: Kernel, stages: Sequence[AnyForm]) -> Kernel:
-    used = buffers_read(*stages)
-    made = kernel.replace(stages=stages, temporaries=[b for b in kernel.temporaries if b in used])
-    return made.replace(in_place=in_place_pairs(made))
 
 
 def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction, Limits] | None:
@@ -94,8 +88,8 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tu
     extents: dict[Expr, int] = dict((*r.loops, *m.loops))
     simplify = Simplifier({v: (0, n - 1) for v, n in m.loops})
     whole: dict[Expr, Expr] = {}
-    quotient: dict[Expr, tuple[Expr, int, int]] = {}
-    remainder: dict[Expr, tuple[Expr, int, int]] = {}
+    quotient: dict[Expr, tuple[Var, int, int]] = {}
+    remainder: dict[Expr, tuple[Var, int, int]] = {}
     for own, i in zip(between.indices, indices):
         if isinstance(i, Const) and isinstance(own, Const) and i.value == own.value:
             continue
@@ -147,36 +141,20 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
         count *= n
     if not phases or count > _MOST_PHASES or any(low not in divided for _, low, _, _ in limits.values()):
         return []
-    kept = tuple(loop for loop in r.loops if loop[0] not in divided)
+    others = [loop for loop in (*r.loops, *r.inner) if loop[0] not in divided]
     reductions: list[Reduction] = []
     for numbers in product(*(range(n) for _, n in phases)):
-        memo: dict[Expr, Expr] = {v: const(n) for (v, _), n in zip(phases, numbers)}
-        number: dict[Expr, int] = {v: n for (v, _), n in zip(phases, numbers)}
-        ranges = {v: _steps(v, n, limits, number) for v, n in (*kept, *r.inner)}
-        fresh = [(v, Var(v.name), ranges[v][1]) for v, _ in (*kept, *r.inner)]
-        memo.update({v: f + ranges[v][0] for v, f, _ in fresh})
-        bounds = Simplifier({f: (0, n - 1) for _, f, n in fresh})
-        acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
-
-        def here(e: Expr, memo: dict[Expr, Expr] = memo, bounds: Simplifier = bounds, acc: Buffer = acc) -> Expr:
-            def own(x: Expr) -> Expr:
-                return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
-
-            return bounds(rewrite(e, own, memo))
-
-        loops = tuple((f, n) for _, f, n in fresh)
-        stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
-        reductions.append(Reduction(loops[: len(kept)], acc, here(r.init), loops[len(kept) :], here(r.update), stores))
+        fixed = {v: n for (v, _), n in zip(phases, numbers)}
+        reductions.append(restrict(r, {v: span_in_phase(v, n, limits, fixed) for v, n in others}, fixed))
     return reductions
 
 
-def _steps(v: Var, extent: int, limits: Limits, number: dict[Expr, int]) -> tuple[int, int]:
-    """The first step of a loop in this phase, and how many there are."""
+def span_in_phase(v: Var, extent: int, limits: Limits, fixed: Mapping[Var, int]) -> tuple[int, int]:
+    """The first step of a loop in a phase, and the one past the last."""
     if v not in limits:
         return 0, extent
     c, low, n, offset = limits[v]
-    first = max(0, -((number[low] - offset) // c))
-    return first, -(-(n + offset - number[low]) // c) - first
+    return max(0, -((fixed[low] - offset) // c)), -(-(n + offset - fixed[low]) // c)
 
 
 def inline_padding(r: Reduction, copy: Map) -> Reduction | None:

@@ -20,8 +20,17 @@ from typing import Any
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, const, if_then_else, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constants_in_use, kernels_in_use, steps
-from ..tir.sharing import in_place_pairs
+from ..tir.program import (
+    CONSTANT,
+    Derivation,
+    Program,
+    RunKernel,
+    Slot,
+    constant_inputs,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+)
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
@@ -60,27 +69,18 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
     """Every product of 8-bit numbers for which it pays."""
     if target.lanes(4) < 4:
         return
-    runs: dict[int, list[RunKernel]] = {}
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                runs.setdefault(id(s.kernel), []).append(s)
-    made: dict[tuple[int, int], Slot] = {}
-    for calls in runs.values():
-        k = calls[0].kernel
-        if k.finished or not k.stages:
+    made: dict[tuple[Slot, int], Slot] = {}
+    for k, calls in runs_of(program).items():
+        if k.finished:
             continue
-        constants = {
-            b
-            for n, b in enumerate(k.inputs)
-            if all(s.inputs[n].resolve().kind == CONSTANT and s.inputs[n].resolve().shape == b.shape for s in calls)
-        }
+        constants = set(constant_inputs(calls))
         for at, form in enumerate(k.stages):
             p = find_product(form) if isinstance(form, Reduction) else None
             if isinstance(form, Reduction) and p is not None and _pays(k, form, p, constants, target):
                 _replace(k, at, p, constants, calls, made)
                 break
     program.kernels = kernels_in_use(program)
+    program.constants = [*program.constants, *made.values()]
     program.constants = constants_in_use(program)
 
 
@@ -151,7 +151,7 @@ def _replace(
     p: Product,
     constants: set[Buffer],
     calls: Sequence[RunKernel],
-    made: dict[tuple[int, int], Slot],
+    made: dict[tuple[Slot, int], Slot],
 ) -> None:
     """Gives the calls of a kernel one that computes the product from words, and words for its constants."""
     r = k.stages[at]
@@ -189,8 +189,7 @@ def _replace(
         for f in stages
         if f is form or not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))
     ]
-    changed = k.replace(params=params, stages=stages, temporaries=[b for b in temporaries if b in used])
-    changed = changed.replace(in_place=in_place_pairs(changed))
+    changed = k.with_stages(stages, params=params, temporaries=temporaries)
     for s in calls:
         s.kernel = changed
 
@@ -242,9 +241,9 @@ def _formula(
     return (store, variables) if len(variables) == len(form.loops) else None
 
 
-def _constant(slot: Slot, axis: int, shape: Sequence[int], made: dict[tuple[int, int], Slot]) -> Slot:
+def _constant(slot: Slot, axis: int, shape: Sequence[int], made: dict[tuple[Slot, int], Slot]) -> Slot:
     """The constant's words."""
-    key = (id(slot), axis)
+    key = (slot, axis)
     if key not in made:
         derivation = Derivation(slot, ("words", axis), lambda data: pack_words(data, axis))
         made[key] = Slot(f"{slot.name}_words", shape, "int32", CONSTANT, derivation=derivation)

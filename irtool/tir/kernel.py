@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .expr import Var
-from .forms import AnyForm, nest_of, with_workspace
+from .forms import AnyForm, buffers_read, nest_of, with_workspace
 from .recognise import recognise
 from .sharing import copied_input, in_place_pairs
 from .stmt import Buffer, PrimFunc, Stmt, seq
@@ -137,6 +137,14 @@ class Kernel(PrimFunc):
         if "stages" not in changed:
             same["nests"] = self.nests
         return Kernel(**{**same, **changed})
+
+    def with_stages(self, stages: Sequence[AnyForm], **changed: Any) -> Kernel:
+        """The kernel with other stages that compute the same: without the temporaries that none of them reads, and with `in_place`
+        found anew."""
+        used = buffers_read(*stages)
+        temporaries = [b for b in changed.pop("temporaries", self.temporaries) if b in used]
+        made = self.replace(stages=stages, temporaries=temporaries, **changed)
+        return made.replace(in_place=in_place_pairs(made))
 
     def with_body(self, body: Stmt, **attrs: Any) -> Kernel:
         assert not attrs, "a kernel's facts have names"

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import dtypes
 from .kernel import Kernel
+from .stmt import Buffer
 
 PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
 
@@ -291,10 +292,29 @@ def steps(body: Sequence[Step]) -> list[Step]:
     return found
 
 
+def runs_of(program: Program) -> dict[Kernel, list[RunKernel]]:
+    """The steps that run each kernel, in order; kernels in the order of their first use."""
+    runs: dict[Kernel, list[RunKernel]] = {}
+    for f in program.functions.values():
+        for s in steps(f.body):
+            if isinstance(s, RunKernel):
+                runs.setdefault(s.kernel, []).append(s)
+    return runs
+
+
 def kernels_in_use(program: Program) -> list[Kernel]:
     """The kernels that some step runs, each once, in the order of their first use."""
-    found = (s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel))
-    return list(dict.fromkeys(found))
+    return list(runs_of(program))
+
+
+def constant_inputs(runs: Sequence[RunKernel]) -> list[Buffer]:
+    """The inputs of a kernel that are constants of just their shape in all the steps that run it, of which there is one at least."""
+
+    def is_constant(slot: Slot, b: Buffer) -> bool:
+        return slot.kind == CONSTANT and slot.shape == b.shape
+
+    inputs = runs[0].kernel.inputs
+    return [b for n, b in enumerate(inputs) if all(is_constant(s.inputs[n].resolve(), b) for s in runs)]
 
 
 def constants_in_use(program: Program) -> list[Slot]:

@@ -7,7 +7,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule.subpixel import _steps, decompose_subpixels
+from irtool.schedule.subpixel import decompose_subpixels, span_in_phase
 from irtool.tir.expr import Var
 from irtool.tir.stmt import Allocate, Scope, pre_order
 
@@ -19,10 +19,10 @@ def test_steps_of_a_phase(by: int, added: int) -> None:
     v, low = Var("v"), Var("low")
     for whole in range(1, 12):
         for phase in range(by):
-            first, count = _steps(v, 99, {v: (by, low, whole, added)}, {low: phase})
+            first, end = span_in_phase(v, 99, {v: (by, low, whole, added)}, {low: phase})
             inside = [n for n in range(99) if 0 <= by * n + phase - added < whole]
-            assert list(range(first, first + max(0, count))) == inside, (whole, phase)
-    assert _steps(v, 7, {low: (by, low, 5, added)}, {low: 0}) == (0, 7)
+            assert list(range(first, end)) == inside, (whole, phase)
+    assert span_in_phase(v, 7, {low: (by, low, 5, added)}, {low: 0}) == (0, 7)
 
 
 @pytest.mark.parametrize(

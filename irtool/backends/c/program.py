@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.program import Program, RunKernel, Slot, constants_in_use, steps
+from ...tir.program import Program, Slot, constants_in_use, runs_of
 from ..formulas import vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
@@ -225,17 +225,13 @@ class _Writer:
         return [base, *higher]
 
     def _variant(self, program: Program, level: ProcessorLevel | None, suffix: str) -> Variant:
-        uses: dict[Any, list[RunKernel]] = {}
-        for f in program.functions.values():
-            for s in steps(f.body):
-                if isinstance(s, RunKernel):
-                    uses.setdefault(s.kernel, []).append(s)
+        runs = runs_of(program)
         functions = {n: self.names.fresh(f"{self.name}_{n}{suffix}") for n in program.functions}
         made = Variant(program, level, suffix, functions)
         for k in program.kernels:
             name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
             writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team)
-            source = made.add(k, writer, "\n".join(comment(describe(k, uses.get(k, [])))))
+            source = made.add(k, writer, "\n".join(comment(describe(k, runs.get(k, [])))))
             if writer.in_team:
                 made.tasks[k] = self.names.fresh(f"{name}_task")
             if not self.program.lesser:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...tir.kernel import Kernel
-from ...tir.program import Program, RunKernel, Slot, steps
+from ...tir.program import Program, Slot, runs_of
 from ..interface import weights_file as kept
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
@@ -129,15 +129,11 @@ class ProgramWriter:
         return "\n".join([*lines, ""])
 
     def _kernels(self) -> list[str]:
-        uses: dict[Kernel, list[RunKernel]] = {}
-        for f in self.program.functions.values():
-            for s in steps(f.body):
-                if isinstance(s, RunKernel):
-                    uses.setdefault(s.kernel, []).append(s)
+        runs = runs_of(self.program)
         lines: list[str] = []
         for k in self.program.kernels:
             symbol = self.kernels[k] = self.names.fresh(kernel_symbol(k, self.name))
-            lines += [f"; {line}" for line in describe(k, uses.get(k, []))]
+            lines += [f"; {line}" for line in describe(k, runs.get(k, []))]
             lines += [*KernelWriter(k, symbol, self.library, self.strict).write(), ""]
         return lines
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...tir.forms import AnyForm, buffers_read
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, steps
+from ...tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constant_inputs, kernels_in_use, runs_of
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..script import entry_for
@@ -22,30 +22,19 @@ _OFFER = "winograd: "
 
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
     """Every convolution for which it pays, in kernels whose weights are constants in all calls."""
-    runs: dict[int, list[RunKernel]] = {}
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                runs.setdefault(id(s.kernel), []).append(s)
     transformed: dict[tuple[Any, ...], Slot] = {}
-    kernels: list[Kernel] = []
-    for k in program.kernels:
-        chosen = None if k.finished else _found(k, runs.get(id(k), []), target)
-        kernels.append(k if chosen is None else _replaced(k, *chosen, runs[id(k)], target, transformed))
-    program.kernels = kernels
+    for k, runs in runs_of(program).items():
+        chosen = None if k.finished else _found(k, runs, target)
+        if chosen is not None:
+            _replace(k, *chosen, runs, target, transformed)
+    program.kernels = kernels_in_use(program)
     program.constants = [*program.constants, *transformed.values()]
 
 
 def _found(k: Kernel, runs: list[RunKernel], target: VectorTarget) -> tuple[int, Convolution, Tiling] | None:
     """The number of a stage, what it computes, and how it is done; None if there is none. Weights that are infinite or NaN make
     that of the results which they are multiplied for: these are left alone."""
-    constant = [
-        b
-        for n, b in enumerate(k.inputs)
-        if runs
-        and all(s.inputs[n].resolve().kind == CONSTANT for s in runs)
-        and all(s.inputs[n].resolve().shape == b.shape for s in runs)
-    ]
+    constant = constant_inputs(runs)
     main = max(range(len(k.stages)), key=lambda n: Stage(k.stages[n], target).work, default=0)
     for at in range(len(k.stages)):
         c = find_convolution(k.stages, at, constant)
@@ -69,7 +58,7 @@ def _tiling(kernel: str, at: int, main: bool, c: Convolution, target: VectorTarg
     return choice.tiling if choice is not None else None
 
 
-def _replaced(
+def _replace(
     k: Kernel,
     at: int,
     c: Convolution,
@@ -77,8 +66,8 @@ def _replaced(
     runs: list[RunKernel],
     target: VectorTarget,
     transformed: dict[tuple[Any, ...], Slot],
-) -> Kernel:
-    """The kernel with one stage transformed; its calls get transformed weights."""
+) -> None:
+    """Gives the calls of a kernel one with a stage transformed, and transformed weights."""
     number = k.inputs.index(c.weights)
     shape = (c.filters[1] // t.filters, t.products, c.channel[1], t.filters)
     weights = Buffer(c.weights.name, shape, "float32", c.weights.scope, finite=c.weights.finite)
@@ -92,12 +81,11 @@ def _replaced(
     changed = k.replace(params=params, stages=stages, temporaries=temporaries, in_place=in_place)
     for s in runs:
         slot = s.inputs[number].resolve()
-        key = (id(slot), c.weights.layout, c.order, t.size, t.filters)
+        key = (slot, c.weights.layout, c.order, t.size, t.filters)
         if key not in transformed:
             transformed[key] = _transformed(slot, shape, c, t)
         s.inputs[number] = transformed[key]
         s.kernel = changed
-    return changed
 
 
 def _transformed(slot: Slot, shape: tuple[int, ...], c: Convolution, t: Tiling) -> Slot:

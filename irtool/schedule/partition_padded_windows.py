@@ -12,21 +12,18 @@ conditions. What is left out are products with zeros of the padding, which are z
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
-from ..tir.expr import Expr, Load, Var, const, rewrite
-from ..tir.forms import AnyForm, Loop, Map, Reduction, buffers_read
+from ..tir.expr import Expr, Load, Var, rewrite
+from ..tir.forms import AnyForm, Map, Reduction, buffers_read
 from ..tir.kernel import Kernel
-from ..tir.program import Program, RunKernel, steps
-from ..tir.sharing import in_place_pairs
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, Store
-from ..tir.vector_target import VectorTarget
+from ..tir.stmt import Store
 from .affine import simplifier
-from .finite_weights import finite_inputs, mark_finite
 from .guards import take_guards
+from .restrict import restrict
 from .subpixel import inline_padding
 
 _MOST_PARTS = 16
@@ -63,32 +60,27 @@ class Range:
         return (self.end - self.first) * (self.end_step - self.first_step)
 
 
-def partition_windows(program: Program, target: VectorTarget) -> None:
-    """Replaces kernels of which most steps are products with padding."""
-    finite = finite_inputs(program)
-    changed = {id(k): _partitioned(mark_finite(k, finite.get(id(k), ()))) for k in program.kernels if not k.finished}
-    program.kernels = [changed.get(id(k)) or k for k in program.kernels]
-    for f in program.functions.values():
-        for s in steps(f.body):
-            if isinstance(s, RunKernel):
-                s.kernel = changed.get(id(s.kernel)) or s.kernel
+def partition_padded_windows(kernel: Kernel, mark_finite: Callable[[Kernel], Kernel]) -> Kernel:
+    """The kernel with a stage in parts, of which most steps are products with padding; itself if it has none.
+
+    `mark_finite` marks finite weights. It is asked about kernels whose windows are worth it where the weights are finite.
+    """
+    if _partitioned(kernel, formed=True) is None:
+        return kernel
+    return _partitioned(mark_finite(kernel), formed=False) or kernel
 
 
-def _partitioned(kernel: Kernel) -> Kernel | None:
-    """The kernel with its windows in parts; None if it has none that are worth it."""
+def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
+    """The kernel with its windows in parts; None if it has none that are worth it. With `formed` whatever their weights are."""
     forms = kernel.stages
     for n, windows in enumerate(forms):
         if not isinstance(windows, Reduction):
             continue
         for first, opened in ((n, windows), (n - 1, _without_copy(forms, n))):
-            guarded = take_guards(opened) if opened is not None else None
+            guarded = take_guards(opened, formed) if opened is not None else None
             parts = partition(guarded) if guarded is not None and guarded.guards else None
-            if parts is None:
-                continue
-            stages = [*forms[:first], *parts, *forms[n + 1 :]]
-            used = buffers_read(*stages)
-            made = kernel.replace(stages=stages, temporaries=[b for b in kernel.temporaries if b in used])
-            return made.replace(in_place=in_place_pairs(made))
+            if parts is not None:
+                return kernel.with_stages([*forms[:first], *parts, *forms[n + 1 :]])
     return None
 
 
@@ -175,31 +167,17 @@ def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents:
 
 def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
     """The results of one part."""
-    span = {v: (0, n) for v, n in (*r.loops, *r.inner)}
-    for axis, x in chosen.items():
-        span[axis.step] = x.first_step, x.end_step
-        if axis.position is not None:
-            span[axis.position] = x.first, x.end
-    fresh = {v: Var(v.name) for v in span}
-    bounds = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
-    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
-    single = [v for v, _ in r.inner if span[v][1] - span[v][0] == 1]
-    dropped = set(single[: len(r.inner) - 1])  # a reduction has one loop at least
-    memo: dict[Expr, Expr] = {v: const(span[v][0]) if v in dropped else fresh[v] + span[v][0] for v in fresh}
-    is_empty = any(x.work == 0 for x in chosen.values())
+    spans = {a.step: (x.first_step, x.end_step) for a, x in chosen.items()}
+    spans.update((a.position, (x.first, x.end)) for a, x in chosen.items() if a.position is not None)
+    single = [v for v, n in r.inner if (spans[v][1] - spans[v][0] if v in spans else n) == 1]
+    part = restrict(r, spans, {v: spans[v][0] if v in spans else 0 for v in single[: len(r.inner) - 1]})  # one is left
+    return part if all(x.work for x in chosen.values()) else _initial(part)
 
-    def own(x: Expr) -> Expr:
-        if not isinstance(x, Load) or x.source is not r.acc:
-            return x
-        return r.init if is_empty else Load(acc, ())
 
-    def here(e: Expr) -> Expr:
-        return bounds(rewrite(e, own, memo))
+def _initial(r: Reduction) -> Map:
+    """The results of a reduction without a step."""
 
-    def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
-        return tuple((fresh[v], span[v][1] - span[v][0]) for v, _ in old if v not in dropped)
+    def initial(e: Expr) -> Expr:
+        return r.init if isinstance(e, Load) and e.source is r.acc else e
 
-    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
-    if is_empty:
-        return Map(loops(r.loops), stores)
-    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores)
+    return Map(r.loops, tuple(Store(s.buffer, s.indices, rewrite(s.value, initial)) for s in r.stores))

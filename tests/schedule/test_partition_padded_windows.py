@@ -14,8 +14,8 @@ from irtool.driver.parameters import bind_weights
 from irtool.driver.prepare import prepare
 from irtool.interp import evaluate
 from irtool.lower import lower_module
-from irtool.schedule.partition_windows import Axis, Range, partition_windows, ranges_of
-from irtool.schedule.slice_constants import slice_constants
+from irtool.schedule.partition_padded_windows import Axis, Range, ranges_of
+from irtool.schedule.pipeline import SCHEDULE
 from irtool.tir.expr import Var, const
 from irtool.tir.forms import Map, Reduction
 from irtool.tir.program import Program
@@ -35,8 +35,9 @@ def program_of(call: str, x: tuple[int, ...], weights: np.ndarray) -> tuple[Prog
 
 
 def changed(program: Program) -> Program:
-    partition_windows(program, TARGET)
-    slice_constants(program, TARGET)
+    for stage in SCHEDULE:
+        if stage.name in ("PartitionPaddedWindows", "SliceConstants"):
+            stage.run(program, TARGET)
     return program
 
 

@@ -1,0 +1,36 @@
+"""A part of a reduction: some of the steps of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..tir.expr import Expr, Load, Var, const, rewrite
+from ..tir.forms import Loop, Reduction
+from ..tir.simplify import Simplifier
+from ..tir.stmt import Buffer, Store
+
+
+def restrict(r: Reduction, spans: Mapping[Var, tuple[int, int]], fixed: Mapping[Var, int]) -> Reduction:
+    """The reduction over the steps of its loops in `spans`, each the first and the one past the last; the other loops are whole.
+
+    Variables in `fixed` are numbers in the result and have no loop. Variables and the accumulator are fresh; the guards are left out.
+    """
+    extents = dict((*r.loops, *r.inner))
+    span = {v: spans.get(v, (0, n)) for v, n in extents.items() if v not in fixed}
+    fresh = {v: Var(v.name) for v in span}
+    simplify = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
+    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+    memo: dict[Expr, Expr] = {v: fresh[v] + first for v, (first, _) in span.items()}
+    memo.update((v, const(n)) for v, n in fixed.items())
+
+    def own(x: Expr) -> Expr:
+        return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
+
+    def here(e: Expr) -> Expr:
+        return simplify(rewrite(e, own, memo))
+
+    def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
+        return tuple((fresh[v], span[v][1] - span[v][0]) for v, _ in old if v in span)
+
+    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
+    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores)
