@@ -1,9 +1,9 @@
 """Squares whose rows become columns in registers: every kind of element, and axes that squares do not fill."""
 
-import numpy as np
 import pytest
 
 import irtool
+from tests.backends.transposes import check_transposes, data, kernel_of
 from tests.ops.test_hostile_values import run_under_sanitizers
 
 SHAPES = [
@@ -18,23 +18,9 @@ SHAPES = [
 DTYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "bool")
 
 
-def data(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    return (np.arange(np.prod(shape)) * 37 % 251 - 120).reshape(shape).astype(dtype)
-
-
 @pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])
 def test_transposed_elements_stay_what_they_are(mcpu: str) -> None:
-    for shape, axes in SHAPES:
-        params = ", ".join(f"%{d}: Tensor[({', '.join(map(str, shape))}), {d}]" for d in DTYPES)
-        turned = [f"transpose(%{d}, axes={list(axes)})" for d in DTYPES]
-        used = [f'cast({t}, dtype="float32")' for t in turned]
-        sums = [f"add({t}, {t})" for t in turned[:3]]
-        text = f'#[version = "0.0.5"]\ndef @main({params}) {{ ({", ".join([*turned, *used, *sums])}) }}'
-        module = irtool.infer_types(irtool.parse(text))
-        inputs = [data(shape, d) for d in DTYPES]
-        got = irtool.build(module, mcpu=mcpu).run(inputs)
-        for g, w in zip(got, irtool.evaluate(module, inputs), strict=True):
-            np.testing.assert_array_equal(g, w)
+    check_transposes(SHAPES, DTYPES, mcpu, sums=3)
 
 
 def test_squares_are_turned_in_registers(tmp_path) -> None:
@@ -44,11 +30,9 @@ def test_squares_are_turned_in_registers(tmp_path) -> None:
 
 
 def written(shape: tuple[int, ...], axes: list[int], dtype: str, mcpu: str, folder) -> str:
-    """The C of a transpose, without its twin for compilers without vectors."""
+    """The C of a transpose."""
     text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{shape}, {dtype}]) {{ transpose(%x, axes={axes}) }}'
-    irtool.build(irtool.infer_types(irtool.parse(text)), name="m", emit="c", out_dir=folder, mcpu=mcpu)
-    kernel = (folder / "m.c").read_text().split("\nstatic void tvmgen_m_")[1]
-    return kernel.split("\n#else")[0]
+    return kernel_of(text, mcpu, folder)
 
 
 def test_rows_of_narrow_elements_fill_vectors(tmp_path) -> None:
