@@ -26,6 +26,7 @@ from .known_types import ARRAYS, Given, type_options, warn
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
+from .precision_option import error_line, precision_option
 from .print_options import PrintChoice, print_options
 from .tables import drawer
 
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     metavar="FUNCTION",
     help="The function that NAME_run calls. Repeatable: each further one becomes NAME_run_FUNCTION.",
 )
+@precision_option
 @type_options(ARRAYS)
 @click.option(
     "--input",
@@ -86,6 +88,7 @@ def command(
     level: int,
     chosen: PassChoice,
     entries: tuple[str, ...],
+    precision: str,
     given: Given,
     inputs: tuple[str, ...],
     missing_constants: str,
@@ -135,13 +138,16 @@ def command(
             entries=entries,
             emit=goal.emit,
             schedule=read_text(schedules.schedule_file)[0] if schedules.schedule_file else "",
+            precision=precision,
             **chosen.context,
         )
         options, notes = with_table(options, schedules.tuned)
         # What is asked of the passes is not in the cache.
         cached = cache and not (reports.graph_file or watching)
         source = _build_input(subject, given, entries[0], missing_constants, inputs, chosen.passes, said)
-        artifact = Session(options, cached, watching, notes, texts).build(source, goal.folder)
+        artifact = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts).build(
+            source, goal.folder
+        )
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
@@ -242,3 +248,8 @@ def _summary(artifact: Any, seconds: float, told: Callable[[str], None]) -> None
         f"weights {report.get('weight_bytes', 0)} bytes, "
         f"{'from the cache' if artifact.cached else 'built'} in {seconds:.2f} s"
     )
+    reduced = report.get("precision")
+    if reduced is not None and reduced["error"] is not None:
+        from ..driver.precision import PrecisionError
+
+        told(f"{error_line(reduced['dtype'], PrecisionError(**reduced['error']))} (random inputs)")

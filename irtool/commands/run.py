@@ -18,6 +18,7 @@ from .mistakes import ClashingOptions
 from .notes import say_constants, say_random
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
+from .precision_option import error_line, precision_option
 from .tables import drawer
 from .wrong_usage import Command
 
@@ -106,8 +107,13 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
     help="Sanitizers of the compiled program: address, undefined, leak, thread, memory.",
 )
 @missing_constants_option
+@precision_option
 @click.option(
-    "--tolerance", default=1e-3, show_default=True, help="Maximum difference, relative to the largest output."
+    "--tolerance",
+    type=float,
+    default=None,
+    show_default="0.001; 0.05 with a lower --precision",
+    help="Maximum difference, relative to the largest output.",
 )
 @click.option(
     "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Number of runs; the fastest is reported."
@@ -128,7 +134,8 @@ def command(
     level: int,
     chosen: PassChoice,
     missing_constants: str,
-    tolerance: float,
+    precision: str,
+    tolerance: float | None,
     repeat: int,
     output: str | None,
     verbose: bool,
@@ -144,9 +151,12 @@ def command(
     """
     from ..diagnostics import IrError, UsageError
     from ..driver.mistakes import NoSuchEntry
+    from ..driver.precision import EXACT, precision_error, precision_passes
     from ..infer import require_types
+    from ..interp import evaluate
     from ..ir import Function
     from ..ir.tensor_names import output_names
+    from ..passes import run_passes
     from ..passes.bind import fill_missing_constants
     from .subject import read_module
 
@@ -173,6 +183,9 @@ def command(
     before = module
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
+    exact = module
+    if precision != EXACT:
+        module = run_passes(module, precision_passes(precision), opt_level=level, **chosen.context)
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
@@ -188,7 +201,12 @@ def command(
         _show(first, output_names(before[entry]))
     if output is not None:
         _save(output, first)
+    if precision != EXACT and not quiet:
+        error = precision_error(evaluate(exact, values, entry=entry), first)
+        click.echo(error_line(precision, error))
     if compare:
+        if tolerance is None:
+            tolerance = 1e-3 if precision == EXACT else 5e-2
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, values, entry), facts)
 
 

@@ -40,6 +40,7 @@ def build(
     flags: Mapping[str, Any] | None = None,
     inputs: Sequence[str] | None = None,
     cache: bool = False,
+    precision: str = "float32",
     passes: str | Sequence[Any] = (),
     required_pass: Iterable[str] | None = None,
     disabled_pass: Iterable[str] | None = None,
@@ -86,6 +87,8 @@ def build(
         flags: further flags of the backend by name, for one that has others.
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
+        precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
+            float32, and so do inputs and results; see docs/precision.md.
         passes: what runs on the module, weights bound, before the build pipeline; as `run_passes` takes it. Entries keep
             their names, and `source` of the functions that are built is what these passes made.
         required_pass, disabled_pass: passes that the pipeline runs whatever the level, and those that it leaves out.
@@ -131,6 +134,7 @@ def build(
         entries=(entry,) if isinstance(entry, str) else tuple(entry),
         emit=emit,
         schedule=schedule,
+        precision=precision,
     )
     options, notes = with_table(options, tuned)
     watching = None if instruments is None else tuple(instruments)

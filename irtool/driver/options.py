@@ -13,6 +13,7 @@ from ..ir.target import Target
 from ..ir.tvm_target_kinds import KINDS
 from ..passes.context import PassContext
 from ..tir.vector_target import SIZES, USUAL
+from .precision import EXACT, precision_passes
 
 TIR = "tir"
 """The value of `emit` for the scheduled program, which needs no backend."""
@@ -25,7 +26,7 @@ class Options:
     `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
     `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
     sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.script`. `tuned` has choices that were
-    measured, by stage, see `irtool.schedule.tuned`.
+    measured, by stage, see `irtool.schedule.tuned`. `precision` is that of products, see `irtool.driver.precision`.
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())
@@ -40,8 +41,10 @@ class Options:
     config: tuple[tuple[str, Any], ...] = ()
     schedule: str = ""
     tuned: tuple[tuple[str, str], ...] = ()
+    precision: str = EXACT
 
     def __post_init__(self) -> None:
+        precision_passes(self.precision)  # refuses what there is not
         backend = self.backend
         if not self.emit:
             object.__setattr__(self, "emit", default_emit(backend))

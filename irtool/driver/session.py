@@ -16,6 +16,7 @@ from ..passes.resolve import resolve
 from .artifact import Artifact
 from .options import TIR, Options
 from .outputs import Content, Emission, write_files
+from .precision import EXACT, measure_error, precision_passes
 
 if TYPE_CHECKING:
     from .cache import Key
@@ -70,6 +71,7 @@ class Session:
         cache: look for the same build in the user's cache, and keep this one there.
         instruments: what watches passes and stages; None: those of the current context. A build from the cache runs none.
         notes: further warnings for the report, which are not kept in the cache.
+        measures: whether the error of a lower precision is measured, on random inputs; it is in the report.
         also: further text files by path, of what the build made; they are written with the others, or nothing is.
     """
 
@@ -77,6 +79,7 @@ class Session:
     cache: bool = False
     instruments: Sequence[Any] | None = None
     notes: Sequence[str] = ()
+    measures: bool = False
     also: Callable[[Emission], Mapping[str, str]] | None = None
 
     def build(self, given: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
@@ -85,7 +88,7 @@ class Session:
         if given.passes:
             resolve(given.passes)  # an unknown pass is said before anything is read or made
         with temporary_folder() as work, ExitStack() as held:
-            key = _key(given, options) if self.cache else ""
+            key = _key(given, options, self.measures) if self.cache else ""
             made = _cached(key, held) if key else None
             if made is None:
                 artifact = self._emission(given, Path(work), may_wait=out_dir is None and options.emit != TIR)
@@ -114,6 +117,9 @@ class Session:
         source = require_types(source, options.entries)
         if given.passes:
             source = _transform(source, given.passes, options, self.instruments)
+        exact = source
+        if options.precision != EXACT:
+            source = _transform(source, precision_passes(options.precision), options, self.instruments)
         try:
             prepared = prepare_entries(source, options, self.instruments)
         except IrError as error:
@@ -123,13 +129,19 @@ class Session:
         if may_wait and is_dynamic(prepared):
             return _deferred(source, options)
         try:
-            return emit_files(prepared, source, module, options, work, self.instruments)
+            emission = emit_files(prepared, source, module, options, work, self.instruments)
         except UsageError:
             raise  # of no place in the module
         except IrError as error:
             if may_wait and isinstance(error, DependsOnValues):
                 return _deferred(source, options)
             raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
+        if options.precision != EXACT:
+            found = None
+            if self.measures and emission.failure is None and not is_dynamic(source):
+                found = asdict(measure_error(exact, source, options.entries[0]))
+            emission.report["precision"] = {"dtype": options.precision, "error": found}
+        return emission
 
 
 def _transform(
@@ -212,7 +224,7 @@ def _deferred(module: Module, options: Options) -> Artifact:
 # The cache
 
 
-def _key(given: BuildInput, options: Options) -> str:
+def _key(given: BuildInput, options: Options, measures: bool) -> str:
     """The key of a build, or the empty string for one that cannot be told from others."""
     from ..plugin.loading import plugin_identity
     from .cache import Key, program_identity
@@ -226,6 +238,8 @@ def _key(given: BuildInput, options: Options) -> str:
         program_identity(), plugins, repr(sorted(asdict(options).items())), repr(given.inputs), options.backend.name
     )
     key.add(options.backend.identity())
+    if measures and options.precision != EXACT:
+        key.add("measures")
     if given.passes:
         key.add(*(p.text() for p in resolve(given.passes)))
     given.identify(key)

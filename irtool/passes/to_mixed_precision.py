@@ -81,7 +81,7 @@ class ToMixedPrecision(FunctionPass):
         if self.missing_op_mode not in (0, 1, 2):
             raise UsageError(f"missing_op_mode is 0, 1 or 2, not {self.missing_op_mode}")
         keep = context.option("relay.ToMixedPrecision.keep_orig_output_dtype", False)
-        converter = _Converter(self.mixed_precision_type, function, module, keep)
+        converter = PrecisionConverter(self.mixed_precision_type, function, module, keep)
         result = converter.run()
         for name, (first, count) in converter.missing.items():
             message = f"operator {name} has no precision class (it is called {count} times)"
@@ -92,7 +92,7 @@ class ToMixedPrecision(FunctionPass):
         return result
 
 
-class _Converter:
+class PrecisionConverter:
     def __init__(self, dtype: str, function: Function, module: Module, keep_output: bool) -> None:
         self.dtype = dtype
         self.function = function
@@ -166,7 +166,7 @@ class _Converter:
         category = self.category(old)
         if any(isinstance(a, Function) for a in new.args):
             new = Call(new.op, tuple(map(self.typed, new.args)), new.attrs, new.type_args, new.span)
-        types = [_type_of(a) for a in new.args]
+        types = [type_of(a) for a in new.args]
         if category == "follow":
             fits = all(
                 self.is_converted(t, old.span) or isinstance(a, Var | Constant)
@@ -208,14 +208,14 @@ class _Converter:
 
     def alike(self, old: Sequence[Expr], new: Sequence[Expr]) -> tuple[Expr, ...]:
         """Branches of one type: in the types that they had where they came to differ."""
-        same = all(_type_of(e) == _type_of(new[0]) for e in new)
+        same = all(type_of(e) == type_of(new[0]) for e in new)
         return tuple(new) if same else self.as_before(old, new)
 
     def restored(self, old: Expr, new: Expr) -> Expr:
         """`new` in the type that `old` has: a reference holds it, the signature of a function literal says it."""
         if isinstance(new, Function):
             return new  # the reference's type tells what its result is
-        was, now = _type_of(old), _type_of(new)
+        was, now = type_of(old), type_of(new)
         if now == was:
             return new
         require_few_leaves(now)
@@ -290,7 +290,7 @@ class _Converter:
         return found
 
 
-def _type_of(e: Expr) -> Type:
+def type_of(e: Expr) -> Type:
     """The type of an expression: only variables have none that was inferred, and they have annotations."""
     result = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
     assert result is not None

@@ -204,7 +204,8 @@ class C(Backend):
             main = f"{name}_test.c"
             inputs = (fixed_input(p, n) for n, p in enumerate(entry.inputs))
             expected = request.expected(entry.function, inputs)
-            files[main] = [write_testbench(name, entry, expected, bool(text.weights)).encode()]
+            narrow = {b.dtype for k in program.kernels for b in k.params}
+            files[main] = [write_testbench(name, entry, expected, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
             files[main] = [write_main(name, entry.function, bool(text.weights)).encode()]

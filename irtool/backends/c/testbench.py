@@ -6,7 +6,7 @@ have to be stored; of a large output, every n-th element is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from ...tir import dtypes
@@ -62,8 +62,9 @@ def _formula(p: Parameter) -> str:
     return f"({stored_type(dtype)})(x & {1 if dtype == 'bool' else 7}u)"
 
 
-def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_weights: bool) -> str:
-    """The program; `expected` are the outputs for the fixed inputs, as arrays (halves as float).
+def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_weights: bool, held: Set[str]) -> str:
+    """The program; `expected` are the outputs for the fixed inputs, as arrays (halves as float), `held` the dtypes that kernels
+    read and write: numbers that pass through 16 bits agree with those of the interpreter to as many.
 
     It takes the path of the weights file as its argument, `NAME.bin` if there is none, and returns 0 where all agrees.
     """
@@ -111,7 +112,7 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
     for p, (step, values) in zip(entry.outputs, steps):
         element = f"{p.name}_data[i * {step}u]"
         wide = f"widen_{p.slot.dtype}({element})" if p.slot.dtype in HALVES else f"(double){element}"
-        allowed = _allowed(p.slot.dtype, values)
+        allowed = _allowed(_coarsest(p.slot.dtype, held), values)
         lines += [
             f"  for (i = 0; i < {values.size}u; ++i)",
             f'    wrong += differs("{p.name}", i * {step}u, {wide}, {p.name}_expected[i], {allowed!r});',
@@ -130,6 +131,12 @@ def _allowed(dtype: str, values: Any) -> float:
     wide = values.astype("float64")
     largest = float(np.abs(np.where(np.isfinite(wide), wide, 0.0)).max()) if wide.size else 0.0
     return _TOLERANCE.get(dtype, 0.0) * largest
+
+
+def _coarsest(output: str, through: Set[str]) -> str:
+    """The dtype that decides how well an output agrees: numbers in 32 bits may have been in 16 on their way."""
+    found = [output, *(d for d in HALVES if d in through)] if dtypes.is_float(output) else [output]
+    return max(found, key=lambda d: _TOLERANCE.get(d, 0.0))
 
 
 _MIX = (

@@ -1,0 +1,153 @@
+"""ReducePrecision: what is rounded, what stays exact, and how far results move."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import UsageError
+from irtool.driver.precision import PASSES, precision_error, precision_passes
+from irtool.ir import Call, Constant, Module, Op, TensorType, post_order
+from irtool.ops.base import is_call_to
+from irtool.passes.bind import bind_params
+from irtool.passes.instruments.verifying import Verifying
+
+V = '#[version = "0.0.5"]\n'
+NETWORK = (
+    V
+    + """
+def @main(%x: Tensor[(1, 8, 12, 12), float32], %w: Tensor[(16, 8, 3, 3), float32], %g: Tensor[(16), float32],
+          %u: Tensor[(16, 16, 3, 3), float32], %d: Tensor[(10, 16), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);
+  %1 = nn.batch_norm(%0, %g, %g, %g, %g);
+  %2 = nn.relu(%1.0);
+  %3 = nn.conv2d(%2, %u, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);
+  %4 = add(%3, %2);
+  %5 = multiply(%4, sigmoid(%4));
+  %6 = nn.layer_norm(reshape(%5, newshape=[1, 16, 144]), broadcast_to(1f, shape=[144]), broadcast_to(0f, shape=[144]));
+  %7 = mean(%6, axis=[2]);
+  nn.softmax(nn.dense(%7, %d, units=10))
+}
+"""
+)
+
+
+def weights(module: Module) -> dict[str, np.ndarray]:
+    g = np.random.default_rng(0)
+    found = {}
+    for p in module["main"].params:
+        if p.name != "x":
+            shape = p.type_annotation.shape
+            found[p.name] = (np.abs if len(shape) == 1 else np.array)(g.standard_normal(shape) / 3).astype("float32")
+    return found
+
+
+def calls(module: Module, *names: str) -> list[Call]:
+    return [e for e in post_order(module["main"].body) if is_call_to(e, *names)]
+
+
+def dtype(e: object) -> str:
+    t = e.checked_type  # type: ignore[attr-defined]  # an expression with a type
+    assert isinstance(t, TensorType)
+    return t.dtype
+
+
+@pytest.mark.parametrize(("kind", "allowed"), [("bfloat16", 2e-2), ("float16", 2e-3)])
+def test_products_are_rounded_and_what_must_stay_exact_is_not(kind: str, allowed: float) -> None:
+    module = irtool.parse(NETWORK)
+    module = irtool.infer_types(bind_params(module, weights(module)))
+    after = irtool.run_passes(module, precision_passes(kind), instruments=[Verifying()])
+    for conv in calls(after, "nn.conv2d"):
+        assert [dtype(a) for a in conv.args] == [kind, kind] and dtype(conv) == "float32"
+        assert isinstance(conv.args[1], Constant), "weights are rounded when the program is built"
+    exact = calls(after, "nn.softmax", "mean", "variance", "sigmoid", "nn.dense", "add", "multiply", "nn.relu")
+    assert len(exact) > 8 and all(dtype(a) == "float32" for e in exact for a in e.args)
+    casts = [e for e in calls(after, "cast") if dtype(e) == kind]
+    assert len({e.args[0] for e in casts}) == len(casts), "no value is rounded twice"
+    x = np.random.default_rng(1).standard_normal((1, 8, 12, 12)).astype("float32")
+    wanted, got = irtool.evaluate(module, [x]), irtool.evaluate(after, [x])
+    error = precision_error(wanted, got)
+    assert np.asarray(got).dtype == np.float32 and 0 < error.largest < allowed, error
+    built = irtool.build(module, precision=kind).run([x])
+    assert precision_error(wanted, built).largest < allowed
+
+
+def test_results_keep_their_types() -> None:
+    text = f"""{V}def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(8, 8), float32], %n: Tensor[(4), int32]) {{
+      %0 = nn.dense(%x, %w, units=8);
+      %1 = nn.dense(nn.relu(%0), %w, units=8);
+      (%0, (%1, %n), nn.relu(%0))
+    }}"""
+    module = irtool.parse(text)
+    after = irtool.run_passes(module, "ReducePrecision", instruments=[Verifying()])
+    assert after["main"].checked_type == irtool.infer_types(module)["main"].checked_type
+    assert any(dtype(a) == "bfloat16" for e in calls(after, "nn.dense") for a in e.args)
+
+
+def test_branches_loops_and_functions_keep_their_types() -> None:
+    text = f"""{V}
+def @layer(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32]) -> Tensor[(4, 4), float32] {{
+  nn.dense(nn.relu(nn.dense(%x, %w, units=4)), %w, units=4)
+}}
+def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32], %n: int32) -> Tensor[(4, 4), float32] {{
+  if (greater(%n, 0)) {{ @main(@layer(%x, %w), %w, subtract(%n, 1)) }} else {{ let %y = nn.dense(%x, %w, units=4); nn.dense(%y, %w, units=4) }}
+}}"""
+    module = irtool.parse(text)
+    after = irtool.run_passes(module, "ReducePrecision", instruments=[Verifying()])
+    assert "bfloat16" in irtool.to_text(after)
+    g = np.random.default_rng(0)
+    x, w = (g.standard_normal((4, 4)).astype("float32") for _ in range(2))
+    error = precision_error(irtool.evaluate(module, [x, w, np.int32(2)]), irtool.evaluate(after, [x, w, np.int32(2)]))
+    assert 0 < error.largest < 5e-2
+    irtool.build(module, precision="bfloat16", emit="c")
+
+
+def test_which_last_layer_stays() -> None:
+    text = f"""{V}def @main(%x: Tensor[(4, 32), float32], %w: Tensor[(32, 32), float32], %v: Tensor[(UNITS, 32), float32]) {{
+      %0 = nn.dense(nn.relu(nn.dense(%x, %w, units=32)), %w, units=32);
+      nn.dense(nn.relu(%0), %v, units=UNITS)
+    }}"""
+    for units, kind in ((2, "float32"), (500, "bfloat16")):
+        after = irtool.run_passes(irtool.parse(text.replace("UNITS", str(units))), "ReducePrecision")
+        *others, last = calls(after, "nn.dense")
+        assert [dtype(a) for a in last.args] == [kind, kind] and after["main"].body is last
+        assert all(dtype(a) == "bfloat16" for e in others for a in e.args)
+
+
+def test_a_module_without_products_stays_as_it_is() -> None:
+    module = irtool.infer_types(irtool.parse(f"{V}def @main(%x: Tensor[(4, 8), float32]) {{ tanh(%x) }}"))
+    assert irtool.run_passes(module, "ReducePrecision") is module
+
+
+def test_float64_and_integers_stay() -> None:
+    text = f"""{V}def @main(%x: Tensor[(4, 8), KIND], %w: Tensor[(8, 8), KIND]) {{ nn.dense(nn.dense(%x, %w, units=8), %w, units=8) }}"""
+    for kind in ("float64", "int32"):
+        after = irtool.run_passes(irtool.parse(text.replace("KIND", kind)), "ReducePrecision")
+        assert all(dtype(e) == kind for e in post_order(after["main"].body) if not isinstance(e, Op))
+
+
+def test_weights_beyond_float16_are_refused() -> None:
+    text = f"{V}def @main(%x: Tensor[(4, 8), float32]) {{ nn.dense(nn.dense(%x, broadcast_to(1e5f, shape=[8, 8]), units=8), broadcast_to(1f, shape=[8, 8]), units=8) }}"
+    module = irtool.run_passes(irtool.parse(text), "FoldConstant")
+    with pytest.raises(irtool.IrError, match="100000 is beyond float16, which ends at 65504"):
+        irtool.build(module, precision="float16")
+    irtool.run_passes(module, "ReducePrecision")
+
+
+def test_precisions_that_there_are_not() -> None:
+    module = irtool.parse(f"{V}def @main(%x: Tensor[(4), float32]) {{ tanh(%x) }}")
+    with pytest.raises(UsageError, match="precision='bf16' is not one of float32, bfloat16, float16"):
+        irtool.build(module, precision="bf16")
+    with pytest.raises(UsageError, match="neither bfloat16 nor float16"):
+        irtool.run_passes(module, 'ReducePrecision{dtype="int8"}')
+    assert set(PASSES) == {"float32", "bfloat16", "float16"}
+
+
+def test_the_error_that_is_reported() -> None:
+    a, b = np.array([4.0, -8.0]), np.array([4.0, -7.0])
+    error = precision_error(a, b)
+    assert error.largest == pytest.approx(1 / 8) and error.snr == pytest.approx(10 * np.log10(80))
+    assert str(precision_error(a, a)) == "none"
+    assert "not finite" in str(precision_error(a, np.array([4.0, np.inf])))
+    assert precision_error((a, np.zeros(2)), (a, np.ones(2))).snr == -np.inf
