@@ -15,7 +15,6 @@ from ..ir import (
     Constant,
     Expr,
     Function,
-    GlobalVar,
     Let,
     Module,
     Op,
@@ -96,9 +95,9 @@ class _Reducer(PrecisionConverter):
         return result if self.changed else self.function
 
     def convert(self, old: Expr, new: Expr) -> Expr:
-        if old is self.function:
+        if isinstance(old, Function):
             assert isinstance(new, Function)
-            body = self.result(self.function.body, new.body)
+            body = self.result(old.body, new.body)
             whole = new if body is new.body else with_function(new, body=body)
             return self.typed(without_return_type(without_wrong_mark(whole)))
         return super().convert(old, new)
@@ -113,13 +112,8 @@ class _Reducer(PrecisionConverter):
         return self.restored(old, self.wide[new] if new in self.wide and self.readers[old] == 1 else new)
 
     def category(self, e: Call) -> str:
-        if isinstance(e.op, GlobalVar):
-            return "never"  # its parameters and results have the types that they had
-        if not isinstance(e.op, Op | Function):
-            raise IrError(
-                "a function that is a value has no precision: ReducePrecision handles operators and functions by name",
-                e.span,
-            )
+        if not isinstance(e.op, Op):
+            return "never"  # parameters and results of functions have the types that they had
         return "never" if e in self.kept else super().category(e)
 
     def call(self, old: Call, new: Call) -> Expr:

@@ -29,7 +29,6 @@ NO_VALUES = {
     **MEANS_SOMETHING_ELSE,
     "Conv2dToSparse2": "weights become sparse by a threshold",
     "FastMath": "approximations are good to about 1 %, and errors add up",
-    "ReducePrecision": "operands are rounded to 16 bits, and errors add up",
     "UnCPS": "undoes another pass, which means something else",
     "MarkCompilerFunctionsAsExtern": "the functions are somewhere else afterwards",
 }
