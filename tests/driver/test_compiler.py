@@ -62,14 +62,25 @@ def test_vectors_follow_the_processor(mcpu: str, vector: int) -> None:
     assert Compiler(mcpu="none").processor_flags == []
 
 
-@pytest.mark.parametrize(("macros", "spared"), [("GNUC", True), ("GNUC clang", False), ("TINYC", False)])
+@pytest.mark.parametrize(
+    ("macros", "spared", "reordered"),
+    [
+        ("GNUC x86_64", True, False),
+        ("GNUC aarch64", True, True),
+        ("GNUC clang x86_64", False, True),
+        ("TINYC x86_64", False, True),
+    ],
+)
 def test_gcc_alone_is_spared_work_that_finds_nothing(
-    macros: str, spared: bool, monkeypatch: pytest.MonkeyPatch
+    macros: str, spared: bool, reordered: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "".join(f"#define __{m}__ 1\n" for m in macros.split())
     monkeypatch.setattr("irtool.backends.toolchain.compiler.read_macros", lambda full: (said, ""))
+    monkeypatch.setenv("CFLAGS", "-fgcse")
     ran = Compiler(mcpu="none").object_command("a.c", "a.o")
-    assert ("-fno-tree-ccp" in ran) == spared and ran[-1] == "a.c"
+    assert all((f in ran) == spared for f in ("-fno-tree-ccp", "-fno-tree-pre", "-fno-gcse")) and ran[-1] == "a.c"
+    assert ("-fno-schedule-insns2" not in ran) == reordered
+    assert not spared or ran.index("-fno-gcse") < ran.index("-fgcse")  # the user's flags have the last word
 
 
 def test_flags_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
