@@ -76,6 +76,7 @@ PROMISES = {
     "ONNX coverage": "at least nine of ten models of single operators in ONNX's backend test suite pass on the interpreter and through C; every other one is listed with its reason",
     "mathematics in ONNX": "arithmetic, shapes and indices of ONNX become the operators that Relay has, dynamic ones where a bound is not known",
     "weights as they are stored": "matrices of ONNX that a build knows are weights of nn.dense, as they are stored; a table that is gathered and multiplied exists once",
+    "quantized networks": "what lies between dequantize and quantize is integer arithmetic in builds: within a step of the real numbers, with the same bits in every build",
     "quantized operators as QDQ": "export --quantized=qdq writes quantized layers as floats between QuantizeLinear and DequantizeLinear, within a unit, sums within two",
     "outputs that say something": "the side-by-side and the table of architectures compare outputs of about one, and refuse those that show nothing",
     "narrow elements": "elements of 2 and 4 bits and of float8 in ONNX are held in wider types, with the values and the rounding of their own",

@@ -56,6 +56,12 @@ _PREFIX: tuple[_Row, ...] = (
     _Row("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
     _Row("FoldConstant", "layout transforms and scaling of weights are evaluated"),
 )
+_OWN_FIRST: tuple[PipelineRow, ...] = (
+    (
+        "PropagateDequantize",
+        "what lies between dequantize and quantize becomes integer arithmetic, before these become arithmetic themselves",
+    ),
+)
 _OWN: tuple[PipelineRow, ...] = (
     (
         "FoldExplicitPadding",
@@ -70,7 +76,7 @@ _OWN: tuple[PipelineRow, ...] = (
         "weights are constants now: linear layers without anything between them are composed, at the lowest resolution",
     ),
 )
-"""What only `irtool build` runs, before kernels are formed: TVM has no such passes, and its own give TVM's results."""
+"""What only `irtool build` runs, first of all and before kernels are formed: TVM has no such passes, and its own give TVM's results."""
 _SPLIT: PipelineRow = ("SplitArgs", "the target may limit the number of kernel arguments")
 _PLAN: PipelineRow = (
     "PlanDevices{mentioned_only=true}",
@@ -142,7 +148,7 @@ def _rows(vm: bool, homogeneous: bool, whole: bool) -> tuple[PipelineRow, ...]:
 
 def _build() -> tuple[PipelineRow, ...]:
     prefix = _rows(vm=False, homogeneous=True, whole=False)
-    return prefix + _OWN + _rows(vm=False, homogeneous=True, whole=True)[len(prefix) :]
+    return prefix[:1] + _OWN_FIRST + prefix[1:] + _OWN + _rows(vm=False, homogeneous=True, whole=True)[len(prefix) :]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from ....diagnostics import IrError
 from ..arithmetic import cast
 from ..blocks import in_blocks, out_of_blocks
 from ..elements import NARROW, Narrow
-from ..integer_layers import integer_form
 from ..mistakes import UnsupportedNode
 from ..narrowing import limited, narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
@@ -76,9 +75,9 @@ class QuantizeLinear(_Linear):
         return self.rounded(x, y_scale, y_zero_point, axis, y_zero_point.dtype if y_zero_point is not None else "uint8")
 
     def rounded(self, x: Value, scale: Value, zero: Value | None, axis: int, dtype: str) -> Value:
-        """The data quantized; sums and means of tensors that were quantized, too, never leave the integers."""
+        """The data quantized."""
         q, axis = self.parameters(x, scale, zero, axis)
-        return integer_form(x, q, dtype) or quantized(x, q, dtype, axis)
+        return quantized(x, q, dtype, axis)
 
     @since(21, 23, 24, 25, added={"precision": 23})
     def blocked(

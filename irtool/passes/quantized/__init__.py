@@ -1,0 +1,1 @@
+"""Exact integer arithmetic on quantized tensors: what PropagateDequantize makes of operators around qnn.dequantize."""

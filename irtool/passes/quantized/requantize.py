@@ -1,0 +1,97 @@
+"""Quantizing what was just dequantized, with one multiplication."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...deferred import np
+from ...ir import Call, Expr
+from ...ops.base import call, is_call_to
+from ...ops.qnn.fixed_point import limits
+from ..arithmetic import add, multiply, subtract
+from ..constants import array_constant, scalar_constant
+from .tensors import BYTES, QuantizedTensor, are_normal
+
+_ROUNDING = 1.5 * 2**23
+"""The unit in the last place of float32 numbers around it is 1."""
+
+
+def centred(x: QuantizedTensor) -> Expr:
+    """The integers minus their zero point, in float32."""
+    data = x.expr if x.dtype == "int32" else call("cast", x.expr, dtype="int32")
+    if np.any(x.zero):
+        data = subtract(data, array_constant(np.asarray(x.along(x.zero)), "int32"))
+    return call("cast", data, dtype="float32")
+
+
+def scaled(x: QuantizedTensor, ratio: np.ndarray) -> Expr:
+    """The integers times a number, or one for each channel, in float32."""
+    return multiply(centred(x), array_constant(np.asarray(x.along(ratio)), "float32"))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What real numbers are quantized to: `round(clip(x, least, most) / scale) + zero`, clipped to a type of bytes."""
+
+    scale: np.ndarray
+    zero: int
+    dtype: str
+    least: float = -math.inf
+    most: float = math.inf
+
+    def between(self, least: float, most: float) -> Grid:
+        """The same for numbers that are clipped before."""
+        return replace(self, least=max(self.least, least), most=min(max(self.most, least), most))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Of quotients, before they are rounded."""
+        low, high = (float(n - self.zero) for n in limits(self.dtype))
+        scale = float(self.scale)
+        return min(max(low, self.least / scale), high), max(min(high, self.most / scale), low)
+
+
+def rounded(e: Expr, grid: Grid) -> Expr:
+    """A quotient rounded, a half to the even number, plus the zero point, clipped and cast.
+
+    Added to 1.5 · 2^23, a number of at most 2^22 is rounded to an integer, which stands in the lowest bits of the sum.
+    """
+    low, high = grid.bounds
+    e = call("clip", e, a_min=low, a_max=high)
+    bits: Expr = call("reinterpret", add(e, scalar_constant(_ROUNDING, "float32")), dtype="int32")
+    if grid.zero:
+        bits = add(bits, scalar_constant(grid.zero, "int32"))
+    return call("cast", bits, dtype=grid.dtype)
+
+
+def requantized(x: QuantizedTensor, grid: Grid) -> Expr | None:
+    """A tensor quantized with one other scale and zero point; None where the ratio of scales is no normal number."""
+    ratio = _ratio(x.scale, grid)
+    return None if ratio is None else rounded(scaled(x, ratio), grid)
+
+
+def combined(e: Call, operands: Sequence[Any], grid: Grid) -> Expr | None:
+    """The sum, difference or product of two tensors of bytes, quantized: each is multiplied by the ratio of scales, not divided."""
+    if not all(isinstance(o, QuantizedTensor) and o.dtype in BYTES and o.is_uniform for o in operands):
+        return None
+    a, b = operands
+    if is_call_to(e, "multiply"):
+        ratio = _ratio(a.scale * b.scale, grid)
+        return None if ratio is None else rounded(multiply(multiply(centred(a), centred(b)), _number(ratio)), grid)
+    ratios = [_ratio(o.scale, grid) for o in operands]
+    if ratios[0] is None or ratios[1] is None:
+        return None
+    return rounded(call(e.op_name, scaled(a, ratios[0]), scaled(b, ratios[1])), grid)
+
+
+def _ratio(scale: np.ndarray, grid: Grid) -> np.ndarray | None:
+    with np.errstate(all="ignore"):
+        found = np.asarray(scale / grid.scale)
+    return found if are_normal(found) else None
+
+
+def _number(value: np.ndarray) -> Expr:
+    return array_constant(np.asarray(value), "float32")
