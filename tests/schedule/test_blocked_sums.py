@@ -75,6 +75,16 @@ def test_results_of_a_block_are_added_to_once() -> None:
         irtool.build(irtool.parse(text), schedule=script)
 
 
+def test_a_pointwise_convolution_by_itself_asks_for_no_weights_of_the_next_panel() -> None:
+    """Its tiles lie along pixels where the panels are of channels: the operand of a tile does not move with them."""
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 320, 7, 7), float32], %w: Tensor[(1280, 320, 1, 1), float32]) { nn.conv2d(%x, %w, padding=[0, 0]) }
+"""
+    weights = {"w": np.ones((1280, 320, 1, 1), "float32")}
+    report = irtool.build(irtool.parse(text), weights, target="c", mcpu="x86-64-v4", emit="c").report
+    assert report["kernels"][-1]["strategy"] == "blocked_sum"
+
+
 def options(size: int) -> dict[str, str]:
     """Options of builds for a processor with caches of that size."""
     return {"target": f"c{{l1_cache_bytes={size},l2_cache_bytes={size}}}", "mcpu": "x86-64-v3"}

@@ -205,7 +205,8 @@ def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[
     axis = b.form.loops[choice.vector][0]
 
     def next_weights(part: Block[Reduction]) -> Block[Reduction]:
-        if not any(v.name == ahead for level in part.around for v, _, _ in level.loops):
+        loop = next((v for level in part.around for v, _, _ in level.loops if v.name == ahead), None)
+        if loop is None:
             return part
         (weights,) = (
             e
@@ -213,6 +214,8 @@ def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[
             if e.source is not part.form.acc and any(depends(i, axis) for i in e.indices)
         )
         view = part.seen()
+        if not any(depends(view(i), loop) for i in weights.indices):
+            return part  # the tile is along another axis than the panels: its weights are those of each panel
         rows = [x for x in part.outside if not any(depends(view(i), x[0]) for i in weights.indices)]
         shared: dict[str, Any] = {"over": max(rows, key=lambda x: x[1])[0]} if rows else {}
         return prefetch(part, weights, ahead=ahead, **shared)
