@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .passes import PassContext, run_passes
     from .plugin import load_plugins
     from .printer import to_text
+    from .quantization import QuantizeOptions, quantize
 
 _WHERE = {
     "parse_expr": ".parser",
@@ -55,6 +56,8 @@ _WHERE = {
     "Target": ".ir.target",
     "PassContext": ".passes",
     "load_plugins": ".plugin",
+    "quantize": ".quantization.quantizing",
+    "QuantizeOptions": ".quantization.options",
     "ConversionWarning": ".diagnostics",
     "IrError": ".diagnostics",
     "Diagnostic": ".diagnostics",
@@ -68,6 +71,7 @@ __all__ = [
     "IrError",
     "Module",
     "PassContext",
+    "QuantizeOptions",
     "Target",
     "__version__",
     "build",
@@ -80,6 +84,7 @@ __all__ = [
     "lower_call",
     "parse",
     "parse_expr",
+    "quantize",
     "run_passes",
     "structural_equal",
     "structural_hash",

@@ -25,6 +25,7 @@ LAYERS = [
     ("backends",),
     ("driver",),
     ("tune",),
+    ("quantization",),
     ("exports",),
     ("relay",),
     ("frontends", "exports"),

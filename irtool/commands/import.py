@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import kinds
 from .known_types import Given, shape_options
-from .mistakes import BadValue, ClashingOptions, UnwritableFile
-from .output import write_text
+from .mistakes import BadValue, ClashingOptions
 from .printing import types_option
 from .source import file_or_stdin
+from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_EMBEDDED = "embedded"
 
 
 def _values(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
@@ -41,24 +37,7 @@ def _values(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
 
 @click.command(name="import", cls=Command, short_help="Write an ONNX model as Relay text and its weights.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
-@click.option(
-    "-o", "output", type=kinds.WRITTEN, metavar="FILE.relay", required=True, help="The text to write; - prints it."
-)
-@click.option(
-    "--params-format",
-    "form",
-    type=click.Choice(["npz", "params", "safetensors", _EMBEDDED]),
-    default="npz",
-    show_default=True,
-    help="Where weights go: to a file of this format beside the text, for --params; or into the text, as constants.",
-)
-@click.option(
-    "--params-out",
-    type=kinds.WRITTEN,
-    metavar="FILE",
-    default=None,
-    help="The file for the weights. Default: the text's name with the ending of the format.",
-)
+@weights_options
 @shape_options
 @click.option(
     "--value",
@@ -75,7 +54,7 @@ def _values(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
 def command(
     file: str,
     output: str,
-    form: str,
+    params_format: str,
     params_out: str | None,
     given: Given,
     values: Mapping[str, str],
@@ -100,8 +79,7 @@ def command(
     from .progress import progress_bar
     from .subject import read_subject
 
-    if params_out is not None and form == _EMBEDDED:
-        raise UsageError("--params-out names a file, and embedded weights are in the text", code=ClashingOptions)
+    check_options(params_format, params_out)
     subject = read_subject(file)
     if not isinstance(subject, OnnxSubject):
         raise UsageError(f"{subject.name} is Relay text already: import reads ONNX models", code=BadValue)
@@ -110,22 +88,12 @@ def command(
             subject.load(),
             given.shapes,
             given.dims,
-            constants=form == _EMBEDDED,
+            constants=params_format == EMBEDDED,
             values={name: _value(name, text) for name, text in values.items()},
             progress=step,
             say=warn,
         )
-    beside = _params_path(output, form, params_out) if weights else ""
-    text = to_text(module, types=types, spans=spans)
-    if output == "-" and not beside:
-        write_text(None, text)
-        return
-    _write(output, text, beside, form, weights)
-    if output == "-":
-        write_text(None, text)
-    elif not quiet:
-        for path in filter(None, (output, beside)):
-            click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
+    write_with_weights(output, to_text(module, types=types, spans=spans), params_format, params_out, weights, quiet)
 
 
 def _value(name: str, text: str) -> Any:
@@ -142,44 +110,3 @@ def _value(name: str, text: str) -> Any:
 
 def _number(text: str) -> float:
     return float(text) if re.search(r"[.eE]", text) else int(text)
-
-
-def _params_path(output: str, form: str, named: str | None) -> str:
-    """Where the weights go. Raises UsageError where the command line leaves no place for them."""
-    from ..diagnostics import UsageError
-
-    if form == _EMBEDDED:
-        return ""
-    if named is None and output == "-":
-        raise UsageError(
-            "the model has weights, and only its text is printed",
-            help=f"--params-out=FILE.{form} names a file for them; --params-format={_EMBEDDED} puts them into the text",
-            code=ClashingOptions,
-        )
-    path = named or f"{os.path.splitext(output)[0]}.{form}"
-    if os.path.abspath(path) == os.path.abspath(output):
-        raise UsageError(
-            f"text and weights would both go to {path}", help="--params-out=FILE names another", code=ClashingOptions
-        )
-    return path
-
-
-def _write(output: str, text: str, beside: str, form: str, weights: Mapping[str, Any]) -> None:
-    """Writes both files, or neither. Raises IrError."""
-    from ..diagnostics import IrError
-    from ..files import Draft, is_stream
-    from ..parser.params import write_draft
-
-    path = ""
-    try:
-        with ExitStack() as drafts:
-            if beside:
-                path = beside
-                write_draft(drafts.enter_context(Draft(path)), weights, f".{form}")
-            if output != "-" and not is_stream(output):
-                path = output
-                drafts.enter_context(Draft(path)).out.write(text.encode("utf-8"))
-    except OSError as error:
-        raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None
-    if output != "-" and is_stream(output):
-        write_text(output, text)

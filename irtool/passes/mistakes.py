@@ -113,3 +113,20 @@ def @main(%x: Tensor[(2, 3), float32]) {
 }
 """
     command = "opt --passes=Gradient %s"
+
+
+@code("E0508")
+class AccumulatorOverflow(Code):
+    """A quantized layer whose sums of products may not fit into 32 bits.
+
+    The bound is that of the layer's own weights, with any data; `--keep NAME` leaves this
+    one in floating point.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 70000), float32]) {
+  nn.dense(%x, ones(shape=[1, 70000], dtype="float32"), units=1)
+}
+"""
+    command = "opt --passes=InsertQDQ{ranges=[[-1,1],[-1,1]]} %s"

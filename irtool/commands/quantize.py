@@ -1,0 +1,148 @@
+"""`irtool quantize`: a network in float32 as one in 8 bits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import kinds
+from .known_types import ARRAYS, Given, type_options
+from .mistakes import ClashingOptions
+from .notes import conversions_as_notes, say
+from .printing import types_option
+from .quantize_options import affine_options, qconfig_option
+from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
+from .wrong_usage import Command
+
+if TYPE_CHECKING:
+    from ..ir import Module
+    from ..quantization import QuantizeOptions
+    from ..quantization.report import Report
+
+
+@click.command(name="quantize", cls=Command, short_help="Quantize a network to 8 bits after training.")
+@click.argument("file", type=kinds.MODULE)
+@weights_options
+@click.option(
+    "--calibrate",
+    "data",
+    type=kinds.READ,
+    multiple=True,
+    metavar="FILE|random",
+    help="Arrays by input name, from .npz or .params: one sample each, or several along a further axis in front; or random "
+    "inputs (the default). Repeatable.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["affine", "tvm"]),
+    default="affine",
+    show_default=True,
+    help="By channel with zero points, or as TVM's relay.quantize does it.",
+)
+@affine_options
+@qconfig_option
+@type_options(ARRAYS)
+@click.option(
+    "--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The network."
+)
+@types_option
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
+def command(
+    file: str,
+    output: str,
+    params_format: str,
+    params_out: str | None,
+    data: tuple[str, ...],
+    mode: str,
+    affine: QuantizeOptions,
+    qconfig: Mapping[str, Any],
+    given: Given,
+    entry: str,
+    types: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compute convolutions and matrix products in 8 bits, with ranges from calibration data. See docs/quantization.md.
+
+    FILE is Relay text or an ONNX model. The result is Relay text, its weights go to a file beside it; both are written, or
+    neither.
+
+    \b
+    irtool quantize net.relay --params weights.npz --calibrate images.npz -o net8.relay
+    irtool quantize model.onnx --method=entropy --keep 'dense_.*' -o model8.relay
+    irtool quantize model.onnx --min-snr 25 --json -o model8.relay > report.json
+    irtool quantize model.onnx --mode=tvm --qconfig global_scale=4.0 -o model8.relay
+    """
+    from ..diagnostics import UsageError
+    from ..passes.bind import bind_params
+    from ..printer import to_text
+
+    check_options(params_format, params_out)
+    if qconfig and mode != "tvm":
+        raise UsageError("--qconfig is for --mode=tvm", code=ClashingOptions)
+    if output == "-" and as_json:
+        raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
+    if "random" in data and len(data) > 1:
+        raise UsageError("--calibrate random is given beside files", code=ClashingOptions)
+    with conversions_as_notes():
+        module, weights, report = _quantized(file, given, entry, data, mode, affine, qconfig)
+    if params_format == EMBEDDED:
+        module, weights = bind_params(module, weights, entry), {}
+    write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
+    if as_json:
+        click.echo(json.dumps(report.as_dict(), indent=1))
+    elif not quiet and output != "-":
+        _show(report)
+
+
+def _quantized(
+    file: str,
+    given: Given,
+    entry: str,
+    data: tuple[str, ...],
+    mode: str,
+    affine: QuantizeOptions,
+    qconfig: Mapping[str, Any],
+) -> tuple[Module, dict[str, Any], Report]:
+    """The quantized module, its weights, and the report."""
+    from ..quantization import quantize
+    from .progress import progress_bar
+    from .source import read_arrays
+    from .subject import read_module
+
+    module, given = read_module(file, given, is_settled=True)
+    module = given.bind(module, entry) if given else module
+    is_random = not data or data == ("random",)
+    calibration: Any = "random" if is_random else [dict(read_arrays(path).renamed(given.names)) for path in data]
+    if is_random:
+        say(f"the ranges are from random inputs (seeds {affine.seed} to {affine.seed + affine.samples - 1})")
+    with progress_bar("calibrating") as step:
+        if mode == "affine":
+            return quantize(module, None, calibration, affine, entry=entry, progress=step)
+    raise AssertionError(mode)
+
+
+def _show(report: Report) -> None:
+    """Prints the report."""
+    from .tables import show_table
+
+    titles = ("layer", "own dB", "network dB", "in the model")
+    rows = [(r.name, _decibels(r.own_snr), _decibels(r.snr), f"{r.model_name}" or "-") for r in report.worst_first]
+    if rows:
+        click.echo(show_table([titles, *rows], [max(len(r[0]) for r in rows), 8, 10]))
+    for name, reason in report.left.items():
+        click.echo(f"{name} stays in floating point: {reason}")
+    total = f", {_decibels(report.snr).strip()} dB" if report.snr is not None else ""
+    few = "" if report.samples == 1 else "s"
+    click.echo(
+        f"{report.products} convolutions and products in 8 bits, {len(report.left)} in floating point; "
+        f"{report.method} over {report.samples} sample{few}{total}"
+    )
+
+
+def _decibels(x: float | None) -> str:
+    return "" if x is None else f"{x:.1f}"

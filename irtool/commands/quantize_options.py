@@ -1,0 +1,113 @@
+"""The options of `irtool quantize` that say how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .grouped import grouped
+from .mistakes import BadValue, ClashingOptions
+
+
+def _options(**values: Any) -> Any:
+    from ..quantization.options import QuantizeOptions
+
+    return QuantizeOptions(**{**values, "via": values["via"] or ""})
+
+
+affine_options = grouped(
+    "affine",
+    _options,
+    click.option(
+        "--method",
+        type=click.Choice(["minmax", "percentile", "entropy", "mse"]),
+        default="minmax",
+        show_default=True,
+        help="How ranges follow from the data.",
+    ),
+    click.option(
+        "--percentile",
+        type=click.FloatRange(0, 100, min_open=True),
+        default=99.99,
+        show_default=True,
+        metavar="P",
+        help="Of --method=percentile: per cent of values that a range holds.",
+    ),
+    click.option(
+        "--activations",
+        "dtype",
+        type=click.Choice(["uint8", "int8"]),
+        default="uint8",
+        show_default=True,
+        help="Data type of activations; weights are int8.",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        metavar="REGEX",
+        help="Leave layers of that name in floating point: conv2d_3, or the node or weight in the model. Repeatable.",
+    ),
+    click.option(
+        "--min-snr",
+        type=float,
+        default=None,
+        metavar="DB",
+        help="Leave layers in floating point whose own signal-to-noise ratio is lower.",
+    ),
+    click.option(
+        "--form",
+        "form",
+        type=click.Choice(["integer", "qdq"]),
+        default="integer",
+        show_default=True,
+        help="Integer operators, or floating-point ones between qnn.dequantize and qnn.quantize.",
+    ),
+    click.option(
+        "--samples", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Random inputs, if any."
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of random inputs."),
+    click.option(
+        "--report/--no-report", default=True, show_default=True, help="Measure the errors of layers, and print them."
+    ),
+    click.option(
+        "--report-samples",
+        type=click.IntRange(1),
+        default=4,
+        show_default=True,
+        metavar="N",
+        help="Errors are measured on the first N samples.",
+    ),
+    click.option(
+        "--via",
+        type=click.Choice(["c", "interp"]),
+        default=None,
+        show_default="interp for 8 samples and fewer, else c",
+        help="What runs the network: compiled, or the interpreter.",
+    ),
+)
+"""The options of the mode `affine`, as one `QuantizeOptions`, `affine`."""
+
+
+def _qconfig(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
+    from ..diagnostics import UsageError
+
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise UsageError(f"cannot read {item!r}", help="write --qconfig NAME=VALUE", code=BadValue)
+        if name.strip() in found:
+            raise UsageError(f"--qconfig is given twice for {name.strip()}", code=ClashingOptions)
+        found[name.strip()] = value.strip()
+    return found
+
+
+qconfig_option = click.option(
+    "--qconfig",
+    multiple=True,
+    callback=_qconfig,
+    metavar="NAME=VALUE",
+    help="Of --mode=tvm: an option of relay.quantize.qconfig, such as global_scale=4.0. Repeatable.",
+)
+"""`--qconfig`, a mapping of texts by name."""

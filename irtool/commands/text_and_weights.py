@@ -1,0 +1,106 @@
+"""A module as text, with its weights in a file beside it: both are written, or neither."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from . import kinds
+from .mistakes import ClashingOptions, UnwritableFile
+
+EMBEDDED = "embedded"
+"""The form of weights that are in the text, as constants."""
+
+
+def weights_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `-o`, `--params-format` and `--params-out`."""
+    out = click.option(
+        "-o", "output", type=kinds.WRITTEN, metavar="FILE.relay", required=True, help="The text to write; - prints it."
+    )
+    form = click.option(
+        "--params-format",
+        type=click.Choice(["npz", "params", "safetensors", EMBEDDED]),
+        default="npz",
+        show_default=True,
+        help="Where weights go: to a file of this format beside the text, for --params; or into the text, as constants.",
+    )
+    beside = click.option(
+        "--params-out",
+        type=kinds.WRITTEN,
+        metavar="FILE",
+        default=None,
+        help="The file for the weights. Default: the text's name with the ending of the format.",
+    )
+    return out(form(beside(function)))
+
+
+def check_options(form: str, params_out: str | None) -> None:
+    """Raises UsageError for a file for weights that are in the text."""
+    from ..diagnostics import UsageError
+
+    if params_out is not None and form == EMBEDDED:
+        raise UsageError("--params-out names a file, and embedded weights are in the text", code=ClashingOptions)
+
+
+def write_with_weights(
+    output: str, text: str, form: str, params_out: str | None, weights: Mapping[str, Any], quiet: bool
+) -> None:
+    """Writes the text and, where there are any, the weights, and says so. Raises IrError, and nothing is written then."""
+    from .output import write_text
+
+    beside = _params_path(output, form, params_out) if weights else ""
+    if output == "-" and not beside:
+        write_text(None, text)
+        return
+    _write(output, text, beside, form, weights)
+    if output == "-":
+        write_text(None, text)
+    elif not quiet:
+        for path in filter(None, (output, beside)):
+            click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
+
+
+def _params_path(output: str, form: str, named: str | None) -> str:
+    """Where the weights go. Raises UsageError where the command line leaves no place for them."""
+    from ..diagnostics import UsageError
+
+    if form == EMBEDDED:
+        return ""
+    if named is None and output == "-":
+        raise UsageError(
+            "the model has weights, and only its text is printed",
+            help=f"--params-out=FILE.{form} names a file for them; --params-format={EMBEDDED} puts them into the text",
+            code=ClashingOptions,
+        )
+    path = named or f"{os.path.splitext(output)[0]}.{form}"
+    if os.path.abspath(path) == os.path.abspath(output):
+        raise UsageError(
+            f"text and weights would both go to {path}", help="--params-out=FILE names another", code=ClashingOptions
+        )
+    return path
+
+
+def _write(output: str, text: str, beside: str, form: str, weights: Mapping[str, Any]) -> None:
+    """Writes both files, or neither. Raises IrError."""
+    from ..diagnostics import IrError
+    from ..files import Draft, is_stream
+    from ..parser.params import write_draft
+    from .output import write_text
+
+    path = ""
+    try:
+        with ExitStack() as drafts:
+            if beside:
+                path = beside
+                write_draft(drafts.enter_context(Draft(path)), weights, f".{form}")
+            if output != "-" and not is_stream(output):
+                path = output
+                drafts.enter_context(Draft(path)).out.write(text.encode("utf-8"))
+    except OSError as error:
+        raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None
+    if output != "-" and is_stream(output):
+        write_text(output, text)

@@ -1,0 +1,50 @@
+"""Which operators are computed in integers, and how each takes part in a layer.
+
+A layer is a *head* with *followers*, computed together without rounding in between: a convolution, its bias and its relu.
+What an operator becomes in integers is a matter of `FakeQuantizationToInteger`; operators that it has no rule for are in none
+of the sets.
+"""
+
+from __future__ import annotations
+
+from ...ir import Call, Expr, Op
+
+PRODUCTS = frozenset({"nn.conv2d", "nn.conv2d_transpose", "nn.dense", "nn.batch_matmul"})
+"""Sums of products: what quantization is for. They are quantized wherever their operands can be."""
+
+JOINS = frozenset(
+    {
+        "add",
+        "subtract",
+        "multiply",
+        "maximum",
+        "minimum",
+        "concatenate",
+        "sigmoid",
+        "tanh",
+        "hardswish",
+        "nn.leaky_relu",
+        "nn.avg_pool2d",
+        "nn.global_avg_pool2d",
+        "nn.adaptive_avg_pool1d",
+    }
+)
+"""Operators that are quantized between quantized layers, so that values need not become real numbers for them."""
+
+FOLLOWERS = frozenset({"nn.bias_add", "nn.relu", "clip"})
+"""Operators that are computed on the accumulators of the layer before them."""
+
+_UNMOVED = frozenset({"max", "min"})
+"""Operators that work on integers as they are, but are reductions whose result rarely meets a product."""
+
+
+def head_name(e: Expr) -> str:
+    """The operator's name; empty for what is no call of an operator."""
+    return e.op.name if isinstance(e, Call) and isinstance(e.op, Op) else ""
+
+
+def is_mover(e: Expr) -> bool:
+    """True for a call that moves or picks elements: the integers of its result have the scale of its operand's."""
+    if not (isinstance(e, Call) and isinstance(e.op, Op)):
+        return False
+    return e.op.operator.integer_form == "same" and e.op.name not in _UNMOVED

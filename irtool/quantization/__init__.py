@@ -1,0 +1,11 @@
+"""Post-training quantization: `samples` are run (`running`), `histogram`s of what they give are calibrated, layers are rounded.
+
+The rewriting itself is a matter of passes: `InsertQDQ` and `FakeQuantizationToInteger`, or TVM's `QuantizeAnnotate`,
+`QuantizeCalibrate` and `QuantizeRealize`.
+"""
+
+from __future__ import annotations
+
+from .options import QuantizeOptions as QuantizeOptions
+from .quantizing import Quantized as Quantized
+from .quantizing import quantize as quantize

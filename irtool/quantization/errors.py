@@ -1,0 +1,90 @@
+"""What rounding costs: the signal-to-noise ratio of each layer, alone and in the whole network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..deferred import np
+from ..ir import Expr, Function, Module
+from ..passes import run_passes
+from ..passes.quantization.insertion import Insertion
+from .running import runner, with_results
+
+INTEGERS = "FakeQuantizationToInteger{use_qat=True},FoldConstant{fold_qnn=True}"
+"""From rounded real numbers to integers."""
+
+
+@dataclass
+class Noise:
+    """Sums of squares over all elements: of a signal, and of what differs from it."""
+
+    signal: float = 0.0
+    noise: float = 0.0
+
+    def add(self, exact: Any, rounded: Any) -> None:
+        x, y = np.asarray(exact, np.float64), np.asarray(rounded, np.float64)
+        self.signal += float((x * x).sum())
+        self.noise += float(((x - y) ** 2).sum())
+
+    @property
+    def decibels(self) -> float:
+        """`10 log10(signal / noise)`; infinite where nothing differs."""
+        if not self.noise:
+            return math.inf
+        return 10 * math.log10(self.signal / self.noise) if self.signal else -math.inf
+
+
+@dataclass(frozen=True)
+class LayerError:
+    """Signal-to-noise ratios in dB of a layer's result: `own` with this layer alone quantized, `total` with all of them."""
+
+    own: float
+    total: float
+
+
+def measure(
+    module: Module,
+    entry: str,
+    insertion: Insertion,
+    samples: Sequence[Sequence[Any]],
+    via: str,
+    step: Callable[[], None],
+) -> Mapping[str, LayerError]:
+    """The errors of the layers of `insertion`, by name, and those of the function's result under the empty name.
+
+    Everything is computed as it will be: in integers.
+    """
+    function = module.functions[entry]
+    assert isinstance(function, Function)
+    layers = insertion.plan.layers
+    exact: list[Expr] = [layer.end for layer in layers]
+    alone = [insertion.alone(layer) for layer in layers]
+    together = [insertion.made[layer.end] for layer in layers]
+    outputs = _float_parts(function.body)
+    results = [*exact, *outputs, *alone, *together, *(insertion.made[e] for e in outputs)]
+    whole = run_passes(with_results(module, entry, function, results), f"InferType,{INTEGERS}", opt_level=3)
+    run = runner(whole, entry, via, len(samples))
+    count, rest = len(layers), len(outputs)
+    own, total = [Noise() for _ in layers], [Noise() for _ in range(count + rest)]
+    for inputs in samples:
+        values = run(inputs)
+        real, one, all_ = values[: count + rest], values[count + rest : 2 * count + rest], values[2 * count + rest :]
+        for noise, x, y in zip(own, real, one):
+            noise.add(x, y)
+        for noise, x, y in zip(total, real, all_):
+            noise.add(x, y)
+        step()
+    found = {layer.name: LayerError(a.decibels, b.decibels) for layer, a, b in zip(layers, own, total)}
+    result = Noise(sum(n.signal for n in total[count:]), sum(n.noise for n in total[count:]))
+    return {**found, "": LayerError(math.nan, result.decibels)}
+
+
+def _float_parts(body: Expr) -> list[Expr]:
+    """The floating-point tensors of a function's result."""
+    from ..ir import TensorType, Tuple
+
+    fields = body.fields if isinstance(body, Tuple) else (body,)
+    return [e for e in fields if isinstance(e.checked_type, TensorType) and e.checked_type.dtype.startswith("float")]

@@ -1,0 +1,33 @@
+"""The passes before quantization: weights become constants, batch normalisations go into convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import Function, Let, Module, post_order
+from ..ops.base import is_call_to
+from ..passes import run_passes
+from ..passes.bind import bind_params
+
+_AFTER = "FoldConstant,FoldScaleAxis,FoldExplicitPadding,CanonicalizeQuantizable,FoldConstant"
+"""Scales go into weights; a padded copy would be a tensor of its own; biases are followers of their layers."""
+
+
+def prepare(module: Module, params: Mapping[str, Any] | None, entry: str) -> Module:
+    """The module with its entry ready for `plan_quantization`.
+
+    Raises IrError where there is no such function, and for weights that do not fit.
+    """
+    if not isinstance(module.functions.get(entry), Function):
+        have = ", ".join("@" + n for n in module.functions) or "none"
+        raise IrError(f"there is no function @{entry} to quantize (the module has {have})")
+    if params:
+        module = bind_params(module, params, entry)
+    f = module.functions[entry]
+    assert isinstance(f, Function)
+    nodes = post_order(f.body)
+    first = ["ToGraphNormalForm"] if any(isinstance(e, Let) for e in nodes) else []
+    first += ["SimplifyInference"] if any(is_call_to(e, "nn.batch_norm") for e in nodes) else []
+    return run_passes(module, ",".join([*first, _AFTER]), opt_level=3)

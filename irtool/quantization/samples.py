@@ -1,0 +1,113 @@
+"""Calibration data: one set of inputs after the other, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from ..deferred import np
+from ..diagnostics import IrError, nearest
+from ..interp.feeds import random_inputs
+from ..ir import Function, Module, TensorType, Var
+from ..ir.conversion import fit
+from .mistakes import BadSamples
+
+Calibration = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""`random`; arrays by the names of inputs; or several such."""
+
+RANDOM = "random"
+
+
+def samples_of(function: Function, module: Module, calibration: Calibration, count: int, seed: int) -> list[list[Any]]:
+    """The inputs of each run, in the order of the function's parameters.
+
+    Raises IrError where data do not fit: unknown or missing inputs, other shapes or dtypes, NaN or infinity, no sample.
+    """
+    for p in function.params:
+        _static_type(p)
+    if isinstance(calibration, str):
+        if calibration != RANDOM:
+            raise IrError(f"calibration data are arrays or {RANDOM!r}, not {calibration!r}", code=BadSamples)
+        return [random_inputs(function, seed + n, module) for n in range(count)]
+    given = [calibration] if isinstance(calibration, Mapping) else list(calibration)
+    if not given:
+        raise IrError("the calibration data are empty: there is no sample", code=BadSamples)
+    return [s for arrays in given for s in _samples_in(function, arrays)]
+
+
+def _samples_in(function: Function, arrays: Mapping[str, Any]) -> list[list[Any]]:
+    names = [p.name for p in function.params]
+    have = ", ".join("%" + n for n in names) or "none"
+    for name in arrays:
+        if name not in names:
+            raise IrError(
+                f"the calibration data have {name!r}, and there is no input %{name}",
+                help=nearest(name, names),
+                notes=(f"the inputs are {have}",),
+                code=BadSamples,
+            )
+    missing = [n for n in names if n not in arrays]
+    if missing:
+        raise IrError(
+            f"the calibration data have nothing for the input %{missing[0]}",
+            notes=(f"they have {', '.join(map(repr, arrays)) or 'nothing'}",),
+            code=BadSamples,
+        )
+    parts = [_split(p, np.asarray(arrays[p.name])) for p in function.params]
+    count = max((len(p) for p in parts), default=0)
+    for p, found in zip(function.params, parts):
+        if len(found) not in (1, count):
+            raise IrError(
+                f"the calibration data have {len(found)} samples of %{p.name} and {count} of another input",
+                code=BadSamples,
+            )
+    if not count:
+        raise IrError("the calibration data are empty: there is no sample", code=BadSamples)
+    return [[found[n if len(found) > 1 else 0] for found in parts] for n in range(count)]
+
+
+def _split(p: Var, array: Any) -> list[Any]:
+    """The samples in one array."""
+    t = _static_type(p)
+    shape, given = t.static_shape, tuple(array.shape)
+    if given == shape:
+        pieces = [array]
+    elif given[1:] == shape:
+        pieces = list(array)
+    elif shape and len(given) == len(shape) and given[1:] == shape[1:] and shape[0] and given[0] % shape[0] == 0:
+        pieces = list(array.reshape((given[0] // shape[0], *shape)))
+    else:
+        raise IrError(
+            f"the calibration data for %{p.name} have the shape {_show(given)}, and the input is {_show(shape)}",
+            help=f"several samples are {_show(('N', *shape))}",
+            code=BadSamples,
+        )
+    if not pieces:
+        raise IrError(f"the calibration data for %{p.name} are empty: there is no sample", code=BadSamples)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))[0]
+        raise IrError(
+            f"the calibration data for %{p.name} have {array[tuple(bad)]} at [{', '.join(map(str, bad))}]",
+            code=BadSamples,
+        )
+    if not prod(shape):
+        raise IrError(f"the input %{p.name} has no elements: there is nothing to calibrate", code=BadSamples)
+    return [fit(piece, t, f"%{p.name}", p.span) for piece in pieces]
+
+
+def _static_type(p: Var) -> TensorType:
+    """The type of an input. Raises IrError where it is no tensor of a known shape."""
+    t = p.checked_type or p.type_annotation
+    if not isinstance(t, TensorType) or not t.is_static:
+        raise IrError(
+            f"calibration data are tensors of known shapes, and %{p.name} is {t!r}",
+            p.span,
+            help=f"--shape {p.name}=1,3,224,224 gives a shape",
+            code=BadSamples,
+        )
+    return t
+
+
+def _show(shape: tuple[Any, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
