@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .infer import infer_expr, infer_known_types, infer_types
+from .infer import infer_afresh, infer_expr, infer_known_types, infer_types
 from .specialize import param_types, require_types, specialize
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PartialTypes",
     "UnknownNode",
+    "infer_afresh",
     "infer_expr",
     "infer_known_types",
     "infer_partial",

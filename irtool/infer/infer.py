@@ -24,7 +24,9 @@ from ..ir import (
     Type,
     global_names,
     post_order,
+    with_function,
 )
+from ..ir.types import has_static_shapes
 from ..ops.base import RelationError
 from .attach import attach
 from .constraints import Constraints
@@ -67,6 +69,23 @@ def infer_known_types(module: Module) -> tuple[Module, dict[str, Diagnostic]]:
     if not inference.done:
         return module, inference.open
     return module.with_functions({n: inference.done.get(n, f) for n, f in module.functions.items()}), inference.open
+
+
+def infer_afresh(module: Module) -> Module:
+    """The module with the types that a reader of its text finds: those that nodes carry already are not believed.
+
+    A program that was typed piece by piece, as it was built, has narrower ones where a `?` in a later piece meets a number in an
+    earlier one. Raises IrError as `infer_types` does.
+    """
+    nodes = (e for f in module.relay_functions.values() for e in post_order(f))
+    if all(e.checked_type is None or has_static_shapes(e.checked_type) for e in nodes):
+        return infer_types(module)  # numbers alone are never joined into anything else
+    functions = {n: with_function(f) for n, f in module.relay_functions.items()}
+    inference = _ModuleInference(module.with_functions({**module.functions, **functions}), fresh=True)
+    inference.run()
+    if inference.diagnostics or inference.open:
+        raise IrError(in_order(inference.diagnostics or list(inference.open.values())))
+    return inference.module.with_functions({**module.functions, **inference.done})
 
 
 @overload
@@ -116,8 +135,10 @@ class _Failure:
 
 
 class _ModuleInference:
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, fresh: bool = False) -> None:
         self.module = module
+        self.fresh = fresh
+        """True: types that nodes carry already are not believed."""
         self.functions = module.relay_functions
         self.signatures: dict[str, Type] = {}
         self.done: dict[str, Function] = {}
@@ -210,7 +231,7 @@ class _ModuleInference:
         functions = self.functions
         refused = {n for n in names if self.failed.pop(n, None) is not None}
         solver = Solver()
-        found = Constraints(self.module, self.signature, solver, fresh)
+        found = Constraints(self.module, self.signature, solver, fresh or self.fresh)
         if with_callers:
             found.typed_by_callers = frozenset(self.deferred)
         for name in names:
@@ -330,4 +351,4 @@ def _groups(names: Iterable[str], functions: dict[str, Function]) -> list[list[s
     return groups
 
 
-__all__ = ["infer_expr", "infer_known_types", "infer_types"]
+__all__ = ["infer_afresh", "infer_expr", "infer_known_types", "infer_types"]

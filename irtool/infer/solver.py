@@ -427,7 +427,10 @@ class RuleReporter:
         self._rule = rule
 
     def assign(self, index: int, type: Type) -> None:
-        """Unifies the type of argument `index` with `type`."""
+        """Unifies the type of argument `index` with `type`, and with nothing else that has this type."""
+        if type.__class__ is TensorType:
+            # Joins follow the object: a rule may give one object to several arguments and as the result, or keep it for good.
+            type = TensorType(type.shape, type.dtype, type.span)  # type: ignore[attr-defined]  # by the class, which mypy does not follow
         self._solver.unify(self._rule.types[index], type)
 
     def unify(self, a: Type, b: Type) -> Type:

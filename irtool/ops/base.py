@@ -60,7 +60,10 @@ class Reporter(Protocol):
     """What a type rule may do beside returning the result's type."""
 
     def assign(self, index: int, type: Type) -> None:
-        """Unifies the type of argument `index` with `type` (this is how weights get their types)."""
+        """Unifies the type of argument `index` with `type` (this is how weights get their types).
+
+        Where the argument has a `?`, that does not widen what else was given the same object: see `unify` for that.
+        """
 
     def unify(self, a: Type, b: Type) -> Type:
         """Unifies two types; raises RelationError if they differ."""

@@ -17,8 +17,10 @@ from .dtypes import numpy_dtype
 from .shapes import tensor
 from .threefry import ALL_ONES, STATE, generate, hash_words, split
 
-KEY = TensorType((STATE,), "uint64")
-"""The type of a generator."""
+
+def _key() -> TensorType:
+    """The type of a generator; an object of its own for each, since inference follows the object."""
+    return TensorType((STATE,), "uint64")
 
 
 def _word(value: int) -> Any:
@@ -95,8 +97,8 @@ class ThreefryGenerate(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A tuple of a key, `uint64 (10)`, and uint64 numbers of `out_shape`."""
-        reporter.assign(0, KEY)
-        return TupleType((KEY, TensorType(self.out_shape, "uint64")))
+        reporter.assign(0, _key())
+        return TupleType((_key(), TensorType(self.out_shape, "uint64")))
 
     def evaluate(self, key: np.ndarray) -> Any:
         state, numbers = generate(key, math.prod(self.out_shape))
@@ -116,8 +118,8 @@ class ThreefrySplit(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A tuple of two keys, `uint64 (10)`."""
-        reporter.assign(0, KEY)
-        return TupleType((KEY, KEY))
+        reporter.assign(0, _key())
+        return TupleType((_key(), _key()))
 
     def evaluate(self, key: np.ndarray) -> Any:
         return split(key)
@@ -175,10 +177,10 @@ class _Distribution(Operator):
         """A tuple of a key, `uint64 (10)`, and numbers of `out_shape` and `out_dtype`, whose scalars both limits are."""
         if self.out_dtype not in _FRACTION_BITS:
             raise RelationError(f"random numbers are float32 or float64, not {self.out_dtype or 'void'}")
-        reporter.assign(0, KEY)
+        reporter.assign(0, _key())
         reporter.assign(1, TensorType((), self.out_dtype))
         reporter.assign(2, TensorType((), self.out_dtype))
-        return TupleType((KEY, TensorType(self.out_shape, self.out_dtype)))
+        return TupleType((_key(), TensorType(self.out_shape, self.out_dtype)))
 
 
 @operator("random.uniform", "key", "low", "high", pattern=Pattern.OPAQUE, attrs="UniformAttrs")
@@ -259,8 +261,8 @@ class Multinomial(Operator):
             raise RelationError("probs must have at least one axis")
         if probabilities.shape[-1] == 0:
             raise RelationError("probs has no entries to choose from")
-        reporter.assign(0, KEY)
-        return TupleType((KEY, TensorType((*probabilities.shape[:-1], self.num_samples), "int32")))
+        reporter.assign(0, _key())
+        return TupleType((_key(), TensorType((*probabilities.shape[:-1], self.num_samples), "int32")))
 
     def evaluate(self, key: np.ndarray, probs: np.ndarray) -> Any:
         if probs.shape[-1] == 0:

@@ -27,8 +27,6 @@ def one_type(types: Sequence[Type], reporter: Reporter) -> Type:
     known = reporter.unify(types[0], reporter.out)
     for i in range(1, len(types)):
         known = reporter.unify(known, types[i])
-    for i in range(len(types)):
-        reporter.assign(i, known)
     return known
 
 

@@ -1,7 +1,7 @@
 """Arithmetic on dimensions, and the questions that type rules ask about types and axes.
 
 A dimension is an int, `ANY`, a `DimVar` or a `DimExpr` of these (see `ir.dims`). `ANY` absorbs: every operation on it
-gives `ANY`. Ints fold; one `Int64` operand makes the result an `Int64`. Symbolic sums and products are brought to a
+gives `ANY`. Ints fold; one `Int64` operand, or one that needs 64 bits, makes the result an `Int64`. Symbolic sums and products are brought to a
 polynomial with integer coefficients, so that `equal(2 * n + n, 3 * n)` holds.
 
 Two notions of agreement are used by the rules, and they differ only where a dimension is not a number:
@@ -20,6 +20,7 @@ from .dtypes import is_float, is_integer
 
 LIMIT = 2**63
 """Products of dimensions must stay below this: TVM's index type."""
+_LIMIT_32 = 2**31
 
 
 def tensor(type: Type, what: str = "the argument") -> TensorType | None:
@@ -48,9 +49,9 @@ def is_unknown(type: Type) -> bool:
 
 
 def dim_dtype(dim: Dim) -> str:
-    """The integer type that TVM holds the dimension in: `int32` or `int64`."""
-    if isinstance(dim, Int64):
-        return "int64"
+    """The integer type that TVM holds the dimension in: `int32` or `int64`, which a number beyond 32 bits is read as."""
+    if isinstance(dim, int):
+        return "int64" if isinstance(dim, Int64) or not -_LIMIT_32 <= dim < _LIMIT_32 else "int32"
     if isinstance(dim, DimVar | DimExpr):
         return dim.dtype
     return "int32"
@@ -132,7 +133,7 @@ def same_shape(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
 def _number(value: int, *operands: Dim) -> int:
     if not -LIMIT <= value < LIMIT:
         raise RelationError(f"a shape calculation gives {value}, which does not fit 64 bits")
-    return Int64(value) if any(isinstance(o, Int64) for o in operands) else value
+    return Int64(value) if any(dim_dtype(o) == "int64" for o in operands) else value
 
 
 def _symbolic(op: str, a: Dim, b: Dim) -> DimExpr:

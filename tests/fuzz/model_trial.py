@@ -60,7 +60,7 @@ def _check_text(module: irtool.Module) -> None:
     if "=meta[relay." in text:  # attributes that are expressions, as of arange, are other ones where they are read
         irtool.parse(text)
     else:
-        check_text(module, "what was imported", exactly=False)
+        check_text(module, "what was imported")
 
 
 def write_model_failure(outcome: ModelOutcome, folder: Path) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, IrError
-from ...infer import infer_types
+from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
 from ...ir.tensor_names import INPUTS, OUTPUTS
@@ -119,7 +119,7 @@ class _Importer:
         weights = [v for v in self.weights if v in used]
         main = Function((*params.values(), *weights), body, attrs=self._own_names(params))
         main = recognised(main)
-        module = infer_types(Module({"main": main, **importer.functions.used_by(body)}))
+        module = infer_afresh(Module({"main": main, **importer.functions.used_by(body)}))
         if importer.functions.drawing:
             self.say(drawn_numbers(list(importer.functions.drawing), self.model.name))
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
