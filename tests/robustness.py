@@ -16,6 +16,8 @@ CLASSES = {
     "texts": "mutated texts: parse, print, read back, infer, passes, C",
     "compiled modules": "random modules of all constructs compiled to C, half of them under sanitizers, on random and hostile inputs: C gives what the interpreter gives",
     "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",
+    "compiled kernels": "random operators that are worth a schedule, compiled to C for processors of all sizes, levels and numbers of threads: C gives what the interpreter gives",
+    "compiled models": "ONNX models, half of them mutated, imported and compiled to C for such processors: C gives what the interpreter gives",
     "calls": "calls of every operator with dtypes, ranks and attributes at their corners: `check`, interpreter and C accept or refuse alike",
     "indices": "hostile indices and boxes from data, under address and undefined-behaviour sanitizers",
     "numbers": "NaN, infinities, extreme integers: interpreter against C",

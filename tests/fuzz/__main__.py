@@ -1,8 +1,9 @@
 """`python -m tests.fuzz`: random inputs of every kind, for as long as you like.
 
-Modules go through random passes and keep types and values, and compiled to C they give what the interpreter gives; calls of every
-operator are accepted or refused by all; texts, mutated from the project's and from those of a corpus beside it, are read,
-printed, typed, transformed and built.
+Modules go through random passes and keep types and values, and compiled to C they give what the interpreter gives; so do
+operators that are worth a schedule, and imported models, for processors of all sizes and levels; calls of every operator are
+accepted or refused by all; texts, mutated from the project's and from those of a corpus beside it, are read, printed, typed,
+transformed and built.
 """
 
 from __future__ import annotations

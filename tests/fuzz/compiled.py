@@ -190,10 +190,15 @@ def is_rearranged(program: Program) -> bool:
 
 def write_compiled(outcome: Compiled, folder: Path) -> Path:
     """Writes the module and its inputs with the command that compares both; returns the file."""
+    return write_program(outcome, folder, draw_program(outcome.seed), fuzz_module(outcome.seed))
+
+
+def write_program(
+    outcome: Compiled, folder: Path, program: Program | Compiled, module: Module, kind: str = "compiled"
+) -> Path:
+    """Writes the module, and the inputs of the program where there is one, with the command that compares both; returns the file."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"compiled_{outcome.seed}.relay"
-    program = draw_program(outcome.seed)
-    module = fuzz_module(outcome.seed)
+    path = folder / f"{kind}_{outcome.seed}.relay"
     inputs = ""
     if isinstance(program, Program):
         # The names in the text, where those of all functions are told apart.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import irtool
 from irtool.ir import Module
@@ -28,6 +30,7 @@ class Program:
         want: its result in the interpreter.
         options: those of the build.
         report: what the build reports.
+        small_teams: threads run it as a team however little there is to do.
     """
 
     name: str
@@ -36,12 +39,17 @@ class Program:
     want: Any
     options: dict[str, Any] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
+    small_teams: bool = False
 
     def built(self, folder: Path) -> Program:
         """The same with its C in the folder. Raises IrError where there is none."""
-        made = irtool.build(
-            self.module, out_dir=folder, name=self.name, emit="c", weights="inline", mcpu="native", **self.options
-        )
+        flags = {"weights": "inline", "mcpu": "native", **self.options}
+        levels = {"opt_level": flags.pop("opt_level")} if "opt_level" in flags else {}
+        target = f"c{{{','.join(f'{k}={json.dumps(v)}' for k, v in flags.items())}}}"
+        with pytest.MonkeyPatch.context() as patch:
+            if self.small_teams:
+                patch.setattr("irtool.backends.c.program.REGION_WORK", 1)
+            made = irtool.build(self.module, out_dir=folder, name=self.name, emit="c", target=target, **levels)
         return replace(self, report=made.report)
 
 
@@ -73,7 +81,7 @@ def run_together(programs: Sequence[Program], folder: Path, sanitize: bool) -> l
     )
     (folder / "main.c").write_text(text)
     (folder / "inputs.raw").write_bytes(bytes(data))
-    flags = SANITIZE if sanitize else ["-O1"]
+    flags = [*(SANITIZE if sanitize else ["-O1"]), *["-fopenmp"] * any(p.options.get("openmp") for p in programs)]
     sources = ["main.c", *(f"{n}.c" for n in names)]
     _tool(["cc", "-std=c99", "-w", *flags, "-march=native", "-o", "all", *sources, "-lm"], folder)
     _tool(["./all"], folder)
@@ -100,8 +108,9 @@ def _differences(want: Sequence[Any], got: Sequence[Any]) -> str:
 
 
 def _tool(command: Sequence[str], folder: Path) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "3"}
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300, env={**os.environ})
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300, env=environment)
     except subprocess.TimeoutExpired:
         raise ToolError(f"{command[0]} goes on after 300 s") from None
     if done.returncode:

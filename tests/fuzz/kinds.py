@@ -11,6 +11,7 @@ from typing import Any
 from tests.fuzz.agreement import try_some, write_disagreement
 from tests.fuzz.compiled import run_compiled, write_compiled
 from tests.fuzz.failures import write_failure, write_text_failure
+from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_kernel
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
 from tests.fuzz.programs import program_module
 from tests.fuzz.text_trial import run_text_trial
@@ -42,4 +43,6 @@ KINDS = {
     "compiled": Kind(10, run_compiled, write_compiled),
     "models": Kind(50, partial(map, partial(run_model_trial, wide=True)), write_model_failure),
     "values": Kind(30, run_values, write_value),
+    "kernels": Kind(10, run_kernels, write_kernel),
+    "imports": Kind(20, run_imports, write_import),
 }
