@@ -27,6 +27,12 @@ _SIGNATURE = re.compile(r"(?:\bfn|\bdef\s+@[^\s(\[<]+)\s*(?:\[[^\]]*\])?\s*\([^(
 _ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "PLAIN_CALL", "TRUE", "FALSE"))
 
 
+def after_blanks(text: str, at: int, end: int | None = None) -> int:
+    """The first offset from `at` on where neither a blank nor a comment stands; comments in comments are not looked for."""
+    stop = min(len(text) if end is None else end, at + _LONGEST_BLANK)
+    return _BLANK.match(text, at, stop).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
+
+
 class Lexer:
     """The words of a source from `start` to `end`."""
 
@@ -167,5 +173,5 @@ class Lexer:
 
     def _sign_after(self, at: int) -> str:
         """The first character at or behind `at` that belongs to no blank or comment."""
-        at = _BLANK.match(self.text, at, min(self.end, at + _LONGEST_BLANK)).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
+        at = after_blanks(self.text, at, self.end)
         return self.text[at] if at < self.end else ""

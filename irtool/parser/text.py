@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
 from ..ir import Expr, Function, Module, Type, Var, free_variables
@@ -36,6 +36,7 @@ from .mistakes import (
 from .reader import Reader
 from .tables import Tables, load
 
+Built = TypeVar("Built", bound=Builder)
 _BARE = "the text is a bare expression; it is taken as the body of @main"
 _MOST_UNDEFINED = 50
 _MOST_NAMED = 5
@@ -63,22 +64,28 @@ def parse(text: str, filename: str = "<text>") -> Module:
 def parse_expr(text: str, filename: str = "<text>") -> Expr:
     """The expression that a text holds. Raises IrError with every mistake that was found."""
     diagnostics = Diagnostics()
-    result = _read(text, filename, diagnostics, "expression")
+    result = _read(text, filename, diagnostics, "expression", Builder)[0]
     diagnostics.check()
     return result
 
 
 def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic]]:
     """The module that a text holds, None where there are errors; and the errors and warnings, in order of place."""
+    module, items, _ = read_with(Builder, text, filename)
+    return module, items
+
+
+def read_with(make: type[Built], text: str, filename: str) -> tuple[Module | None, list[Diagnostic], Built | None]:
+    """As `read_with_diagnostics`, and the builder that made the module; None where nothing was read."""
     diagnostics = Diagnostics()
-    result = _read(text, filename, diagnostics, None)
+    result, builder = _read(text, filename, diagnostics, None, make)
     items = sorted(diagnostics.items, key=lambda d: d.span.start if d.span is not None else -1)
     if diagnostics.errors:
-        return None, items
+        return None, items, builder
     if isinstance(result, Expr):
         items.append(Diagnostic(_BARE, result.span, "warning", code=BareExpression))
         result = expression_module(result)
-    return result, items
+    return result, items, builder
 
 
 def read_type(text: str, known: State | None = None) -> Type | None:
@@ -95,10 +102,12 @@ def read_type(text: str, known: State | None = None) -> Type | None:
     return None if diagnostics.errors else builder.result
 
 
-def _read(text: str, filename: str, diagnostics: Diagnostics, start: str | None) -> Any:
+def _read(
+    text: str, filename: str, diagnostics: Diagnostics, start: str | None, make: type[Built]
+) -> tuple[Any, Built | None]:
     if not text.isascii() and (half := _HALF_CHARACTER.search(text)) is not None:
         diagnostics.error("half of a character stands here", Span(Source(filename, text), half.start(), half.end()))
-        return None
+        return None, None
     section = find_section(text)
     source = Source(filename, text if section < 0 else text[:section])
     try:
@@ -106,16 +115,16 @@ def _read(text: str, filename: str, diagnostics: Diagnostics, start: str | None)
     except IrError as error:
         for d in error.diagnostics:
             diagnostics.items.append(replace(d, span=Span(source, max(section - 1, 0), section)))
-        return None
+        return None, None
     del text
     form = _look_at(source)
-    result, said = _attempt(source, metadata, start, form)
+    result, said, builder = _attempt(source, metadata, start, form, make)
     for other in _other_forms(form, source.text, said) if said.errors else ():
-        again = _attempt(source, metadata, start, other)
+        again = _attempt(source, metadata, start, other, make)
         if len(again[1].errors) < len(said.errors):
-            result, said = again
+            result, said, builder = again
     diagnostics.items += said.items
-    return result
+    return result, builder
 
 
 @dataclass(frozen=True)
@@ -165,12 +174,12 @@ def _other_forms(form: _Form, text: str, said: Diagnostics) -> Iterator[_Form]:
 
 
 def _attempt(
-    source: Source, metadata: Metadata, start: str | None, form: _Form
-) -> tuple[Module | Expr | None, Diagnostics]:
+    source: Source, metadata: Metadata, start: str | None, form: _Form, make: type[Built]
+) -> tuple[Module | Expr | None, Diagnostics, Built]:
     """Reads the code of a text in that form."""
     diagnostics = Diagnostics()
     tables = load()
-    builder = Builder(source, metadata, diagnostics, read_type)
+    builder = make(source, metadata, diagnostics, read_type)
     builder.strict = form.version is not None and not form.lines_bind
     if start is None:
         start = "module" if form.is_module else "expression"
@@ -185,8 +194,8 @@ def _attempt(
         try:
             reader.run(_words(tables, source, diagnostics, form))
         except GaveUp:
-            return None, diagnostics
-    return _finish(builder, start, form.lowered), diagnostics
+            return None, diagnostics, builder
+    return _finish(builder, start, form.lowered), diagnostics, builder
 
 
 def _check_version(version: str | None, source: Source, diagnostics: Diagnostics) -> None:

@@ -1,0 +1,213 @@
+"""What each name of a text refers to: for editors, which show definitions, find uses and rename.
+
+A builder that notes, beside making the nodes, where names stand and what they mean there. Scopes are those of reading, so a text
+with errors has symbols as well, as far as it could be read.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..diagnostics import Diagnostic, Span
+from ..ir import Call, Constructor, Expr, GlobalVar, Module, Op, Type, TypeVar, Var
+from .builder import Builder
+from .builder.leaves import plain_words
+from .lexer import after_blanks
+from .text import read_with
+
+VARIABLE, BINDING, FUNCTION = "variable", "binding", "function"
+TYPE, TYPE_PARAMETER, CONSTRUCTOR, OPERATOR = "type", "type parameter", "constructor", "operator"
+
+
+@dataclass(eq=False)
+class Symbol:
+    """Something that has a name in a text.
+
+    Attributes:
+        kind: `variable` (`%x`, of a parameter, `let` or pattern), `binding` (`%0 = …`), `function`, `type`, `type parameter`,
+            `constructor`, `operator`.
+        name: as it stands in the text, with its sign.
+        definition: the name where it is defined; None if that is in no text.
+        uses: the other places of the name, in order of reading.
+        value: what a binding stands for.
+    """
+
+    kind: str
+    name: str
+    definition: Span | None = None
+    uses: list[Span] = field(default_factory=list)
+    value: Expr | None = None
+
+    @property
+    def places(self) -> list[Span]:
+        """All places of the name, in order."""
+        found = [*([self.definition] if self.definition is not None else []), *self.uses]
+        return sorted(found, key=lambda s: s.start)
+
+
+class Symbols:
+    """The symbols of a text, by place."""
+
+    def __init__(self, symbols: list[Symbol]) -> None:
+        self.all = symbols
+        self._places = sorted(((p.start, p.end, s) for s in symbols for p in s.places), key=lambda x: x[:2])
+
+    def at(self, offset: int) -> tuple[Symbol, Span] | None:
+        """The symbol whose name holds the character at `offset` or ends there, and that place."""
+        n = bisect_right(self._places, offset, key=lambda p: p[0]) - 1
+        if n < 0 or self._places[n][1] < offset:
+            return None
+        symbol = self._places[n][2]
+        return symbol, next(p for p in symbol.places if p.start == self._places[n][0])
+
+
+def read_symbols(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic], Symbols]:
+    """As `read_with_diagnostics`, and the symbols of the text."""
+    module, diagnostics, builder = read_with(SymbolBuilder, text, filename)
+    return module, diagnostics, Symbols(builder.symbols if builder is not None else [])
+
+
+class SymbolBuilder(Builder):
+    """Makes the nodes, and notes what names mean."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.symbols: list[Symbol] = []
+        self._known: dict[Any, Symbol] = {}
+        """By what a name means: a variable, or a kind and a name."""
+        self._noted: set[int] = set()
+
+    def _symbol(self, key: Any, kind: str, name: str) -> Symbol:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Symbol(kind, name)
+            self.symbols.append(found)
+        return found
+
+    def _define(self, key: Any, kind: str, name: str, start: int) -> None:
+        symbol = self._symbol(key, kind, name)
+        if symbol.definition is None:
+            symbol.definition = self.span(start, start + len(name))
+
+    def _use(self, key: Any, kind: str, name: str, start: int) -> None:
+        if start not in self._noted:
+            self._noted.add(start)
+            self._symbol(key, kind, name).uses.append(self.span(start, start + len(name)))
+
+    def _behind(self, word: str, start: int) -> int:
+        """Where the word begins that follows one at `start`."""
+        return after_blanks(self.source.text, start + len(word))
+
+    # ---- definitions
+
+    def declare(self, name: str, var: Var) -> None:
+        super().declare(name, var)
+        if var.span is None:
+            return
+        start = var.span.start
+        if self.source.text.startswith("let", start):
+            start = self._behind("let", start)
+        self._define(var, VARIABLE, f"%{name}", start)
+
+    def bind_graph(self, v: list, s: int, e: int) -> None:
+        super().bind_graph(v, s, e)
+        self._known.pop((BINDING, v[0]), None)
+        self._define((BINDING, v[0]), BINDING, v[0], s)
+        self._known[BINDING, v[0]].value = v[2]
+
+    def free_var(self, v: list, s: int, e: int) -> None:
+        super().free_var(v, s, e)
+        self._define(self.free[v[1]], VARIABLE, f"%{v[1]}", self._behind("free_var", s))
+
+    def free_var_typed(self, v: list, s: int, e: int) -> None:
+        super().free_var_typed(v, s, e)
+        self._define(self.free[v[1]], VARIABLE, f"%{v[1]}", self._behind("free_var", s))
+
+    def define(self, v: list, s: int, e: int) -> None:
+        super().define(v, s, e)
+        self._define((FUNCTION, v[1]), FUNCTION, v[1], self._behind("def", s))
+
+    def define_extern(self, v: list, s: int, e: int) -> None:
+        super().define_extern(v, s, e)
+        self._define((FUNCTION, v[2]), FUNCTION, v[2], self._behind("def", self._behind("extern", s)))
+
+    def type_head(self, v: list, s: int, e: int) -> tuple[str, tuple[TypeVar, ...]]:
+        self._define((TYPE, v[1]), TYPE, v[1], self._behind("type", s))
+        return super().type_head(v, s, e)
+
+    def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
+        made = super().type_params(v, s, e)
+        at = s
+        for var in made:
+            at = after_blanks(self.source.text, at + 1)
+            self._define(var, TYPE_PARAMETER, var.name, at)
+            at = after_blanks(self.source.text, at + len(var.name))
+        return made
+
+    def constructor(self, v: list, s: int, e: int) -> tuple:
+        self._define((CONSTRUCTOR, v[0]), CONSTRUCTOR, v[0], s)
+        return super().constructor(v, s, e)
+
+    def constructor_of(self, v: list, s: int, e: int) -> tuple:
+        self._define((CONSTRUCTOR, v[0]), CONSTRUCTOR, v[0], s)
+        return super().constructor_of(v, s, e)
+
+    # ---- uses
+
+    def local(self, v: list, s: int, e: int) -> Var:
+        var = super().local(v, s, e)
+        self._use(var, VARIABLE, v[0], s)
+        return var
+
+    def graph(self, v: list, s: int, e: int) -> Expr:
+        value = super().graph(v, s, e)
+        key = value if isinstance(value, Var) and self.variables.get(v[0][1:]) is value else (BINDING, v[0])
+        self._use(key, VARIABLE if key is value else BINDING, v[0], s)
+        return value
+
+    def global_var(self, v: list, s: int, e: int) -> GlobalVar:
+        self._use((FUNCTION, v[0]), FUNCTION, v[0], s)
+        return super().global_var(v, s, e)
+
+    def name(self, v: list, s: int, e: int) -> Expr:
+        found = super().name(v, s, e)
+        constructed = found.op if isinstance(found, Call) else found
+        if isinstance(constructed, Constructor):
+            self._use((CONSTRUCTOR, v[0]), CONSTRUCTOR, v[0], s)
+        elif isinstance(found, Op):
+            self._use((OPERATOR, found.name), OPERATOR, v[0], s)
+        return found
+
+    def plain_call(self, v: list, s: int, e: int) -> Expr:
+        name, at, words = plain_words(v[0], s)
+        for word in words:
+            if word in self.graph_values:  # the others are looked up by `graph` and `local`
+                self.graph([word], at, at + len(word))
+            at += len(word) + 2
+        known = self._ops.get(name)
+        if known is not None:
+            self._use((OPERATOR, known.name), OPERATOR, name, s)
+        return super().plain_call(v, s, e)
+
+    def _pattern_of(self, name: str, parts: list, s: int, e: int) -> Any:
+        if name in self.constructors:
+            self._use((CONSTRUCTOR, name), CONSTRUCTOR, name, s)
+        return super()._pattern_of(name, parts, s, e)
+
+    def named_type(self, v: list, s: int, e: int) -> Type:
+        found = super().named_type(v, s, e)
+        if isinstance(found, TypeVar):
+            self._use(found, TYPE_PARAMETER, v[0], s)
+        return found
+
+    def applied_type(self, v: list, s: int, e: int) -> Type:
+        parameter = self.type_variables.get(v[0])
+        if parameter is not None:
+            self._use(parameter, TYPE_PARAMETER, v[0], s)
+        return super().applied_type(v, s, e)
+
+    def _type_name(self, name: str, s: int, e: int) -> Any:
+        self._use((TYPE, name), TYPE, name, s)
+        return super()._type_name(name, s, e)
