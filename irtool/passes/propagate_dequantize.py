@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ..ir import Call, Expr, Function, Module, TensorType, Tuple, post_order, rewrite
-from ..ops.base import is_call_to
+from ..ir import Call, Expr, Function, Module, TensorType, Tuple, children, post_order, rewrite
+from ..ops.base import call, is_call_to
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .quantized.requantize import Grid, combined, requantized
+from .quantized.requantize import Grid, Rounded, combined, requantized
 from .quantized.rules import Operand, concatenation, find_exact_form, operator_of_call
 from .quantized.tensors import BYTES, QuantizedTensor, parameters, quantized_tensor
 
@@ -41,7 +42,7 @@ class PropagateDequantize(FunctionPass):
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         if not any(is_call_to(e, "qnn.dequantize") for e in post_order(function.body)):
             return function
-        return rewrite(function, _Propagation().leave)
+        return rewrite(function, _Propagation(function).leave)
 
 
 class _Propagation:
@@ -50,9 +51,16 @@ class _Propagation:
     Attributes:
         bounds: of integers that are made here.
         types: of expressions that are made here.
+        users: how often each expression of the function is an argument.
+        centred: of bytes that are made here and dequantized for one reader alone, the float32 numbers on the way to them.
+        places: the same bytes, in the order in which they are made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, function: Function) -> None:
+        self.users = Counter(c for e in post_order(function.body) for c in children(e))
+        self.users[function.body] += 1
+        self.centred: dict[Expr, Expr] = {}
+        self.places: dict[Expr, int] = {}
         self.bounds: dict[Expr, int] = {}
         self.types: dict[Expr, Any] = {}
 
@@ -62,7 +70,14 @@ class _Propagation:
         self.types[new] = old.checked_type
         found = self._replaced(new)
         if found is None:
+            if is_call_to(old, "qnn.dequantize") and self.users[old] > 1:
+                self.centred.pop(new.args[0], None)
             return new
+        if isinstance(found, Rounded):
+            if self.users[old] == 1:
+                self.centred[found.expr] = found.centred
+                self.places[found.expr] = len(self.places)
+            found = found.expr
         if isinstance(found, QuantizedTensor):
             self.bounds[found.expr] = found.bound
             self.types[found.expr] = TensorType(found.shape, found.dtype)
@@ -70,7 +85,7 @@ class _Propagation:
         self.types[found] = old.checked_type
         return found
 
-    def _replaced(self, e: Call) -> QuantizedTensor | Expr | None:
+    def _replaced(self, e: Call) -> QuantizedTensor | Rounded | Expr | None:
         type_ = self.types[e]
         if not isinstance(type_, TensorType):
             return None
@@ -91,12 +106,31 @@ class _Propagation:
         return None if rule is None else rule(e, operands, tuple(type_.shape))
 
     def _operands(self, args: Sequence[Expr]) -> list[Operand]:
-        return [quantized_tensor(a, self._type, self.bounds) or a for a in args]
+        return [self._operand(a) for a in args]
+
+    def _operand(self, e: Expr) -> Operand:
+        found = quantized_tensor(e, self._type, self.bounds)
+        if found is None:
+            return e
+        return replace(found, centred=self.centred.get(found.expr)) if found.dtype in BYTES else found
 
     def _type(self, e: Expr) -> Any:
         return self.types.get(e, e.checked_type)
 
-    def _quantized(self, e: Call) -> Expr | None:
+    def _one_in_registers(self, operands: Sequence[Operand]) -> list[Operand]:
+        """A kernel computes one product and what is added to it: of two operands that are made here the later one is stored, as bytes."""
+        made = [o.expr for o in operands if isinstance(o, QuantizedTensor) and o.centred is not None]
+        if len(made) < 2 or made[0] is made[1]:
+            return list(operands)
+        later = max(made, key=self.places.__getitem__)
+        return [
+            replace(o, expr=call("annotation.stop_fusion", later), centred=None)
+            if isinstance(o, QuantizedTensor) and o.expr is later
+            else o
+            for o in operands
+        ]
+
+    def _quantized(self, e: Call) -> Rounded | Expr | None:
         data, *given = e.args
         found = parameters(*given)
         if found is None or found[0].ndim or found[1].ndim or e.attrs.out_dtype not in BYTES:
@@ -112,5 +146,5 @@ class _Propagation:
             same = x.is_uniform and x.dtype == grid.dtype and x.scale == grid.scale and x.zero == grid.zero
             return x.expr if same and data is e.args[0] else requantized(x, grid)
         if is_call_to(data, "add", "subtract", "multiply"):
-            return combined(data, self._operands(data.args), grid)
+            return combined(data, self._one_in_registers(self._operands(data.args)), grid)
         return None

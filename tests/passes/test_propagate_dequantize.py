@@ -45,6 +45,13 @@ BODIES = {
         """%0 = add(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {u}, {y}));
         qnn.quantize(clip(%0, a_min=-1f, a_max=2f), {u}, {y}, out_dtype="{a}")""",
     ),
+    "sum of a product": (
+        "%x: Tensor[({c}, 20), {a}], %w: Tensor[(33, 20), int8]",
+        """%0 = nn.dense(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), units=33);
+        %1 = qnn.dequantize(qnn.quantize(%0, {u}, {y}, out_dtype="{a}"), {u}, {y});
+        %2 = qnn.dequantize(cast(broadcast_to(200, shape=[33]), dtype="uint8"), {u}, 3);
+        qnn.quantize(add(%1, %2), {u}, {z}, out_dtype="{a}")""",
+    ),
     "mean": (
         "%x: Tensor[(1, {c}, 7, 7), {a}], %w: Tensor[(1, {c}, 1, 1), {a}]",
         """%0 = qnn.quantize(nn.global_avg_pool2d(qnn.dequantize(%x, {s}, {z})), {s}, {y}, out_dtype="{a}");

@@ -122,6 +122,22 @@ def _widen(dtype: str) -> str:
     )
 
 
+# The lowest bytes of 16 integers: gcc takes single elements where what it narrows was a vector of floats before.
+_NARROW = """IRT_INLINE irt_${short}x{lanes} irt_vnarrow_${dtype}_{n}({t} x) {{
+#if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+  typedef char all __attribute__((vector_size({lanes})));
+  typedef int words __attribute__((vector_size({lanes} * sizeof(int))));
+  return (irt_${short}x{lanes})__builtin_ia32_pmovdb512_mask((words)x, (all){{0}}, -1);
+#else
+  return __builtin_convertvector(x, irt_${short}x{lanes});
+#endif
+}}"""
+
+
+def _narrow(dtype: str) -> str:
+    return fill(_NARROW, dtype=dtype, short="u8" if dtype == "uint8" else "i8")
+
+
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("h2f", "float32"): _H2F,
     ("f2h", "float32"): _F2H,
@@ -132,6 +148,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("to_int32", "float32"): fill(_TO_INT32, f="f"),
     ("to_int32", "float64"): fill(_TO_INT32, f=""),
     **{("widen", d): _widen(d) for d in ("uint8", "int8", "uint16", "int16")},
+    **{(f"narrow_{d}", "int32"): _narrow(d) for d in ("uint8", "int8")},
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -147,5 +164,7 @@ TYPES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("b2f", "f2b", "round_bfloat16"), ("uint16", "int32", "uint32")),
     "to_int32": ("int32",),
     "widen": ("int16", "uint16", "int32"),
+    "narrow_uint8": ("uint8",),
+    "narrow_int8": ("int8",),
 }
 """The dtypes of vectors that a function uses beside its own."""

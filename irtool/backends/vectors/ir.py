@@ -240,8 +240,15 @@ def load_function(v: LoadVector) -> Function | None:
 
 
 def convert_function(v: Convert) -> Function | None:
-    """The library function that widens integers of 8 or 16 bits; None for other conversions."""
-    return ("widen", *v.value.type) if v.type.dtype == "int32" and v.value.type.bits < 32 else None
+    """The library function that widens integers of 8 or 16 bits, or narrows 512 bits to bytes; None for other conversions."""
+    source = v.value.type
+    if v.type.dtype == "int32" and source.bits < 32:
+        return ("widen", *source)
+    whole = source.dtype == "int32" and source.lanes == _NARROWED_LANES
+    return (f"narrow_{v.type.dtype}", *source) if whole and v.type.dtype in ("int8", "uint8") else None
+
+
+_NARROWED_LANES = 16
 
 
 def store_function(s: StoreVector) -> Function | None:

@@ -60,7 +60,7 @@ FunctionOf = tuple[str, tuple[int, ...]] | None
 """A vector function, and which arguments of a call it takes; None if there is none."""
 
 _PLAIN = (
-    "load", "put", "even", "channel_2_0", "channel_2_1", "widen", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
+    "load", "put", "even", "channel_2_0", "channel_2_1", "widen", "narrow_uint8", "narrow_int8", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
 )  # fmt: skip
 """Functions that compilers make of a loop, too."""
 

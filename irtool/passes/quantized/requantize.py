@@ -21,6 +21,8 @@ _ROUNDING = 1.5 * 2**23
 
 def centred(x: QuantizedTensor) -> Expr:
     """The integers minus their zero point, in float32."""
+    if x.centred is not None:
+        return x.centred
     data = x.expr if x.dtype == "int32" else call("cast", x.expr, dtype="int32")
     if np.any(x.zero):
         data = subtract(data, array_constant(np.asarray(x.along(x.zero)), "int32"))
@@ -54,26 +56,36 @@ class Grid:
         return min(max(low, self.least / scale), high), max(min(high, self.most / scale), low)
 
 
-def rounded(e: Expr, grid: Grid) -> Expr:
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """Quantized numbers, and the same minus the zero point in float32, as they are made."""
+
+    expr: Expr
+    centred: Expr
+
+
+def rounded(e: Expr, grid: Grid) -> Rounded:
     """A quotient rounded, a half to the even number, plus the zero point, clipped and cast.
 
     Added to 1.5 · 2^23, a number of at most 2^22 is rounded to an integer, which stands in the lowest bits of the sum.
     """
     low, high = grid.bounds
     e = call("clip", e, a_min=low, a_max=high)
-    bits: Expr = call("reinterpret", add(e, scalar_constant(_ROUNDING, "float32")), dtype="int32")
+    large = scalar_constant(_ROUNDING, "float32")
+    moved = add(e, large)
+    bits: Expr = call("reinterpret", moved, dtype="int32")
     if grid.zero:
         bits = add(bits, scalar_constant(grid.zero, "int32"))
-    return call("cast", bits, dtype=grid.dtype)
+    return Rounded(call("cast", bits, dtype=grid.dtype), subtract(moved, large))
 
 
-def requantized(x: QuantizedTensor, grid: Grid) -> Expr | None:
+def requantized(x: QuantizedTensor, grid: Grid) -> Rounded | None:
     """A tensor quantized with one other scale and zero point; None where the ratio of scales is no normal number."""
     ratio = _ratio(x.scale, grid)
     return None if ratio is None else rounded(scaled(x, ratio), grid)
 
 
-def combined(e: Call, operands: Sequence[Any], grid: Grid) -> Expr | None:
+def combined(e: Call, operands: Sequence[Any], grid: Grid) -> Rounded | None:
     """The sum, difference or product of two tensors of bytes, quantized: each is multiplied by the ratio of scales, not divided."""
     if not all(isinstance(o, QuantizedTensor) and o.dtype in BYTES and o.is_uniform for o in operands):
         return None

@@ -27,6 +27,7 @@ class QuantizedTensor:
         zero: int32, likewise.
         axis: what vectors lie along, counted from the first dimension; 0 for numbers.
         bound: what no integer exceeds in magnitude.
+        centred: `expr - zero` in float32, where it was made on the way to `expr` and nothing else reads that.
     """
 
     expr: Expr
@@ -36,6 +37,7 @@ class QuantizedTensor:
     zero: np.ndarray
     axis: int
     bound: int
+    centred: Expr | None = None
 
     @property
     def is_uniform(self) -> bool:

@@ -50,8 +50,13 @@ def kind_and_bits(dtype: str) -> tuple[int, int]:
 
 
 def widens(source: str, target: str) -> bool:
-    """Whether a cast is taken to keep every value: to more bits of the same kind, or from integers to floats."""
+    """Whether a cast is taken to keep every value: to more bits of the same kind, or from integers to floats.
+
+    TVM takes casts from signed to unsigned numbers for such, too, which changes the values of `cast(cast(x, "uint8"), "int32")`.
+    """
     (kind, bits), (other_kind, other_bits) = kind_and_bits(source), kind_and_bits(target)
+    if (kind, other_kind) == (_KINDS["int"], _KINDS["uint"]):
+        return False
     if kind == other_kind:
         return bits <= other_bits
     if _KINDS["bfloat"] in (kind, other_kind):
