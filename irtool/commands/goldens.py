@@ -68,6 +68,11 @@ def _has_run_lines(path: str) -> bool:
         return False
 
 
+def is_golden(text: str) -> bool:
+    """True for a text with a `// RUN:` line."""
+    return _RUN.search(text) is not None
+
+
 def run_golden(path: str, update: bool = False) -> Outcome:
     """Runs one golden file; with `update` the expected file is rewritten where the output differs."""
     if path.endswith(_EXPECTED):

@@ -102,12 +102,30 @@ def read_type(text: str, known: State | None = None) -> Type | None:
     return None if diagnostics.errors else builder.result
 
 
+def accepted_form(text: str, filename: str) -> tuple[Module | Expr, Source, Form, str]:
+    """What a text holds; its code, the form in which that is read, and the symbol that it starts with, `module` or
+    `expression`. Raises IrError with every mistake that was found."""
+    diagnostics = Diagnostics()
+    result, _, source, form = _settle(text, filename, diagnostics, None, Builder)
+    if diagnostics.errors:
+        raise IrError(diagnostics.errors)
+    assert source is not None and form is not None
+    return result, source, form, "module" if form.is_module else "expression"
+
+
 def _read(
     text: str, filename: str, diagnostics: Diagnostics, start: str | None, make: type[Built]
 ) -> tuple[Any, Built | None]:
+    return _settle(text, filename, diagnostics, start, make)[:2]
+
+
+def _settle(
+    text: str, filename: str, diagnostics: Diagnostics, start: str | None, make: type[Built]
+) -> tuple[Any, Built | None, Source | None, Form | None]:
+    """What a text holds, the builder of that, its code, and the form in which it was read with the fewest errors."""
     if not text.isascii() and (half := _HALF_CHARACTER.search(text)) is not None:
         diagnostics.error("half of a character stands here", Span(Source(filename, text), half.start(), half.end()))
-        return None, None
+        return None, None, None, None
     section = find_section(text)
     source = Source(filename, text if section < 0 else text[:section])
     try:
@@ -115,7 +133,7 @@ def _read(
     except IrError as error:
         for d in error.diagnostics:
             diagnostics.items.append(replace(d, span=Span(source, max(section - 1, 0), section)))
-        return None, None
+        return None, None, None, None
     del text
     form = _look_at(source)
     result, said, builder = _attempt(source, metadata, start, form, make)
@@ -123,12 +141,13 @@ def _read(
         again = _attempt(source, metadata, start, other, make)
         if len(again[1].errors) < len(said.errors):
             result, said, builder = again
+            form = other
     diagnostics.items += said.items
-    return result, builder
+    return result, builder, source, form
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """What kind of text one is, as far as its first words and signs tell.
 
     Attributes:
@@ -148,7 +167,7 @@ class _Form:
     lines_bind: bool
 
 
-def _look_at(source: Source) -> _Form:
+def _look_at(source: Source) -> Form:
     lowered = lowered_functions(source)
     parts = _without(sorted((s.start, s.end) for s in lowered.values()), len(source.text))
     version = word = None
@@ -159,10 +178,10 @@ def _look_at(source: Source) -> _Form:
             break
         if word is None:
             version, word = dialect.read_version(text), (kind, text, at)
-    return _Form(version, word, is_module, lowered, parts, word is None and dialect.lines_bind(source.text, parts))
+    return Form(version, word, is_module, lowered, parts, word is None and dialect.lines_bind(source.text, parts))
 
 
-def _other_forms(form: _Form, text: str, said: Diagnostics) -> Iterator[_Form]:
+def _other_forms(form: Form, text: str, said: Diagnostics) -> Iterator[Form]:
     """How else a text with errors may have been meant."""
     if any(d.code in _OF_TYPES for d in said.errors):
         early = _late_types(text)
@@ -174,7 +193,7 @@ def _other_forms(form: _Form, text: str, said: Diagnostics) -> Iterator[_Form]:
 
 
 def _attempt(
-    source: Source, metadata: Metadata, start: str | None, form: _Form, make: type[Built]
+    source: Source, metadata: Metadata, start: str | None, form: Form, make: type[Built]
 ) -> tuple[Module | Expr | None, Diagnostics, Built]:
     """Reads the code of a text in that form."""
     diagnostics = Diagnostics()
@@ -192,7 +211,7 @@ def _attempt(
     reader = Reader(tables, builder, start, form.lines_bind)
     with _garbage_collection_paused():
         try:
-            reader.run(_words(tables, source, diagnostics, form))
+            reader.run(words_of_form(tables, source, diagnostics, form))
         except GaveUp:
             return None, diagnostics, builder
     return _finish(builder, start, form.lowered), diagnostics, builder
@@ -233,7 +252,7 @@ def _without(skipped: list[tuple[int, int]], end: int) -> tuple[tuple[int, int],
     return (*rest, (at, end))
 
 
-def _words(tables: Tables, source: Source, diagnostics: Diagnostics, form: _Form) -> Iterator[Word]:
+def words_of_form(tables: Tables, source: Source, diagnostics: Diagnostics, form: Form) -> Iterator[Word]:
     """The words of a text without its lowered functions; the version line before all, once.
 
     It may stand again in a text that was put together from several.
@@ -245,7 +264,7 @@ def _words(tables: Tables, source: Source, diagnostics: Diagnostics, form: _Form
     return _words_of_parts(tables, source, diagnostics, form)
 
 
-def _words_of_parts(tables: Tables, source: Source, diagnostics: Diagnostics, form: _Form) -> Iterator[Word]:
+def _words_of_parts(tables: Tables, source: Source, diagnostics: Diagnostics, form: Form) -> Iterator[Word]:
     first = form.version_word
     if first is not None:
         yield first

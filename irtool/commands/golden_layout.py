@@ -1,0 +1,50 @@
+"""Texts in canonical layout, but for those whose layout is the point of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+
+_OFF = re.compile(r"^\s*//\s*irtool fmt:\s*off\s*$", re.MULTILINE)
+
+
+def laid_out(path: str, text: str, name: str) -> tuple[str, str]:
+    """A text in canonical layout; or as it is, and why it is kept. Raises IrError for a text with errors, unless it is a golden
+    file: then errors are what it is about."""
+    from ..diagnostics import IrError
+    from ..printer.layout import lay_out
+    from .goldens import is_golden
+
+    if _OFF.search(text):
+        return text, "it says so (irtool fmt: off)"
+    is_test = is_golden(text)
+    try:
+        made = lay_out(text, name)
+    except IrError as error:
+        if not is_test or error.exit_code != 1:
+            raise
+        return text, "it is a golden file with errors in its text"
+    if is_test and made != text and path != "-" and _depends_on_layout(path, made):
+        return text, "its expected output depends on its layout"
+    return made, ""
+
+
+def _depends_on_layout(path: str, made: str) -> bool:
+    """True for a golden file that passes now and would not in that layout: its output has lines and columns of it, say.
+
+    It is run beside links to all that is in its folder, so that nothing there changes.
+    """
+    from .goldens import run_golden
+
+    if not os.path.exists(path + ".expected") or not run_golden(path).passed:
+        return False
+    folder, name = os.path.split(os.path.abspath(path))
+    with tempfile.TemporaryDirectory(prefix="irtool-fmt-") as temporary:
+        for other in os.listdir(folder):
+            if other != name:
+                os.symlink(os.path.join(folder, other), os.path.join(temporary, other))
+        copy = os.path.join(temporary, name)
+        with open(copy, "w", encoding="utf-8") as out:
+            out.write(made)
+        return not run_golden(copy).passed
