@@ -17,6 +17,7 @@ from irtool.ops.dtypes import numpy_dtype
 from irtool.tir import dtypes
 from irtool.tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
 from irtool.tir.intrinsics import LEAST_EXPONENT
+from irtool.tir.pairs import DOT_PAIR, PACK_PAIR
 from irtool.tir.program import CopySlot, Program, RunKernel, Slot
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
 from irtool.tir.words import DOTS
@@ -266,6 +267,21 @@ _NUMPY |= {
 }
 
 
+def pack_pair(a: float, b: float) -> int:
+    """Two numbers that bfloat16 holds, in a word."""
+    low, high = (struct.unpack("<I", struct.pack("<f", x))[0] >> 16 for x in (a, b))
+    return struct.unpack("<i", struct.pack("<I", low | high << 16))[0]
+
+
+def dot_pair(a: int, b: int) -> float:
+    """The sum of the products of the numbers of two words."""
+    (a0, b0), (a1, b1) = (
+        tuple(struct.unpack("<f", struct.pack("<I", half(w & 0xFFFFFFFF)))[0] for w in (a, b))
+        for half in (lambda w: w << 16 & 0xFFFFFFFF, lambda w: w & 0xFFFF0000)
+    )
+    return float(np.float32(np.float32(a1 * b1) + np.float32(a0 * b0)))
+
+
 def dot(a: int, b: int, pair: tuple[str, str]) -> int:
     """The sum of the products of the bytes of two words."""
     x, y = (
@@ -301,4 +317,5 @@ _SPACE |= {
         int.from_bytes([v & 255 for v in values], "little", signed=False) - (values[3] & 128) * 2**25
     ),
 }
+_SPACE |= {f"{DOT_PAIR}_": dot_pair, f"{PACK_PAIR}_": pack_pair}
 _SPACE |= {f"{name}_": lambda a, b, pair=pair: dot(a, b, pair) for name, pair in DOTS.items()}

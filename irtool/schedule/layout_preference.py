@@ -13,11 +13,15 @@ from ..tir import dtypes
 from ..tir.expr import Binary, Call, Const, Expr, Load, Var, const, post_order, substitute
 from ..tir.forms import Map, Reduction
 from ..tir.kernel import Kernel
+from ..tir.pairs import NUMBERS, PACK_PAIR
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
 from ..tir.words import PACK, STEPS
 from .affine import depends, loads
+
+_NUMBERS = {PACK: STEPS, PACK_PAIR: NUMBERS}
+"""Numbers in a word, by what makes one."""
 
 
 @dataclass(frozen=True)
@@ -221,11 +225,12 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
 
 def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
     """The axis of the words that an operand is packed into along its blocks."""
-    factor, left = divmod(preference.factor, STEPS)
-    if not isinstance(store.value, Call) or store.value.name != PACK or left or factor < 2:
+    steps = _NUMBERS.get(store.value.name, 0) if isinstance(store.value, Call) else 0
+    if not steps or preference.factor % steps or preference.factor < 2 * steps:
         return None
+    factor = preference.factor // steps
     terms, _ = Simplifier().linear(e.indices[preference.axis])
-    at = [n for n, i in enumerate(store.indices) if len(terms) == 1 and terms.get(i) == STEPS]
+    at = [n for n, i in enumerate(store.indices) if len(terms) == 1 and terms.get(i) == steps]
     return LayoutPreference(at[0], factor) if at and store.buffer.shape[at[0]] % factor == 0 else None
 
 

@@ -134,7 +134,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "TensorizeProducts",
-        "sums of products of 8-bit numbers are made of words of four, for dot-product instructions; before layouts, as words have one",
+        "sums of products of 8-bit numbers are made of words of four, of bfloat16 of two, for dot-product instructions; before layouts, as words have one",
         tensorize_products,
         vectors=True,
         once=True,

@@ -1,11 +1,12 @@
-"""Integer sums of products of 8-bit numbers, made of words of four: what dot-product instructions compute.
+"""Sums of products of 8-bit numbers, made of words of four, and of bfloat16 numbers, of words of two: what dot-product
+instructions compute.
 
     acc += int32(x[n, c, h]) * int32(w[o, c])        for c in 128
 
 ⇒   words[n, c, h] = pack4(x[n, 4c, h], x[n, 4c + 1, h], x[n, 4c + 2, h], x[n, 4c + 3, h])
     acc += dot4_u8s8(words[n, c, h], w4[o, c])       for c in 32
 
-A sum of words is one of int32 for all that follows: layouts, tiles of registers and copies treat it as such. Constants become words
+A sum of words is one of int32 (of float32) for all that follows: layouts, tiles of registers and copies treat it as such. Constants become words
 when the program is built; other operands get a stage that packs them, with the padding that was a stage before. What is left of
 the last word is zeros.
 """
@@ -15,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, const, if_then_else, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ..tir.kernel import Kernel
+from ..tir.pairs import DTYPE
 from ..tir.program import (
     CONSTANT,
     Derivation,
@@ -34,11 +35,8 @@ from ..tir.program import (
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
-from ..tir.words import DOTS, STEPS, dot4, meaning, pack4
 from .affine import depends
-
-_LEAST = 3
-"""The shortest sum of which words are made: a quarter of each is zeros."""
+from .word_kinds import WordKind, word_kinds
 
 _REUSE = 8
 """The fewest results for which each word that is packed when the program runs is read."""
@@ -46,8 +44,9 @@ _REUSE = 8
 
 @dataclass(frozen=True)
 class Product:
-    """A sum of products: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`."""
+    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`."""
 
+    kind: WordKind
     a: Load
     b: Load
     k: Var
@@ -66,7 +65,7 @@ class Product:
 
 
 def tensorize_products(program: Program, target: VectorTarget) -> None:
-    """Every product of 8-bit numbers for which it pays."""
+    """Every product of 8-bit or bfloat16 numbers for which it pays."""
     if target.lanes(4) < 4:
         return
     made: dict[tuple[Slot, int], Slot] = {}
@@ -85,18 +84,19 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
 
 
 def find_product(r: Reduction) -> Product | None:
-    """The sum as one of products of 8-bit numbers, along the longest axis that both operands have; None if it is none."""
-    if r.guards or not any(_is_step(r, meaning(name)) for name in DOTS):
+    """The sum as one of products of such numbers, along the longest axis that both operands have; None if it is none."""
+    kind = next((k for k in word_kinds() if any(_is_step(r, m) for m in k.meanings)), None)
+    if r.guards or kind is None:
         return None
     a, b = (e for e in post_order(r.update) if isinstance(e, Load) and e.source is not r.acc)
     best: Product | None = None
     for k, extent in r.inner:
         places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
-        if any(len(at) != 1 for at in places) or extent < _LEAST:
+        if any(len(at) != 1 for at in places) or extent < kind.least:
             continue
         first, second = places[0][0], places[1][0]
         if a.indices[first] is k and b.indices[second] is k and (best is None or extent > best.extent):
-            best = Product(a, b, k, extent, first, second)
+            best = Product(kind, a, b, k, extent, first, second)
     return best
 
 
@@ -126,10 +126,10 @@ def _is_step(r: Reduction, wanted: Reduction) -> bool:
 
 
 def _pays(k: Kernel, r: Reduction, p: Product, constants: set[Buffer], target: VectorTarget) -> bool:
-    if p.a.source is p.b.source or r.work < STEPS * target.blocked_updates:
+    if p.a.source is p.b.source or r.work < p.kind.numbers * target.blocked_updates:
         return False
     only = [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
-    if max(only) < STEPS:
+    if max(only) < 4:
         return False  # neither operand has an axis for vectors
     used = buffers_read(*(f for f in k.stages if f is not r))
     for (e, _), reuse in zip(p.operands, reversed(only)):
@@ -158,7 +158,7 @@ def _replace(
     assert isinstance(r, Reduction)
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
     word = Var(p.k.name)
-    count = -(-p.extent // STEPS)
+    count = -(-p.extent // p.kind.numbers)
     index: Expr = word if count > 1 else const(0)
     read: list[Expr] = []
     for e, axis in p.operands:
@@ -170,14 +170,14 @@ def _replace(
             params[params.index(source)] = words
             number = k.inputs.index(source)
             for s in calls:
-                s.inputs[number] = _constant(s.inputs[number].resolve(), axis, shape, made)
+                s.inputs[number] = _constant(s.inputs[number].resolve(), p.kind, axis, shape, made)
         else:
             words = Buffer(f"{source.name}_words", shape, "int32", Scope.GLOBAL)
             temporaries.append(words)
-            before.append(_packing(source, words, axis, p.extent, before, [*k.stages[at:]]))
+            before.append(_packing(source, words, axis, p, before, [*k.stages[at:]]))
         read.append(Load(words, tuple(index if n == axis else i for n, i in enumerate(e.indices))))
     assert isinstance(r.update, Binary)
-    update = Binary("+", r.update.a, dot4(read[0], read[1], p.dtypes), "int32")
+    update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], p.dtypes), r.acc.dtype)
     inner = tuple(
         x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
     )
@@ -195,7 +195,7 @@ def _replace(
 
 
 def _packing(
-    source: Buffer, words: Buffer, axis: int, extent: int, before: list[AnyForm], after: Sequence[AnyForm]
+    source: Buffer, words: Buffer, axis: int, p: Product, before: list[AnyForm], after: Sequence[AnyForm]
 ) -> Map:
     """The stage that packs an operand. If the operand is made by a stage for this purpose alone, that is left out."""
     loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
@@ -203,21 +203,22 @@ def _packing(
     at: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
     formula = _formula(source, before, after)
     simplify = Simplifier({v: (0, n - 1) for v, n in loops})
+    zero = const(0.0 if source.dtype == DTYPE else 0, source.dtype)
     numbers: list[Expr] = []
-    for n in range(STEPS):
-        place = simplify(at[axis] * STEPS + n)
+    for n in range(p.kind.numbers):
+        place = simplify(at[axis] * p.kind.numbers + n)
         indices = [place if m == axis else i for m, i in enumerate(at)]
         value: Expr = Load(source, tuple(indices))
         if formula is not None:
             store, variables = formula
             value = rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
         low, high = simplify.range(place)
-        if low >= extent:
-            value = const(0, source.dtype)
-        elif high >= extent:
-            value = if_then_else(place < extent, value, const(0, source.dtype))
+        if low >= p.extent:
+            value = zero
+        elif high >= p.extent:
+            value = if_then_else(place < p.extent, value, zero)
         numbers.append(simplify(value))
-    return Map(tuple(loops), (Store(words, at, pack4(numbers)),))
+    return Map(tuple(loops), (Store(words, at, p.kind.pack(numbers)),))
 
 
 def _formula(
@@ -241,25 +242,10 @@ def _formula(
     return (store, variables) if len(variables) == len(form.loops) else None
 
 
-def _constant(slot: Slot, axis: int, shape: Sequence[int], made: dict[tuple[Slot, int], Slot]) -> Slot:
+def _constant(slot: Slot, kind: WordKind, axis: int, shape: Sequence[int], made: dict[tuple[Slot, int], Slot]) -> Slot:
     """The constant's words."""
     key = (slot, axis)
     if key not in made:
-        derivation = Derivation(slot, ("words", axis), lambda data: pack_words(data, axis))
+        derivation = Derivation(slot, ("words", axis), lambda data: kind.pack_data(data, axis))
         made[key] = Slot(f"{slot.name}_words", shape, "int32", CONSTANT, derivation=derivation)
     return made[key]
-
-
-def pack_words(data: Any, axis: int) -> Any:
-    """An array of 8-bit numbers as words of four neighbours along an axis, filled up with zeros; int32."""
-    import numpy as np
-
-    count = -(-data.shape[axis] // STEPS)
-    missing = count * STEPS - data.shape[axis]
-    data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
-    parts = data.view(np.uint8).reshape(*data.shape[:axis], count, STEPS, *data.shape[axis + 1 :])
-    parts = np.moveaxis(parts, axis + 1, 0).astype(np.uint32)
-    words = parts[0]
-    for n in range(1, STEPS):
-        words = words | parts[n] << np.uint32(8 * n)
-    return np.ascontiguousarray(words.view(np.int32))

@@ -15,7 +15,7 @@ import irtool
 from irtool.backends.formulas import support, vector_math, vector_types
 from irtool.passes.bind import bind_params
 from irtool.schedule.affine import loads as reads_of
-from irtool.schedule.tensorize import pack_words
+from irtool.schedule.word_kinds import word_kinds
 from irtool.tir.forms import nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import DOTS, STEPS, meaning
@@ -199,6 +199,7 @@ def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:
 
 def test_words_hold_neighbours_and_zeros() -> None:
     data = np.arange(-3, 7, dtype="int8").reshape(2, 5)
+    pack_words = word_kinds()[0].pack_data
     got = pack_words(data, 1)
     assert got.dtype == np.dtype("int32") and got.shape == (2, 2)
     np.testing.assert_array_equal(got.astype("<i4").view("int8").reshape(2, 8)[:, :5], data)

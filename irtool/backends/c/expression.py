@@ -13,6 +13,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
+from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
 from ...tir.words import DOTS, PACK
 from ...trampoline import trampoline
@@ -227,7 +228,7 @@ class Writer:
             return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
-        if name == PACK or name in DOTS:
+        if name in (PACK, PACK_PAIR, DOT_PAIR) or name in DOTS:
             return self.helper(Helper(name), *kids)
         if not dtypes.is_float(dtype):
             if name == "pow":

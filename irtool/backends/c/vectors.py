@@ -11,6 +11,7 @@ from ..c_types import bare, enclose, literal
 from ..formulas import vector_squares as squares
 from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
+from ..formulas.vector_pairs import TYPES as PAIRED
 from ..formulas.vector_types import vector_type
 from ..vectors import ir
 from ..vectors.types import VectorType
@@ -83,7 +84,9 @@ class VectorPrinter:
         name, dtype, lanes = function
         t = VectorType(dtype, lanes)
         self.types[t.mask] = None
-        self.types.update({(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()))})
+        self.types.update(
+            {(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()), *PAIRED.get(name, ()))}
+        )
         self.types.update(dict.fromkeys(squares.types(name, t)))
         return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...tir import dtypes
 from ...tir.words import DOTS, PACK
 from ..c_types import value_type
-from .words import dot_of_words
+from .words import PAIRS, dot_of_words
 
 
 class Helper(NamedTuple):
@@ -109,6 +109,7 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     Helper(PACK): "IRT_INLINE int32_t irt_pack4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {\n"
     "  return (int32_t)((uint32_t)a | (uint32_t)b << 8 | (uint32_t)c << 16 | (uint32_t)d << 24);\n}",
     **{Helper(name): dot_of_words(name) for name in DOTS},
+    **{Helper(name): text for name, text in PAIRS.items()},
 }
 
 

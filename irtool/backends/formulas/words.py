@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.words import DOTS, STEPS
+
+_BITS = "  union { float f; uint32_t u; } p, q, r, s;\n"
+PAIRS = {
+    PACK_PAIR: f"IRT_INLINE int32_t irt_{PACK_PAIR}(float a, float b) {{\n"
+    "  union { float f; uint32_t u; } p, q;\n  p.f = a;\n  q.f = b;\n"
+    "  return (int32_t)(p.u >> 16 | (q.u & 0xffff0000u));\n}",
+    DOT_PAIR: f"IRT_INLINE float irt_{DOT_PAIR}(int32_t a, int32_t b) {{\n"
+    + _BITS
+    + "  p.u = (uint32_t)a << 16;\n  q.u = (uint32_t)b << 16;\n"
+    "  r.u = (uint32_t)a & 0xffff0000u;\n  s.u = (uint32_t)b & 0xffff0000u;\n"
+    "  return r.f * s.f + p.f * q.f;\n}",
+}
+"""The same of words of two bfloat16 numbers, by name (see `tir.pairs`)."""
 
 
 def dot_of_words(name: str) -> str:

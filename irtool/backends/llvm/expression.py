@@ -12,6 +12,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
 from ...tir.words import DOTS, PACK
 from ...trampoline import trampoline
@@ -238,6 +239,12 @@ class Expressions:
             u = "i8" if name == PACK else "i32"
             args = [(u, self._narrowed(k, source)) for k in kids]
             return self._widened(self.helper(Helper(name), "i32", *args), dtype)
+        if name in (PACK_PAIR, DOT_PAIR):
+            u, result = ("float", "i32") if name == PACK_PAIR else ("i32", "float")
+            made = self.helper(
+                Helper(name), result, *((u, self._narrowed(k, source) if u == "i32" else k) for k in kids)
+            )
+            return self._widened(made, dtype) if result == "i32" else made
         if not dtypes.is_float(dtype):
             if name == "pow":
                 u = value_type(dtype)

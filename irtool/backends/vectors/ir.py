@@ -62,7 +62,7 @@ class LoadVector(Value):
     """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
     and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly. `channel`:
     it is one of channels that lie side by side, and `base` is where the first of them begins. `words`: each lane is four
-    bytes of a buffer of bytes, the first of them lowest."""
+    bytes of a buffer of bytes, or two numbers of one of bfloat16, the first of them lowest."""
 
     buffer: Buffer
     base: Expr

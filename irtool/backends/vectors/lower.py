@@ -24,13 +24,14 @@ from ...tir.expr import (
     const,
     post_order,
 )
+from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from ...tir.words import DOTS, PACK
 from . import ir
 from .channels import MOST, Channel
-from .dots import open_dot, words_in_memory
+from .dots import open_dot, pairs_in_memory, words_in_memory
 from .ir import (
     Apply,
     Arithmetic,
@@ -387,14 +388,14 @@ class Lowering:
             return Compare(t.mask, op, a, b)
         if op in ("min", "max", "minimum", "maximum"):
             return self._apply(op, dtype, a, b)
-        if dtypes.is_float(dtype):
-            if op in ("+", "-", "*", "/"):
-                return self._rounded(Arithmetic(t, op, a, b), dtype, body)
-            raise Scalar
         dot = open_dot(b) if op == "+" else None
         if dot is not None:
             body.steps.remove(dot)
             return Apply(t, dot.function, (a, *dot.args[1:]))
+        if dtypes.is_float(dtype):
+            if op in ("+", "-", "*", "/"):
+                return self._rounded(Arithmetic(t, op, a, b), dtype, body)
+            raise Scalar
         if op in ("+", "-", "*", "&", "|", "^"):
             return Arithmetic(t, op, a, b)
         return self._shift(e, a) if op in ("<<", ">>") else self._division(e, a)
@@ -446,6 +447,11 @@ class Lowering:
             return self._packed(e, args, body)
         if e.name in DOTS:
             return self._apply(e.name, "int32", self._add(Splat(self._type("int32"), const(0)), body), *args)
+        if e.name == PACK_PAIR:
+            return self._paired(args, body)
+        if e.name == DOT_PAIR:
+            start = self._add(Splat(self._type("float32"), const(0.0, "float32")), body)
+            return self._apply(e.name, "float32", start, *args)
         chosen = self.function(e)
         if chosen is None:
             raise Scalar
@@ -454,6 +460,22 @@ class Lowering:
         result = f"int{dtypes.bits(dtype)}" if e.dtype == "bool" else ""
         made = self._apply(name, dtype, *(args[n] for n in which), result=result)
         return made if e.name in WHOLE else self._rounded(made, e.dtype, body)
+
+    def _paired(self, args: list[Value], body: Body) -> Value:
+        """Words of two numbers, which are widened: as they are in memory, if they lie there one after the other."""
+        t = self._type("int32")
+        pairs = pairs_in_memory(args)
+        if pairs is not None:
+            reads, base = pairs
+            for v in (*args, *reads):
+                body.steps.remove(v)
+            self.called["words", *t] = None
+            return LoadVector(t, reads[0].buffer, base, 1, reads[0].count, words=True)
+        u = self._type("uint32")
+        low, high = (self._add(Bitcast(u, a), body) for a in args)
+        low = self._add(Shift(u, ">>", low, 16), body)
+        high = self._add(Shift(u, "<<", self._add(Shift(u, ">>", high, 16), body), 16), body)
+        return Bitcast(t, self._add(Arithmetic(u, "|", low, high), body))
 
     def _packed(self, e: Call, args: list[Value], body: Body) -> Value:
         """Words: as they are in memory, if the numbers lie there one after the other."""

@@ -12,6 +12,7 @@ from ...ops.erf import erf
 from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
 from ...tir.intrinsics import LEAST_EXPONENT
+from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.words import DOTS, PACK, STEPS
 
 Function = Callable[..., Any]
@@ -167,6 +168,20 @@ def _dotted(a: Any, b: Any, signs: tuple[str, str]) -> Any:
     return total
 
 
+def _paired(a: Any, b: Any) -> Any:
+    low, high = (np.ascontiguousarray(x).view(np.uint16).astype(np.uint32).reshape(np.shape(x)) for x in (a, b))
+    return np.asarray(low | (high << np.uint32(16))).astype(np.int32)
+
+
+def _dotted_pairs(a: Any, b: Any) -> Any:
+    words = [np.ascontiguousarray(w).astype(np.int32).view(np.uint32).reshape(np.shape(w)) for w in (a, b)]
+    (a1, b1), (a0, b0) = (
+        tuple(np.ascontiguousarray(x).view(np.float32).reshape(np.shape(x)) for x in half)
+        for half in ([w & np.uint32(0xFFFF0000) for w in words], [w << np.uint32(16) for w in words])
+    )
+    return a1 * b1 + a0 * b0
+
+
 def function_of(e: Expr) -> Function:
     """What an operation is, as a function of the arrays of its operands."""
     if isinstance(e, Binary):
@@ -192,6 +207,10 @@ def function_of(e: Expr) -> Function:
         return _power
     if e.name == PACK:
         return _packed
+    if e.name == PACK_PAIR:
+        return _paired
+    if e.name == DOT_PAIR:
+        return _dotted_pairs
     if e.name in DOTS:
         signs = DOTS[e.name]
         return lambda a, b: _dotted(a, b, signs)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
 from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
+from ...tir.pairs import DOT_PAIR, DTYPE, NUMBERS, PACK_PAIR
 from ...tir.stmt import Buffer
 from ...tir.words import DOTS, PACK, STEPS
 from .header import read_dtype
@@ -44,6 +45,7 @@ _INTRINSICS = {
     **dict.fromkeys((*UNARY_FLOAT, *FLUSHED, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
     **dict.fromkeys((*BINARY_FLOAT, "pow", *DOTS), 2),
     PACK: STEPS,
+    **dict.fromkeys((PACK_PAIR, DOT_PAIR), NUMBERS),
 }
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")
 _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
@@ -294,9 +296,13 @@ class _Reader:
         name, args = it.what, it.done
         dtype = args[0].dtype
         wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
-        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow", PACK, *DOTS)
+        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow", PACK, PACK_PAIR, DOT_PAIR, *DOTS)
         if name == PACK:
             wanted = "int32" if dtype in ("int8", "uint8") else ""
+        elif name == PACK_PAIR:
+            wanted = "int32" if dtype == DTYPE else ""
+        elif name == DOT_PAIR:
+            wanted = "float32" if dtype == "int32" else ""
         elif name in DOTS:
             wanted = "int32" if dtype == "int32" else ""
         if is_of_floats and not dtypes.is_float(dtype):

@@ -1,0 +1,48 @@
+"""Words of two bfloat16 numbers, and sums of products of them: what `vdpbf16ps` computes (see `words` for bytes).
+
+    word = pack2_bf16(x0, x1)          an int32 whose lower half is x0
+    dot2_bf16(a, b)                    a1 * b1 + a0 * b0, a float32
+
+Products of two bfloat16 numbers are exact in float32. Where a dot product is added to something, the upper product is added first
+and the lower one then, each sum rounded to nearest even: `(c + a1 * b1) + a0 * b0`. That is what processors do (found by comparing
+9 million random words on a Zen 4; Intel, Architecture Instruction Set Extensions, VDPBF16PS). They take subnormal numbers for
+zeros, which other code does not: there alone, below 2**-126, results differ. Its meaning is the loop of `meaning`, by which the
+schedule finds what can be computed so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .build import cast, const
+from .forms import Reduction
+from .nodes import Binary, Call, Expr, Var
+from .stmt import Buffer, Scope, Store
+
+NUMBERS = 2
+"""Numbers in a word."""
+
+PACK_PAIR = "pack2_bf16"
+DOT_PAIR = "dot2_bf16"
+DTYPE = "bfloat16"
+
+
+def pack2(numbers: Sequence[Expr]) -> Expr:
+    """Two bfloat16 numbers in a word, the first in its lower half."""
+    assert len(numbers) == NUMBERS and all(x.dtype == DTYPE for x in numbers)
+    return Call(PACK_PAIR, tuple(numbers), "int32")
+
+
+def dot2(a: Expr, b: Expr) -> Expr:
+    """The sum of the products of two words' numbers."""
+    return Call(DOT_PAIR, (a, b), "float32")
+
+
+def meaning() -> Reduction:
+    """What a dot product of words means: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of bfloat16."""
+    a, b = (Buffer(name, (NUMBERS,), DTYPE, Scope.PARAM) for name in "ab")
+    out, acc = Buffer("out", (), "float32", Scope.PARAM), Buffer("acc", (), "float32", Scope.LOCAL)
+    k = Var("k")
+    product = Binary("*", cast(a[k], "float32"), cast(b[k], "float32"), "float32")
+    update = Binary("+", acc.element(), product, "float32")
+    return Reduction((), acc, const(0.0, "float32"), ((k, NUMBERS),), update, (Store(out, (), acc.element()),))
