@@ -84,6 +84,8 @@ def command(
     check_options(params_format, params_out)
     if qconfig and mode != "tvm":
         raise UsageError("--qconfig is for --mode=tvm", code=ClashingOptions)
+    if mode == "tvm" and entry != "main":
+        raise UsageError("--mode=tvm quantizes @main", code=ClashingOptions)
     if output == "-" and as_json:
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
     if "random" in data and len(data) > 1:
@@ -123,7 +125,19 @@ def _quantized(
     with progress_bar("calibrating") as step:
         if mode == "affine":
             return quantize(module, None, calibration, affine, entry=entry, progress=step)
-    raise AssertionError(mode)
+        from ..quantization.qconfig import QConfig
+        from ..quantization.tvm_way import quantize_as_tvm
+
+        return quantize_as_tvm(
+            module,
+            None,
+            calibration,
+            QConfig.of(qconfig),
+            samples=affine.samples,
+            seed=affine.seed,
+            via=affine.via,
+            progress=step,
+        )
 
 
 def _show(report: Report) -> None:
@@ -138,10 +152,10 @@ def _show(report: Report) -> None:
         click.echo(f"{name} stays in floating point: {reason}")
     total = f", {_decibels(report.snr).strip()} dB" if report.snr is not None else ""
     few = "" if report.samples == 1 else "s"
-    click.echo(
-        f"{report.products} convolutions and products in 8 bits, {len(report.left)} in floating point; "
-        f"{report.method} over {report.samples} sample{few}{total}"
+    done = (
+        f"{report.products} convolutions and products in 8 bits, {len(report.left)} in floating point; " if rows else ""
     )
+    click.echo(f"{done}{report.method} over {report.samples} sample{few}{total}")
 
 
 def _decibels(x: float | None) -> str:

@@ -10,9 +10,16 @@ from ..ir import Function, Let, Module, post_order
 from ..ops.base import is_call_to
 from ..passes import run_passes
 from ..passes.bind import bind_params
+from ..passes.constants import has_data
 
-_AFTER = "FoldConstant,FoldScaleAxis,FoldExplicitPadding,CanonicalizeQuantizable,FoldConstant"
-"""Scales go into weights; a padded copy would be a tensor of its own; biases are followers of their layers."""
+_SCALES = ("BackwardFoldScaleAxis,FoldConstant", "ForwardFoldScaleAxis,FoldConstant")
+"""Scales go into weights, unless these would be computed then: a gate by channel stays a multiplication."""
+
+_AFTER = "FoldExplicitPadding,CanonicalizeQuantizable,FoldConstant"
+"""A padded copy would be a tensor of its own; biases are followers of their layers."""
+
+
+_WEIGHTED = ("nn.conv2d", "nn.conv2d_transpose", "nn.dense")
 
 
 def prepare(module: Module, params: Mapping[str, Any] | None, entry: str) -> Module:
@@ -30,4 +37,14 @@ def prepare(module: Module, params: Mapping[str, Any] | None, entry: str) -> Mod
     nodes = post_order(f.body)
     first = ["ToGraphNormalForm"] if any(isinstance(e, Let) for e in nodes) else []
     first += ["SimplifyInference"] if any(is_call_to(e, "nn.batch_norm") for e in nodes) else []
-    return run_passes(module, ",".join([*first, _AFTER]), opt_level=3)
+    module = run_passes(module, ",".join([*first, "FoldConstant"]), opt_level=3)
+    for scales in _SCALES:
+        folded = run_passes(module, scales, opt_level=3)
+        module = folded if _constant_weights(folded, entry) >= _constant_weights(module, entry) else module
+    return run_passes(module, _AFTER, opt_level=3)
+
+
+def _constant_weights(module: Module, entry: str) -> int:
+    """How many convolutions and dense layers have constant weights."""
+    body = module.functions[entry].body
+    return sum(is_call_to(e, *_WEIGHTED) and has_data(e.args[1]) for e in post_order(body))

@@ -76,7 +76,7 @@ def fixed_point(e: Expr, factor: float) -> Expr:
     return call("fixed_point_multiply", e, multiplier=multiplier, shift=shift)
 
 
-def _to_nearest(e: Expr, factor: float, shape: Sequence[Dim]) -> Expr:
+def to_nearest(e: Expr, factor: float, shape: Sequence[Dim]) -> Expr:
     """`e * factor` in 64-bit arithmetic, halves rounded away from zero."""
     multiplier, shift = multiplier_and_shift(factor)
 
@@ -175,7 +175,7 @@ def in_output_terms(
 def _scaled(e: Expr, factor: float, shape: Sequence[Dim], rounding: str, working: str) -> Expr:
     if working != "int32":
         return multiply(scalar_constant(factor, working), e)
-    return fixed_point(e, factor) if rounding == "UPWARD" else _to_nearest(e, factor, shape)
+    return fixed_point(e, factor) if rounding == "UPWARD" else to_nearest(e, factor, shape)
 
 
 def has_fast_rounding(target: Target | None) -> bool:
