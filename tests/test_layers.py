@@ -28,6 +28,7 @@ LAYERS = [
     ("quantization",),
     ("exports",),
     ("relay",),
+    ("viz",),
     ("frontends", "exports"),
     ("commands",),
     ("cli", "__main__"),

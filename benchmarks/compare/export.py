@@ -121,7 +121,7 @@ NETWORKS = {
     "swin_tiny": Network("Swin-tiny", _vision("SwinForImageClassification", "SwinConfig")),
     "segformer_b0": Network("SegFormer-b0", _vision("SegformerForSemanticSegmentation", "SegformerConfig", 512)),
     "whisper_tiny": Network("Whisper-tiny encoder, 3000", _whisper),
-    "lstm": Network("LSTM, 2 layers, 16×64→128", _lstm),  # noqa: RUF001  # as it is written in tables
+    "lstm": Network("LSTM, 2 layers, 16×64→128", _lstm),  # as it is written in tables
 }
 
 

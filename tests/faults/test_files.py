@@ -19,6 +19,7 @@ READERS = {
     "check": ["check"],
     "run": ["run"],
     "info": ["info"],
+    "viz": ["viz"],
     "build": ["build", "--emit=c", "-o", "out"],
     "diff": ["diff", MLP],
     "--params": ["opt", MLP, "--params"],

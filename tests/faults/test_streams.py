@@ -22,6 +22,7 @@ COMMANDS: dict[str, list[object]] = {
     "check": ["check", MLP],
     "diff": ["diff", MLP, MLP],
     "info": ["info", MLP],
+    "viz": ["viz", MLP, "--format=svg"],
     "passes": ["passes"],
     "ops": ["ops", "nn.dense"],
     "test": ["test", ROOT / "tests" / "golden" / "passes" / "FoldConstant"],

@@ -1,0 +1,115 @@
+"""`irtool viz`: draws modules."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from . import kinds
+from .known_types import ARRAYS, Given, entry_of, entry_option, type_options
+from .output import write_text
+from .pass_options import PassChoice, pass_options
+from .source import file_or_stdin
+from .wrong_usage import Command
+
+if TYPE_CHECKING:
+    from ..ir import Module
+    from ..viz.drawing import Drawing
+
+_ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "netron"}
+
+
+@click.command(name="viz", cls=Command, short_help="Draw a module: text, SVG, HTML, DOT, or for Netron.")
+@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "svg", "dot", "netron"]),
+    default=None,
+    help="Output format. Default: the one that the ending of -o names, otherwise text.",
+)
+@click.option(
+    "-o",
+    "output",
+    type=kinds.WRITTEN,
+    metavar="FILE",
+    default=None,
+    help="Write to FILE, atomically, instead of standard output.",
+)
+@click.option(
+    "--fold/--no-fold",
+    "folded",
+    default=True,
+    show_default=True,
+    help="Draw repeated blocks, and what is computed from weights alone, as one node each.",
+)
+@pass_options("Passes to run first.")
+@type_options(ARRAYS)
+@entry_option
+def command(
+    file: str,
+    style: str | None,
+    output: str | None,
+    folded: bool,
+    chosen: PassChoice,
+    given: Given,
+    entry: str | None,
+) -> None:
+    """Draw the functions of a module: operators, what they read, types and sizes of values.
+
+    FILE is Relay text or an ONNX model; `-` is standard input, which is also read if FILE is omitted and input is piped in.
+    Weights and constants are in the operators that read them, and repeated blocks are one node each.
+
+    \b
+    irtool viz net.relay
+    irtool viz net.onnx -o net.svg
+    irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
+    irtool viz net.relay -o net.json; netron net.json
+    """
+    style = style or _ENDINGS.get(os.path.splitext(output or "")[1].lower(), "text")
+    module, text, name = _read(file, given, entry)
+    if chosen.passes:
+        module, text = _transform(module, chosen), None
+    from ..viz.looks import draw_module
+
+    drawing = draw_module(module, text, name, folded and style != "netron")
+    write_text(output, _write(drawing, style))
+
+
+def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | None, str]:
+    """A module, the text that its spans are in, if that is what was read, and its name."""
+    from .subject import RelayText, module_of, read_subject
+
+    subject = read_subject(file)
+    module, given = module_of(subject, given)
+    text = subject.text if isinstance(subject, RelayText) else None
+    if given or entry:
+        module = given.bind(module, entry_of(module, entry))
+    return module, text, os.path.basename(subject.name)
+
+
+def _transform(module: Module, chosen: PassChoice) -> Module:
+    from ..passes import run_passes
+
+    return run_passes(module, chosen.passes, instruments=list(chosen.instruments), **chosen.context)
+
+
+def _write(drawing: Drawing, style: str) -> str:
+    """The text of a drawing in a format."""
+    if style == "svg":
+        from ..viz.svg import write_svg
+
+        return write_svg(drawing)
+    if style == "dot":
+        from ..viz.dot import write_dot
+
+        return write_dot(drawing)
+    if style == "netron":
+        from ..viz.netron import write_netron
+
+        return write_netron(drawing)
+    from ..viz.listing import write_listing
+
+    return write_listing(drawing)

@@ -1,0 +1,130 @@
+"""A drawing as text, SVG, DOT and for Netron: all that is drawn is in each, and no name breaks any."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import irtool
+from irtool.viz.dot import write_dot
+from irtool.viz.drawing import BLOCK, Drawing
+from irtool.viz.listing import write_listing
+from irtool.viz.looks import draw_module
+from irtool.viz.netron import write_netron
+from irtool.viz.svg import write_svg
+from tests.viz.test_drawing import layers
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = '</title><script>alert(1)</script><img src=x onerror="alert(2)"> & \' \\N ]]> {|} \u2028'
+
+
+def read(path: Path) -> Drawing:
+    return draw_module(irtool.parse(path.read_text(encoding="utf-8")), name=path.name)
+
+
+def hostile() -> Drawing:
+    """Names that no parser would take, where drawings take theirs from."""
+    drawing = draw_module(irtool.parse(layers(3)), name=EVIL)
+    for graph, _ in drawing.walk():
+        graph.name += EVIL
+    for n in drawing.nodes():
+        n.label += EVIL
+        n.type += EVIL
+        n.shape += EVIL
+        n.details = (*n.details, EVIL, "bell \x07 and escape \x1b[2J")
+    return drawing
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda p: p.stem)
+def test_svg_is_xml_with_a_box_for_each_node(sample: Path) -> None:
+    drawing = read(sample)
+    root = ET.fromstring(write_svg(drawing))
+    assert root.tag == f"{SVG}svg"
+    ids = [g.get("id") for g in root.iter(f"{SVG}g") if g.get("id")]
+    assert len(ids) == len(set(ids)) >= sum(len(g.nodes) for g in drawing.graphs)
+    assert {f"n{n.number}" for g in drawing.graphs for n in g.nodes} <= set(ids)
+    paths = [p for p in root.iter(f"{SVG}path") if p.get("class") == "edge"]
+    assert len(paths) >= sum(len(g.edges) for g in drawing.graphs)
+
+
+def test_svg_shows_what_is_in_a_block_once() -> None:
+    drawing = draw_module(irtool.parse(layers(5)), name="net")
+    text = write_svg(drawing)
+    assert text.count(">tanh</text>") == 1 and text.count(">block A</text>") == 5 and "block A (5 times)" in text
+    shown = [n for n in drawing.nodes() if n.kind == BLOCK]
+    assert len(shown) == 5
+
+
+def test_nothing_is_loaded() -> None:
+    text = write_svg(read(ROOT / "samples" / "mlp.relay"))
+    assert "<script" not in text and not re.search(r"(href|src|url)\s*[=(]", text.replace("xmlns", ""))
+
+
+def test_no_name_is_markup() -> None:
+    root = ET.fromstring(write_svg(hostile()))
+    assert {e.tag.removeprefix(SVG) for e in root.iter()} <= {"svg", "title", "style", "rect", "g", "path", "text"}
+    assert any("<script>alert(1)" in (t.text or "") for t in root.iter(f"{SVG}text"))
+    assert not [a for e in root.iter() for a in e.attrib if a.startswith("on")]
+
+
+def test_no_name_ends_a_string_of_dot() -> None:
+    text = write_dot(hostile())
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "S", text)
+    assert '"' not in outside and "script" not in outside and "\x1b" not in text
+    if dot := shutil.which("dot"):
+        subprocess.run([dot, "-Tplain"], input=text, text=True, check=True, capture_output=True, timeout=60)
+
+
+def test_no_name_acts_on_a_terminal() -> None:
+    text = write_listing(hostile())
+    assert all(c.isprintable() or c == "\n" for c in text)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda p: p.stem)
+def test_dot_and_text_have_every_node(sample: Path) -> None:
+    drawing = read(sample)
+    dot = write_dot(drawing)
+    numbers = [n.number for n in drawing.nodes()]
+    assert sorted(int(n) for n in re.findall(r"^    n(\d+) \[", dot, re.MULTILINE)) == numbers
+    assert dot.count("{") == dot.count("}")
+    listed = {int(n) for n in re.findall(r"^ +(\d+)  ", write_listing(drawing), re.MULTILINE)}
+    assert listed == set(numbers)
+
+
+def test_netron_gets_a_model_of_onnx() -> None:
+    onnx = pytest.importorskip("onnx")
+    from google.protobuf import json_format
+
+    for sample in SAMPLES:
+        drawing = draw_module(irtool.parse(sample.read_text(encoding="utf-8")), folded=False)
+        model = json_format.Parse(write_netron(drawing), onnx.ModelProto())
+        nodes = [n for g in drawing.graphs for n in g.nodes if n.kind not in ("input", "output")]
+        graphs = [model.graph] if len(drawing.graphs) == 1 else [n.attribute[0].g for n in model.graph.node]
+        assert [n.op_type for g in graphs for n in g.node] == [n.label for n in nodes]
+        for graph in graphs:
+            made = {v.name for v in graph.input} | {o for n in graph.node for o in n.output}
+            assert {i for n in graph.node for i in n.input} <= made
+            assert {o.name for o in graph.output} <= made
+
+
+def test_types_of_values_are_in_the_model_for_netron() -> None:
+    model = json.loads(write_netron(read(ROOT / "samples" / "mlp.relay")))
+    (first, *_) = model["graph"]["input"]
+    assert first["type"]["tensorType"]["elemType"] == 1 and first["type"]["tensorType"]["shape"]["dim"]
+
+
+def test_the_picture_of_the_page_is_what_is_drawn_today() -> None:
+    sample = ROOT / "samples" / "let.relay"
+    text = sample.read_text(encoding="utf-8")
+    drawn = write_svg(draw_module(irtool.parse(text, filename="let.relay"), text, "let.relay"))
+    assert (ROOT / "docs" / "drawing.svg").read_text(encoding="utf-8") == drawn, (
+        "irtool viz samples/let.relay -o docs/drawing.svg"
+    )
