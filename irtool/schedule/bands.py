@@ -17,7 +17,7 @@ from ..tir.expr import Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Scope, Stmt, Store, seq
 from ..tir.vector_target import VectorTarget
-from .affine import loads
+from .affine import loads, simplifier
 from .divisors import proper_divisors
 from .forms import Map, Reduction
 
@@ -86,7 +86,7 @@ def _only_read(copy: Map, reader: Reduction) -> Load | None:
 def _rows(copy: Map, reader: Reduction, read: Load) -> Iterator[_Rows]:
     b = copy.stores[0].buffer
     variables = {v for v, _ in copy.loops}
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)})
+    simplify = simplifier(reader.loops, reader.inner)
     for axis in range(b.ndim - 1):
         index = copy.stores[0].indices[axis]
         if not isinstance(index, Var) or index not in variables or _is_split(b, axis):

@@ -18,6 +18,7 @@ from ..diagnostics import UsageError
 from ..tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
+from .affine import simplifier
 from .forms import Form, Loop, Map, Reduction, substituted
 from .guards import take_guards
 from .sliding import Sliding
@@ -318,7 +319,7 @@ class View:
     """The expressions of a block in terms of its loops."""
 
     def __init__(self, b: Block[Any]) -> None:
-        self.simplify = Simplifier({v: (0, n - 1) for v, n in (*b.loops, *b.inner)})
+        self.simplify = simplifier(b.loops, b.inner)
         self._memo: dict[Expr, Expr] = dict(b.bindings)
         for c in b.caches:
             self._memo[c.operand] = c.read

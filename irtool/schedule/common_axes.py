@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from ..tir.expr import Binary, Const, Expr, Var, post_order, substitute
 from ..tir.simplify import Simplifier
+from .affine import simplifier
 from .forms import Loop
 
 
@@ -92,7 +93,7 @@ def _digits(loops: Sequence[Loop], place: Expr, size: int) -> Digits | None:
     current = list(loops)
     values: dict[Expr, Expr] = {}
     while True:
-        simplify = Simplifier({v: (0, n - 1) for v, n in current})
+        simplify = simplifier(current)
         terms, offset = simplify.linear(place)
         divided = next((t for t in terms if not isinstance(t, Var)), None)
         if divided is None:

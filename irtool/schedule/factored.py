@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
-from ..tir.simplify import Simplifier
 from ..tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
-from .affine import depends
+from .affine import depends, simplifier
 from .block import Block, Factor
 from .forms import Reduction
 from .guards import bounded_loop
@@ -22,7 +21,7 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
     parts = Buffer(f"{form.acc.name}_v", (f.vectors, f.lanes), form.acc.dtype, Scope.REGISTER)
     others = [x for x in b.inner if x[0] is not f.loop]
     known = (*b.loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors))
-    simplify = Simplifier({v: (0, n - 1) for v, n in known})
+    simplify = simplifier(known)
     here: tuple[Expr, ...] = (part if f.vectors > 1 else const(0), lane)
 
     def step(index: Expr, place: tuple[Expr, ...]) -> Store:

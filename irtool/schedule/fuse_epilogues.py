@@ -17,10 +17,9 @@ from ..tir.expr import Expr, Load, Var, rewrite, substitute
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of, with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slot, kernels_in_use, steps
-from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
-from .affine import depends, loads, stride
+from .affine import depends, loads, simplifier, stride
 from .common_axes import CommonAxes, find_common_axes
 from .fuse_kernels import joined_name, mentions_of, straight_bodies
 
@@ -196,7 +195,7 @@ def _join_forms(
     if store.value.dtype != read.dtype:
         return None
     places = {read.offset(e.indices): e for e in loads(then.value) if e.source is read}
-    bounds = Simplifier({v: (0, n - 1) for v, n in second.loops})
+    bounds = simplifier(second.loops)
     simplified = {bounds(p) for p in places}
     if len(simplified) != 1:
         return None
@@ -205,7 +204,7 @@ def _join_forms(
     axes = find_common_axes(last.loops, result.offset(store.indices), second.loops, next(iter(simplified)), result.size)
     if axes is None:
         return None
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*axes.loops, *last.inner)})
+    simplify = simplifier(axes.loops, last.inner)
 
     def in_first(e: Expr) -> Expr:
         return simplify(substitute(e, axes.first))
@@ -241,7 +240,7 @@ def _keeps_vectors(
     assert isinstance(before, Map | Reduction)
     store = after.stores[0]
     lanes = target.lanes(dtypes.itemsize(store.buffer.dtype))
-    simplify = Simplifier({v: (0, n - 1) for v, n in after.loops})
+    simplify = simplifier(after.loops)
     place = store.buffer.offset(store.indices)
 
     def fits(v: Var, extent: int) -> bool:

@@ -26,9 +26,9 @@ from ..tir.program import (
     kernels_in_use,
     steps,
 )
-from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Scope
 from ..tir.vector_target import VectorTarget
+from .affine import simplifier
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .row_choice import row_count
@@ -183,7 +183,7 @@ def _in_place(kernel: Kernel) -> list[tuple[int, int]]:
         if not isinstance(form, Map) or len(form.stores) != 1:
             continue
         store = form.stores[0]
-        simplify = Simplifier({v: (0, n - 1) for v, n in form.loops})
+        simplify = simplifier(form.loops)
         place = simplify(out.offset(store.indices))
         later = buffers_read(*kernel.stages[writers[0] + 1 :])
         for i, source in enumerate(kernel.inputs):

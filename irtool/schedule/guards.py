@@ -19,7 +19,7 @@ from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, mini
 from ..tir.expr import maximum as larger
 from ..tir.simplify import Simplifier
 from ..tir.stmt import For, Let, Stmt, substitute_stmt
-from .affine import depends
+from .affine import depends, simplifier
 from .forms import Reduction
 
 
@@ -31,7 +31,7 @@ def take_guards(r: Reduction, formed: bool = False) -> Reduction:
     update = r.update
     if not isinstance(update, Binary) or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return r
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    simplify = simplifier(r.loops, r.inner)
     value = update.b
     conditions: list[Expr] = []
     is_formed = r.formed

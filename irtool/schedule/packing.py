@@ -13,7 +13,7 @@ from ..diagnostics import UsageError
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, all_of, const, if_then_else
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
-from .affine import depends, loads
+from .affine import depends, loads, simplifier
 from .forms import Loop, Map, Reduction
 from .guards import conditions_within
 
@@ -144,7 +144,7 @@ class Packing:
         at: list[Expr] = []
         conditions: list[Expr] = []
         column = Var("col")
-        ranges = Simplifier({x: (0, n - 1) for x, n in (*around, (column, self.columns))})
+        ranges = simplifier(around, ((column, self.columns),))
         for n, a in enumerate(self.axes):
             index = a.fixed
             if n == self.moving:

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from ..tir import dtypes
 from ..tir.expr import Binary, Load, post_order
 from ..tir.forms import AnyForm
-from ..tir.simplify import Simplifier
 from ..tir.vector_target import VectorTarget
-from .affine import depends, loads, stride
+from .affine import depends, loads, simplifier, stride
 from .axes import fuse_sums
 from .forms import Map, Reduction
 from .primitives.rfactor import COMBINED
@@ -32,7 +31,7 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
         return None
     if any(sum(depends(g, k) for k, _ in r.inner) > 1 for g in r.guards):
         return None
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    simplify = simplifier(r.loops, r.inner)
     for n in range(len(r.inner) - 1, -1, -1):
         v, extent = r.inner[n]
         moving = {e: stride(simplify, e.source.offset(e.indices), v) for e in loads(update.b)}

@@ -8,6 +8,7 @@ from ..tir.expr import Const, Expr, Load, Var, const, post_order, rewrite
 from ..tir.forms import AnyForm, Loop, TupleReduction
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
+from .affine import simplifier
 from .forms import Map, Reduction
 
 
@@ -67,7 +68,7 @@ def _at(form: TupleReduction, values: dict[Expr, Expr], axis: Var, inner: Loop) 
 def in_one_map(parts: Sequence[Reduction]) -> Map:
     """The results of several reductions over equal loops, each an expression, stored one after the other in each step."""
     first = parts[0]
-    simplify = Simplifier({v: (0, n - 1) for v, n in first.loops})
+    simplify = simplifier(first.loops)
     stores = []
     for r in parts:
         axes: dict[Expr, Expr] = {v: own for (v, _), (own, _) in zip(r.loops, first.loops, strict=True)}

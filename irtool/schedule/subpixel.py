@@ -22,9 +22,8 @@ from itertools import product
 from ..tir.expr import Binary, Const, Expr, Load, Select, Var, post_order, rewrite, substitute
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read
 from ..tir.kernel import Kernel
-from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
-from .affine import loads
+from .affine import loads, simplifier
 from .restrict import restrict
 
 _MOST_PHASES = 16
@@ -66,7 +65,7 @@ def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction,
     between, store = r.stores[0], m.stores[0]
     if _read_by(between.buffer, others):
         return None
-    simplify = Simplifier({v: (0, n - 1) for v, n in m.loops})
+    simplify = simplifier(m.loops)
     reads = [e for e in loads(store.value) if e.source is between.buffer]
     if not reads or any(simplify(a) is not simplify(b) for e in reads for a, b in zip(e.indices, reads[0].indices)):
         return None
@@ -74,7 +73,7 @@ def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction,
     if solved is None:
         return None
     values, limits = solved
-    bounds = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    bounds = simplifier(r.loops, r.inner)
     memo: dict[Expr, Expr] = {**values, **dict.fromkeys(reads, between.value)}
 
     def change(e: Expr) -> Expr:
@@ -86,7 +85,7 @@ def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction,
 def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tuple[dict[Expr, Expr], Limits] | None:
     """The map's variables in terms of the reduction's, one to one; None if there is no such way."""
     extents: dict[Expr, int] = dict((*r.loops, *m.loops))
-    simplify = Simplifier({v: (0, n - 1) for v, n in m.loops})
+    simplify = simplifier(m.loops)
     whole: dict[Expr, Expr] = {}
     quotient: dict[Expr, tuple[Var, int, int]] = {}
     remainder: dict[Expr, tuple[Var, int, int]] = {}
@@ -164,7 +163,7 @@ def inline_padding(r: Reduction, copy: Map) -> Reduction | None:
         return None
     if not isinstance(store.value, Select) or not store.value.lazy or not isinstance(store.value.other, Const):
         return None
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    simplify = simplifier(r.loops, r.inner)
 
     def opened(e: Expr) -> Expr:
         if not isinstance(e, Load) or e.source is not store.buffer:

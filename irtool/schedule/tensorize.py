@@ -32,10 +32,9 @@ from ..tir.program import (
     kernels_in_use,
     runs_of,
 )
-from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
-from .affine import depends
+from .affine import depends, simplifier
 from .word_kinds import WordKind, word_kinds
 
 _REUSE = 8
@@ -202,7 +201,7 @@ def _packing(
     named = iter(v for v, _ in loops)
     at: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
     formula = _formula(source, before, after)
-    simplify = Simplifier({v: (0, n - 1) for v, n in loops})
+    simplify = simplifier(loops)
     zero = const(0.0 if source.dtype == DTYPE else 0, source.dtype)
     numbers: list[Expr] = []
     for n in range(p.kind.numbers):

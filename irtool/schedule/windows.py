@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, rewrite
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
-from .affine import depends, loads, stride
+from .affine import depends, loads, simplifier, stride
 from .forms import Loop, Map, Reduction
 
 
@@ -74,7 +74,7 @@ class ReducedWindows:
         begin, end = self.existing(lanes)
         column = Var("col")
         over = (*loops, (column, end - begin))
-        simplify = Simplifier({x: (0, n - 1) for x, n in (*over, *self.rows)})
+        simplify = simplifier(over, self.rows)
         acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
         indices = [
             column + (begin - self.shift(lanes) + self.offset)
@@ -95,7 +95,7 @@ class ReducedWindows:
     ) -> Reduction:
         """The columns of windows; `inside`: the loops over results, `rows`: those of them that the intermediate result has."""
         r = self.reduction
-        simplify = Simplifier({x: (0, n - 1) for x, n in (*inside, *self.columns)})
+        simplify = simplifier(inside, self.columns)
         at = simplify(self.operand.indices[self.axis] - self.offset + self.shift(lanes))
         assert isinstance(r.update, Binary)
         read = Load(buffer, (*(x for x, _ in rows), at))
@@ -125,7 +125,7 @@ def find_windows(r: Reduction, along: Var, extent: int) -> ReducedWindows | None
         return None
     if (update.op == "+" and r.init.value != 0) or value.source.layout is not None or value.source is r.acc:
         return None
-    simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
+    simplify = simplifier(r.loops, r.inner)
     forms = [simplify.linear(i) for i in value.indices]
     if any(depends(o, x) for o in uneven(value, simplify) for x in (along, *(k for k, _ in r.inner))):
         return None

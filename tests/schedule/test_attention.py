@@ -77,6 +77,15 @@ def test_long_rows(columns, place):
     assert artifact.arena_bytes < 4 * 3 * 50 * columns
 
 
+@pytest.mark.parametrize("most_parts", [1, 2, 4])
+def test_parts_of_several_products(most_parts):
+    """Where the stack is too small for a tile, a part of the products shares one in the workspace: 6, 3 or 2 of them each."""
+    target = f"c{{mcpu=x86-64-v3,tiles_bytes=1024,most_parts={most_parts}}}"
+    artifact, _ = run(MASKED, SHAPES, target=target)
+    assert strategies(artifact) == ["attention"]
+    assert "in the cache" in artifact.report["kernels"][0]["reason"]
+
+
 def test_scores_that_others_read_are_kept():
     text = """
   %0 = nn.batch_matmul(%q, %k, transpose_b=True);

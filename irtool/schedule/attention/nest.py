@@ -21,9 +21,8 @@ from dataclasses import replace
 
 from ...tir.expr import Binary, Expr, Load, Var, const, minimum, post_order
 from ...tir.forms import AnyForm, Map, Reduction, stores_of, with_workspace
-from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, seq
-from ..affine import stride
+from ..affine import simplifier, stride
 from ..staged import StagedNest, StagedNestBuilder
 from .chain import Chain
 from .panels import Panel, Panels
@@ -80,7 +79,7 @@ class _Attention:
     def _packed_keys(self, r: Reduction, fills: list[Map]) -> tuple[Reduction, Buffer | None]:
         """The first product with keys in panels, and where these are; as it is, if they are contiguous along its vectors."""
         v = r.loops[-1][0]
-        simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
+        simplify = simplifier(r.loops, r.inner)
         apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in (0, 1)]
         if not apart:
             return r, None
@@ -91,7 +90,7 @@ class _Attention:
     def _packed(self, r: Reduction, name: str, fills: list[Map]) -> Reduction:
         """The product with its second operand contiguous along its vectors."""
         v = r.loops[-1][0]
-        simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
+        simplify = simplifier(r.loops, r.inner)
         for e in operands(r):
             if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in (0, 1):
                 fill, r = packed(r, e, name)

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
-from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
-from ..affine import depends
+from ..affine import depends, simplifier
 from ..block import Block, Level, Pending
 from ..forms import Form, Reduction
 from ..packing import Packing, find_limits
@@ -66,7 +65,7 @@ def _placed(
     extents = dict((*inside, *b.inner))
     if not any(v is x for x, _ in inside):
         raise UsageError(f"{v.name} is not inside of the copy")
-    known = Simplifier({x: (0, n - 1) for x, n in (*b.form.loops, *b.form.inner)})
+    known = simplifier(b.form.loops, b.form.inner)
     limits = find_limits(b.form, operand, known)
     view = b.seen()
     if limits is None or any(depends(view(g), v) for g in limits.kept):
@@ -80,7 +79,7 @@ def _placed(
     fills = [Block.of(packing.fill(operand, buffer, around, phase)) for phase in range(packing.step)]
     names = [name] if len(fills) == 1 else [f"{name}_{n}" for n in range(len(fills))]
     level = Level(tuple((x, n, b.kind(x)) for x, n in around), buffer, tuple((n, (f,)) for n, f in zip(names, fills)))
-    simplify = Simplifier({x: (0, n - 1) for x, n in (*inside, *b.inner)})
+    simplify = simplifier(inside, b.inner)
     memo: dict[Expr, Expr] = {**b.values(inside), operand: Load(buffer, packing.place(simplify))}
 
     def change(e: Expr) -> Expr:

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, const, substitute
-from ...tir.simplify import Simplifier
-from ..affine import depends
+from ..affine import depends, simplifier
 from ..block import Ahead, Block, Level
 from ..forms import Form, Loop, Reduction
 from ..prefetching import vector_loops
@@ -75,7 +74,7 @@ def _ahead(b: Block[Any], operand: Load, loop: Var | str) -> tuple[Load, Loop]:
 
 def _rewound(b: Block[Any], operand: Load, levels: Sequence[Level]) -> Load:
     """The operand at the first steps of all of the loops of the reduction that are in blocks."""
-    known = Simplifier({x: (0, n - 1) for x, n in (*b.form.loops, *b.form.inner)})
+    known = simplifier(b.form.loops, b.form.inner)
     for k, steps in (x.rewind for x in levels if x.rewind is not None):
         if not any(k is x for x, _ in b.form.inner):
             raise UsageError(f"{k.name} has changed", help="prefetch before it is split, or in no part")

@@ -22,7 +22,7 @@ from ...tir.expr import Load, Var
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Stmt
 from ...tir.vector_target import VectorTarget
-from ..affine import depends, loads, stride
+from ..affine import depends, loads, simplifier, stride
 from ..block import Block
 from ..forms import Reduction
 from ..nest import lower_all
@@ -120,7 +120,7 @@ def _packed(stage: Stage, plan: PackingPlan, band: StepBand | None) -> Block[Red
 def choose_packing(r: Reduction, target: VectorTarget) -> PackingPlan | None:
     """The operand that is in the way of vectors, and in which parts it is copied; None if that cannot be done."""
     for v, extent in reversed(r.loops):
-        simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
+        simplify = simplifier(r.loops, r.inner)
         if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in r.stores):
             continue
         operand = _operand(r, v, simplify)

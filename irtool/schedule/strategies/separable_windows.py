@@ -18,7 +18,7 @@ from ...tir.expr import Var
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Stmt
 from ...tir.vector_target import VectorTarget
-from ..affine import depends, stride
+from ..affine import depends, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Reduction
 from ..nest import lower_all
@@ -78,7 +78,7 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
     r = stage.windows
     assert r is not None
     lanes = stage.target.lanes_of(r.acc.dtype)
-    simplify = Simplifier({x: (0, n - 1) for x, n in (*r.loops, *r.inner)})
+    simplify = simplifier(r.loops, r.inner)
     for v, extent in reversed(r.loops):
         if extent >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in r.stores):
             windows = find_windows(r, v, extent)

@@ -34,7 +34,7 @@ from ...tir.stmt import (
     seq,
     substitute_stmt,
 )
-from ..affine import loads, stride
+from ..affine import loads, simplifier, stride
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
 
@@ -84,7 +84,7 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
     if not stage.target.vector_bytes or _in_turn(form, order) is None or any(b.dtype == "bool" for b in form.accs):
         return None
     count = min(stage.target.lanes_of(b.dtype) for b in form.accs)
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*form.loops, *form.inner)})
+    simplify = simplifier(form.loops, form.inner)
     values = [*order.updates, *(s.value for s in form.stores)]
     for v, n in form.loops:
         if n >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores):
@@ -183,7 +183,7 @@ def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int,
     first, times, rows, width = part
     outer, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
     loops = [(outer, times), (row, rows), (lane, width), *form.loops, *form.inner]
-    simplify = Simplifier({x: (0, n - 1) for x, n in loops})
+    simplify = simplifier(loops)
     if width == 1:
         body = nest_of(replace(form, inits=order.inits, updates=order.updates, loops=()))
         return For(outer, times, substitute_stmt(body, {v: outer + first}))
@@ -213,7 +213,7 @@ def _along_steps(form: TupleReduction, order: InOrder, lanes: Lanes) -> Stmt:
     tiles, rest = divmod(extent // width, rows)
     tile, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
     loops = [(tile, tiles), (row, rows), (lane, width), *form.loops, *form.inner]
-    simplify = Simplifier({x: (0, n - 1) for x, n in loops})
+    simplify = simplifier(loops)
     registers = _Registers(form, rows, width)
     turn = _in_turn(form, order)
     assert turn is not None

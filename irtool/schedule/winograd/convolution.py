@@ -9,7 +9,7 @@ from ...tir.expr import Binary, Const, Expr, Load, Select, Var, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope
-from ..affine import depends, loads
+from ..affine import depends, loads, simplifier
 
 TAPS = 3
 
@@ -99,7 +99,7 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
     """The reduction as a convolution of the data as it is."""
     taps = [v for v, n in r.inner if n == TAPS]
     extents: dict[Expr, int] = dict((*r.loops, *r.inner))
-    simplify = Simplifier({v: (0, n - 1) for v, n in (*r.loops, *r.inner)})
+    simplify = simplifier(r.loops, r.inner)
     spatial: list[tuple[SpatialAxis, Var, int]] = []
     rest: list[Var] = []
     for place, i in enumerate(data.indices):
