@@ -30,6 +30,7 @@ LAYERS = [
     ("relay",),
     ("viz",),
     ("frontends", "exports"),
+    ("lsp",),
     ("commands",),
     ("cli", "__main__"),
 ]

@@ -180,18 +180,28 @@ def reference() -> str:
         "",
     ]
     for cls in operators:
-        facts = [
-            *(f"`{c}`" for c in _calls(cls)),
-            _pattern(cls),
-            f"level {cls.support_level}",
-            ", ".join(_supports(cls)),
-        ]
-        facts += [f"TVM {_versions(cls)}"] if _versions(cls) else []
-        out += [f"## {cls.name}", "", " · ".join(facts), "", for_markdown(cls.manual()), ""]
-        out += ["Type rule: " + cls.explain_rule(), ""]
-        out += _example(cls)
-        rows = _attributes(cls)
-        if rows:
-            out += ["| attribute | kind | default |", "| --- | --- | --- |"]
-            out += [f"| `{n}` | {kind.replace('|', 'or')} | `{d}` |" for n, kind, d in rows] + [""]
+        out += [f"## {cls.name}", "", *_section(cls)]
     return "\n".join(out)
+
+
+def markdown_of(name: str) -> str:
+    """The manual of one operator in Markdown; the empty string for another name."""
+    cls = operators.find(name)
+    return "\n".join([f"### {cls.name}", "", *_section(cls)]) if cls is not None else ""
+
+
+def _section(cls: type[Operator]) -> list[str]:
+    facts = [
+        *(f"`{c}`" for c in _calls(cls)),
+        _pattern(cls),
+        f"level {cls.support_level}",
+        ", ".join(_supports(cls)),
+    ]
+    facts += [f"TVM {_versions(cls)}"] if _versions(cls) else []
+    out = [" · ".join(facts), "", for_markdown(cls.manual()), "", "Type rule: " + cls.explain_rule(), ""]
+    out += _example(cls)
+    rows = _attributes(cls)
+    if rows:
+        out += ["| attribute | kind | default |", "| --- | --- | --- |"]
+        out += [f"| `{n}` | {kind.replace('|', 'or')} | `{d}` |" for n, kind, d in rows] + [""]
+    return out

@@ -31,7 +31,7 @@ class Symbol:
         name: as it stands in the text, with its sign.
         definition: the name where it is defined; None if that is in no text.
         uses: the other places of the name, in order of reading.
-        value: what a binding stands for.
+        value: the variable, or what a binding stands for.
     """
 
     kind: str
@@ -86,10 +86,11 @@ class SymbolBuilder(Builder):
             self.symbols.append(found)
         return found
 
-    def _define(self, key: Any, kind: str, name: str, start: int) -> None:
+    def _define(self, key: Any, kind: str, name: str, start: int, value: Expr | None = None) -> None:
         symbol = self._symbol(key, kind, name)
         if symbol.definition is None:
             symbol.definition = self.span(start, start + len(name))
+            symbol.value = value
 
     def _use(self, key: Any, kind: str, name: str, start: int) -> None:
         if start not in self._noted:
@@ -109,21 +110,20 @@ class SymbolBuilder(Builder):
         start = var.span.start
         if self.source.text.startswith("let", start):
             start = self._behind("let", start)
-        self._define(var, VARIABLE, f"%{name}", start)
+        self._define(var, VARIABLE, f"%{name}", start, var)
 
     def bind_graph(self, v: list, s: int, e: int) -> None:
         super().bind_graph(v, s, e)
         self._known.pop((BINDING, v[0]), None)
-        self._define((BINDING, v[0]), BINDING, v[0], s)
-        self._known[BINDING, v[0]].value = v[2]
+        self._define((BINDING, v[0]), BINDING, v[0], s, v[2])
 
     def free_var(self, v: list, s: int, e: int) -> None:
         super().free_var(v, s, e)
-        self._define(self.free[v[1]], VARIABLE, f"%{v[1]}", self._behind("free_var", s))
+        self._define(self.free[v[1]], VARIABLE, f"%{v[1]}", self._behind("free_var", s), self.free[v[1]])
 
     def free_var_typed(self, v: list, s: int, e: int) -> None:
         super().free_var_typed(v, s, e)
-        self._define(self.free[v[1]], VARIABLE, f"%{v[1]}", self._behind("free_var", s))
+        self._define(self.free[v[1]], VARIABLE, f"%{v[1]}", self._behind("free_var", s), self.free[v[1]])
 
     def define(self, v: list, s: int, e: int) -> None:
         super().define(v, s, e)

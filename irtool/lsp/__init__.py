@@ -1,0 +1,13 @@
+"""What an editor asks of Relay text while somebody writes it.
+
+analysis     a text read and typed: symbols, types by place, everything that is wrong
+hover        what a place is: a type, a signature, the manual of an operator
+completion   what may be written at a place
+renaming     a name changed everywhere it stands, if the text means the same afterwards
+hints        types of bindings that do not say theirs
+outline      functions and types with what they define
+lines        offsets as lines and columns
+server       the Language Server Protocol (package pygls): the only module that knows of clients and messages
+
+Places are offsets in characters in all modules but `lines` and `server`.
+"""
