@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from contextlib import redirect_stdout
-
 import click
 
 from .pass_options import loads_files
@@ -24,19 +20,7 @@ def command() -> None:
     irtool lsp
     irtool lsp --load my_operators.py
     """
-    from ..diagnostics import UsageError
+    from ..lsp.start import serve
     from .op_manual import markdown_of
 
-    try:
-        from ..lsp.server import create_server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
-            raise
-        raise UsageError("the language server needs the package pygls", help="pip install 'irtool[lsp]'") from None
-    if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError(
-            "standard input is a terminal: an editor starts the language server", help="see docs/editors.md"
-        )
-    # The server closes what it reads and writes; what a plug-in prints is no message.
-    with os.fdopen(os.dup(0), "rb") as source, os.fdopen(os.dup(1), "wb") as target, redirect_stdout(sys.stderr):
-        create_server(markdown_of).start_io(source, target)
+    serve(markdown_of)

@@ -111,6 +111,12 @@ class Artifact:
 
         return from_above("driver.loading", "unpack"), (contents(self),)
 
+    def _repr_html_(self) -> str:
+        """Tables, for notebooks."""
+        from .html import to_html
+
+        return to_html(self.name, self.report)
+
     def __repr__(self) -> str:
         takes = ", ".join(f"{t['name']}: {t['dtype']}{t['shape']}" for t in self.inputs)
         gives = ", ".join(f"{t['dtype']}{t['shape']}" for t in self.outputs)

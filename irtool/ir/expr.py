@@ -64,6 +64,10 @@ class Expr:
     def __str__(self) -> str:
         return text_of(self)
 
+    def _repr_html_(self) -> str:
+        """In colour, for notebooks."""
+        return from_above("printer.html", "to_html")(self)
+
     def __call__(self, *args: Any) -> Call:
         """The call of this function on expressions."""
         return Call(self, tuple(from_above("relay.literals", "as_expr")(a, "an argument of a call") for a in args))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
-from .above import text_of
+from .above import from_above, text_of
 from .adt import TypeData
 from .expr import Constructor, Expr, Function, GlobalVar
 from .walk import free_variables
@@ -155,6 +155,10 @@ class Module:
 
     def __str__(self) -> str:
         return text_of(self)
+
+    def _repr_html_(self) -> str:
+        """In colour, for notebooks."""
+        return from_above("printer.html", "to_html")(self)
 
     def __repr__(self) -> str:
         return f"Module({', '.join('@' + n for n in self.functions)})"

@@ -7,6 +7,7 @@ renaming     a name changed everywhere it stands, if the text means the same aft
 hints        types of bindings that do not say theirs
 outline      functions and types with what they define
 lines        offsets as lines and columns
+start        the server on standard streams
 server       the Language Server Protocol (package pygls): the only module that knows of clients and messages
 
 Places are offsets in characters in all modules but `lines` and `server`.

@@ -16,6 +16,7 @@ from .outline import outline
 KEYWORD, ATTRIBUTE, OPERATOR = "keyword", "attribute", "operator"
 _WORD = re.compile(r"[%@]?[\w./]*\Z")
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\Z")
+_COMMENTS = re.compile(r"/\*|\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"")
 _KEYWORDS = ("def", "else", "extern", "false", "fn", "free_var", "if", "let", "match", "meta", "true", "type")
 _LONGEST_CALL = 10_000
 """Characters in front of a place in which the call around it is looked for."""
@@ -51,8 +52,16 @@ def complete(analysis: Analysis, offset: int) -> tuple[int, list[Candidate]]:
 
 
 def _is_comment(text: str) -> bool:
-    line = text[text.rfind("\n") + 1 :]
-    return text.rfind("/*") > text.rfind("*/") or "//" in line
+    """True if what follows a text is in a comment that is open at its end; comments may be in comments."""
+    depth = 0
+    for m in _COMMENTS.finditer(text):
+        if m[0] == "/*":
+            depth += 1
+        elif m[0] == "*/":
+            depth -= depth > 0
+        elif not depth and m[0].startswith("//") and m.end() == len(text):
+            return True
+    return depth > 0
 
 
 def _variables(analysis: Analysis, offset: int) -> Iterator[Candidate]:

@@ -116,6 +116,17 @@ class RelayServer(LanguageServer):
 def create_server(manual: Manual, layout: Format | None = None) -> RelayServer:
     """A server for Relay text. `manual` gives that of an operator in Markdown, `layout` the canonical layout of a text."""
     server = RelayServer()
+    _serve_documents(server)
+    _serve_display(server, manual)
+    _serve_navigation(server)
+    _serve_editing(server)
+    if layout is not None:
+        _serve_layout(server, layout)
+    return server
+
+
+def _serve_documents(server: RelayServer) -> None:
+    """What is wrong with the documents that are open."""
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -129,6 +140,10 @@ def create_server(manual: Manual, layout: Format | None = None) -> RelayServer:
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         server.forget(params.text_document.uri)
 
+
+def _serve_display(server: RelayServer, manual: Manual) -> None:
+    """What is shown of a document beside its text."""
+
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
         document = server.document(params.text_document.uri)
@@ -137,6 +152,24 @@ def create_server(manual: Manual, layout: Format | None = None) -> RelayServer:
             return None
         text, start, end = said
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text), document.range(start, end))
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        document = server.document(params.text_document.uri)
+        start, end = (document.offset(p) for p in (params.range.start, params.range.end))
+        return [
+            lsp.InlayHint(document.position(at), t, lsp.InlayHintKind.Type)
+            for at, t in type_hints(document.analysis, start, end)
+        ]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        document = server.document(params.text_document.uri)
+        return [_symbol(document, i) for i in outline(document.analysis)]
+
+
+def _serve_navigation(server: RelayServer) -> None:
+    """Where names are defined and used."""
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
@@ -160,6 +193,10 @@ def create_server(manual: Manual, layout: Format | None = None) -> RelayServer:
         document = server.document(params.text_document.uri)
         found = document.analysis.symbols.at(document.offset(params.position))
         return [lsp.DocumentHighlight(document.range_of(p)) for p in found[0].places] if found is not None else []
+
+
+def _serve_editing(server: RelayServer) -> None:
+    """Renaming and completion."""
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def may_be_renamed(params: lsp.PrepareRenameParams) -> lsp.Range:
@@ -197,36 +234,22 @@ def create_server(manual: Manual, layout: Format | None = None) -> RelayServer:
             for rank, c in enumerate(candidates)
         ]
 
-    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
-    def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+
+def _serve_layout(server: RelayServer, layout: Format) -> None:
+    """Formatting."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
         document = server.document(params.text_document.uri)
-        start, end = (document.offset(p) for p in (params.range.start, params.range.end))
-        return [
-            lsp.InlayHint(document.position(at), t, lsp.InlayHintKind.Type)
-            for at, t in type_hints(document.analysis, start, end)
-        ]
-
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        document = server.document(params.text_document.uri)
-        return [_symbol(document, i) for i in outline(document.analysis)]
-
-    if layout is not None:
-
-        @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
-        def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-            document = server.document(params.text_document.uri)
-            try:
-                text = layout(document.analysis.text)
-            except IrError as error:
-                raise _refusal(error) from error
-            return (
-                [lsp.TextEdit(document.range(0, len(document.analysis.text)), text)]
-                if text != document.analysis.text
-                else []
-            )
-
-    return server
+        try:
+            text = layout(document.analysis.text)
+        except IrError as error:
+            raise _refusal(error) from error
+        return (
+            [lsp.TextEdit(document.range(0, len(document.analysis.text)), text)]
+            if text != document.analysis.text
+            else []
+        )
 
 
 def _symbol(document: Document, item: Item) -> lsp.DocumentSymbol:

@@ -53,7 +53,7 @@ class RelayLexer(RegexLexer):
             (r"\d+(?:[iu](?:1|8|16|32|64))?\b", Number.Integer),
             (r'"', String.Double, "string"),
             (rf"\bTensor\b|{_DTYPE}", Keyword.Type),
-            (r"\w+(?=\s*=(?!=))", Name.Attribute),
+            (r"\w+(?=\s*=(?![=>]))", Name.Attribute),
             (r"[A-Z]\w*", Name.Class),
             (r"[A-Za-z_][\w.]*(?=\s*\()", Name.Builtin),
             (r"[A-Za-z_][\w.]*", Name),

@@ -30,7 +30,8 @@ class Client:
         self.said: list[dict[str, Any]] = []
         """Notifications that nobody has waited for yet."""
         self.capabilities = self.ask(
-            "initialize", {"processId": None, "rootUri": None, "capabilities": {"general": {"positionEncodings": ["utf-16"]}}}
+            "initialize",
+            {"processId": None, "rootUri": None, "capabilities": {"general": {"positionEncodings": ["utf-16"]}}},
         )["capabilities"]
         self.tell("initialized", {})
 

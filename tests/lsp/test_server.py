@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,7 @@ pytest.importorskip("pygls")
 from tests.lsp.client import URI, Client, places
 
 TEXT = """#[version = "0.0.5"]
-def @main(%x: Tensor[(2, 3), float32], /* 𝛼 */ %w: Tensor[(4, 3), float32]) {
+def @main(%x: Tensor[(2, 3), float32], /* \N{MATHEMATICAL ITALIC SMALL ALPHA} */ %w: Tensor[(4, 3), float32]) {
   %0 = nn.dense(%x, %w, units=4);
   let %y = nn.relu(%0);
   @twice(%y)
@@ -153,3 +156,31 @@ def test_warnings_and_text_that_is_none(tmp_path: Path) -> None:
         client.wait_for("textDocument/publishDiagnostics")
         client.tell("textDocument/didClose", {"textDocument": {"uri": URI}})
         assert client.wait_for("textDocument/publishDiagnostics")["diagnostics"] == []
+
+
+def test_a_terminal_is_no_client() -> None:
+    here, there = os.openpty()
+    done = subprocess.run([sys.executable, "-m", "irtool", "lsp"], stdin=there, capture_output=True, text=True)
+    os.close(here)
+    os.close(there)
+    assert done.returncode == 2 and "an editor starts" in done.stderr
+
+
+def test_without_its_package_it_says_which(tmp_path: Path) -> None:
+    (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError(name='pygls')")
+    done = subprocess.run(
+        [sys.executable, "-m", "irtool", "lsp"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.returncode == 2 and "pip install 'irtool[lsp]'" in done.stderr
+    assert not done.stdout
+
+
+def test_a_client_that_goes_away_ends_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "irtool", "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+    )
+    assert "Traceback" not in done.stderr and not done.stdout
