@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from ..deferred import np
 from ..ir import Call, Expr, Function, Module, TensorType, Tuple, children, post_order, rewrite
 from ..ops.base import call, is_call_to
+from .arithmetic import divide
 from .base import FunctionPass, register_pass
+from .constants import array_constant
 from .context import PassContext
-from .quantized.requantize import Grid, Rounded, combined, requantized
+from .quantized.requantize import Grid, Rounded, combined, requantized, rounded
 from .quantized.rules import Operand, concatenation, find_exact_form, operator_of_call
 from .quantized.tensors import BYTES, QuantizedTensor, parameters, quantized_tensor
 
@@ -28,6 +31,7 @@ class PropagateDequantize(FunctionPass):
         nn.bias_add(…, qnn.dequantize(b, s·t, 0))                      ⇒  qnn.dequantize(nn.bias_add(…, b), s·t, 0)
         qnn.quantize(qnn.dequantize(%a, s, z), u, y)                   ⇒  cast(round(clip((%a - z) * (s/u))) + y)
         qnn.quantize(qnn.dequantize(%a, s, z), s, z)                   ⇒  %a
+        qnn.quantize(concatenate((qnn.dequantize(%a, …), …)), u, y)    ⇒  each piece quantized by itself
         qnn.quantize(add(qnn.dequantize(%a, …), qnn.dequantize(%b, …)), u, y)   ⇒   one rounding, no division
 
     Products of bytes, transposes, reshapes, slices, max pools, padding with zeros, relus and concatenations of tensors quantized
@@ -40,7 +44,7 @@ class PropagateDequantize(FunctionPass):
     tolerance: ClassVar[float] = 0.25
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        if not any(is_call_to(e, "qnn.dequantize") for e in post_order(function.body)):
+        if not any(is_call_to(e, "qnn.dequantize", "qnn.quantize") for e in post_order(function.body)):
             return function
         return rewrite(function, _Propagation(function).leave)
 
@@ -146,5 +150,22 @@ class _Propagation:
             same = x.is_uniform and x.dtype == grid.dtype and x.scale == grid.scale and x.zero == grid.zero
             return x.expr if same and data is e.args[0] else requantized(x, grid)
         if is_call_to(data, "add", "subtract", "multiply"):
-            return combined(data, self._one_in_registers(self._operands(data.args)), grid)
-        return None
+            made = combined(data, self._one_in_registers(self._operands(data.args)), grid)
+            if made is not None:
+                return made
+        if is_call_to(data, "concatenate") and isinstance(data.args[0], Tuple):
+            pieces = [self._piece(f, grid) for f in data.args[0].fields]
+            known = [p for p in pieces if p is not None]
+            if known and len(known) == len(pieces):
+                return Call(data.op, (Tuple(tuple(known)),), data.attrs)
+        return rounded(divide(data, array_constant(np.asarray(grid.scale), "float32")), grid).expr
+
+    def _piece(self, e: Expr, grid: Grid) -> Expr | None:
+        """A part of what is quantized, quantized by itself."""
+        x = self._operand(e)
+        if not isinstance(x, QuantizedTensor):
+            return None
+        if x.is_uniform and x.dtype == grid.dtype and x.scale == grid.scale and x.zero == grid.zero and not grid.clips:
+            return x.expr
+        made = requantized(x, grid)
+        return None if made is None else made.expr

@@ -52,6 +52,11 @@ BODIES = {
         %2 = qnn.dequantize(cast(broadcast_to(200, shape=[33]), dtype="uint8"), {u}, 3);
         qnn.quantize(add(%1, %2), {u}, {z}, out_dtype="{a}")""",
     ),
+    "concatenation": (
+        "%x: Tensor[(3, {c}), {a}], %w: Tensor[(3, {c}), {a}]",
+        """%0 = concatenate((qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {u}, {y})), axis=1);
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+    ),
     "mean": (
         "%x: Tensor[(1, {c}, 7, 7), {a}], %w: Tensor[(1, {c}, 1, 1), {a}]",
         """%0 = qnn.quantize(nn.global_avg_pool2d(qnn.dequantize(%x, {s}, {z})), {s}, {y}, out_dtype="{a}");

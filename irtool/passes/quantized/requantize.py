@@ -49,6 +49,11 @@ class Grid:
         return replace(self, least=max(self.least, least), most=min(max(self.most, least), most))
 
     @property
+    def clips(self) -> bool:
+        """True if numbers are clipped before."""
+        return self.least > -math.inf or self.most < math.inf
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """Of quotients, before they are rounded."""
         low, high = (float(n - self.zero) for n in limits(self.dtype))
