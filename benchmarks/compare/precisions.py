@@ -41,6 +41,12 @@ PRECISIONS = {
         "compare",
         openvino={"INFERENCE_PRECISION_HINT": "f32"},
     ),
+    "bfloat16": Precision(
+        "The same ONNX file as for float32 goes to each engine. irtool builds it with `--precision bfloat16`; OpenVINO computes as it comes, in bfloat16 "
+        "where the processor has instructions for it; ONNX Runtime has float32 alone.",
+        "compare_bfloat16",
+        build={"precision": "bfloat16"},
+    ),
     "int8": Precision(
         "ONNX Runtime's static quantizer (QDQ, uint8 activations, int8 weights with a scale for each channel, ranges from seeded "
         "random inputs) makes one file of each export, and that file goes to each engine.",

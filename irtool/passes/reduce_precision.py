@@ -38,7 +38,7 @@ from .context import PassContext
 from .primitive_functions import without_wrong_mark
 from .to_mixed_precision import PrecisionConverter, type_of
 
-_LARGEST_LAST = 0.1
+_LARGEST_LAST = 0.01
 """The part of a network's products that its last layer may be, and still stay in float32."""
 
 
@@ -56,7 +56,7 @@ class ReducePrecision(FunctionPass):
     Operators have the classes of ToMixedPrecision, with rules of exactness of their own. Products add up in float32. What is
     elementwise behind them is computed in float32, from constants in float32, and rounded where it ends: once, for all that read
     it. Operators that are never converted (softmax, means and variances of normalisations, exponentials) read and give
-    float32. The last layer, on which no other product depends, stays in float32; where it is more than a tenth of the
+    float32. The last layer, on which no other product depends, stays in float32; where it is more than a hundredth of the
     network's products (a vocabulary), its operands are rounded, its sums are not. Parameters and results keep their types. Weights
     that the type does not hold are refused.
     """
@@ -76,7 +76,8 @@ class _Reducer(PrecisionConverter):
     """The conversion of one function.
 
     A value that is rounded exists twice: `wide` has the one in float32 behind each rounded one. Its only reader may take that,
-    if it goes on in float32; several read what was rounded, so that one value is stored.
+    if it goes on in float32, and so may several readers that are elementwise, as those of x * sigmoid(x); others read what was
+    rounded, so that one value is stored.
     """
 
     def __init__(self, dtype: str, function: Function, module: Module) -> None:
@@ -85,8 +86,11 @@ class _Reducer(PrecisionConverter):
         self.rounded: dict[Expr, Expr] = {}
         self.readers: Counter[Expr] = Counter()
         order = post_order(function)
+        self.stored: set[Expr] = set()
         for e in order:
             self.readers.update(children(e))
+            if not _is_elementwise(e):
+                self.stored.update(children(e))
         self.last, self.kept = _last_layers(order)
 
     def run(self) -> Function:
@@ -171,7 +175,7 @@ class _Reducer(PrecisionConverter):
 
     def exact(self, old: Expr, new: Expr) -> Expr:
         """An argument as float32."""
-        if new in self.wide and self.readers[old] == 1:
+        if new in self.wide and (self.readers[old] == 1 or old not in self.stored):
             return self.wide[new]
         return self.casting_all(new, "float32")
 
@@ -254,6 +258,12 @@ def _size(t: Type) -> int:
 
 def _tensors(t: Type) -> list[TensorType]:
     return [x for x in distinct_leaves(t) if isinstance(x, TensorType)]
+
+
+def _is_elementwise(e: Expr) -> bool:
+    return (
+        isinstance(e, Call) and isinstance(e.op, Op) and e.op.operator.pattern in (Pattern.ELEMWISE, Pattern.BROADCAST)
+    )
 
 
 def _is_float32(e: Expr) -> bool:

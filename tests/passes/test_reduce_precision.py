@@ -104,15 +104,30 @@ def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32], %n: int32) -
 
 
 def test_which_last_layer_stays() -> None:
-    text = f"""{V}def @main(%x: Tensor[(4, 32), float32], %w: Tensor[(32, 32), float32], %v: Tensor[(UNITS, 32), float32]) {{
-      %0 = nn.dense(nn.relu(nn.dense(%x, %w, units=32)), %w, units=32);
+    text = f"""{V}def @main(%x: Tensor[(4, 128), float32], %w: Tensor[(128, 128), float32], %v: Tensor[(UNITS, 128), float32]) {{
+      %0 = nn.dense(nn.relu(nn.dense(%x, %w, units=128)), %w, units=128);
       nn.dense(nn.relu(%0), %v, units=UNITS)
     }}"""
-    for units, kind in ((2, "float32"), (500, "bfloat16")):
+    for units, kind in ((2, "float32"), (5, "bfloat16")):
         after = irtool.run_passes(irtool.parse(text.replace("UNITS", str(units))), "ReducePrecision")
         *others, last = calls(after, "nn.dense")
         assert [dtype(a) for a in last.args] == [kind, kind] and after["main"].body is last
         assert all(dtype(a) == "bfloat16" for e in others for a in e.args)
+
+
+def test_values_that_only_elementwise_operators_read_are_not_rounded() -> None:
+    text = f"""{V}def @main(%x: Tensor[(4, 128), float32], %w: Tensor[(128, 128), float32]) {{
+      %0 = nn.dense(%x, %w, units=128);
+      %1 = nn.dense(multiply(%0, sigmoid(%0)), %w, units=128);
+      (mean(%1), add(%1, 1f), nn.dense(%1, %w, units=128))
+    }}"""
+    after = irtool.run_passes(irtool.parse(text), "ReducePrecision", instruments=[Verifying()])
+    (activation,) = calls(after, "sigmoid")
+    assert is_call_to(activation.args[0], "nn.dense"), "the sum itself"
+    (shared,) = {e.args[0] for e in calls(after, "mean", "add")}
+    assert is_call_to(shared, "cast") and dtype(shared.args[0]) == "bfloat16", (
+        "a mean reads what is stored for a product"
+    )
 
 
 def test_a_module_without_products_stays_as_it_is() -> None:
