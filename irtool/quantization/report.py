@@ -31,6 +31,8 @@ class LayerReport:
     output: str
     own_snr: float | None = None
     snr: float | None = None
+    moves: bool = False
+    """True for one that only moves elements."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Report:
         for layer in plan.layers:
             q = insertion.quantities.get(layer.end)
             shown = f"{q.dtype} * {q.scale:.4g}" + (f", zero {q.zero_point}" if q.zero_point else "") if q else ""
-            rows.append(LayerReport(layer.name, layer.op, (*layer.aliases, "")[0], shown))
+            rows.append(LayerReport(layer.name, layer.op, (*layer.aliases, "")[0], shown, moves=layer.moves))
         left = {
             n: f"its own error is above --min-snr {options.min_snr:g}" if n in below else r
             for n, r in plan.left.items()
@@ -74,12 +76,12 @@ class Report:
         """The names of layers whose own ratio is less than the limit."""
         if limit is None:
             return ()
-        return tuple(r.name for r in self.layers if r.own_snr is not None and r.own_snr < limit)
+        return tuple(r.name for r in self.layers if r.own_snr is not None and r.own_snr < limit and not r.moves)
 
     @property
     def worst_first(self) -> list[LayerReport]:
         """The layers, those with the least ratio of their own first; those that only move elements are left out."""
-        shown = [r for r in self.layers if r.own_snr is not None]
+        shown = [r for r in self.layers if r.own_snr is not None and not r.moves]
         return sorted(shown, key=lambda r: (r.own_snr, r.name))
 
     @property

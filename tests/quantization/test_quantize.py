@@ -101,6 +101,7 @@ def test_the_report_has_each_layer_alone_and_in_the_network() -> None:
     assert by_name["add_0"].snr < by_name["add_0"].own_snr
     owns = [r.own_snr for r in report.worst_first]
     assert owns == sorted(owns) and min(owns) > 25
+    assert not any(r.op in ("nn.max_pool2d", "nn.batch_flatten") for r in report.worst_first)
     assert report.products == 4 and not report.left
 
 
