@@ -16,6 +16,10 @@ INT8 = "%x: Tensor[(1, 4, 8, 8), int8], %w: Tensor[(4, 4, 3, 3), int8]"
 QCONV = 'qnn.conv2d(%x, %w, 0, 0, 1f, 1f, channels=4, kernel_size=[3, 3]{rest}, out_dtype="int32")'
 HIGHER = "def @twice(%f: fn (float32) -> float32, %a: float32) -> float32 { %f(%f(%a)) }\n"
 
+_COLUMN = "%x: Tensor[(2, 1), float32]"
+_DENSE = "nn.dense(%x, reshape({}, newshape=[1, 1]), units=1)"
+_ROUND = "relay.op.annotation.simulated_quantize(%x, 1f, -127f, 127f, kind={kind})"
+
 CASES = [
     (
         "PartialEvaluate",
@@ -250,6 +254,55 @@ CASES = [
         'ConvertLayout{desired_layouts={"nn.max_pool2d": ["NCDHW"]}}',
         main("nn.max_pool2d(%x, pool_size=[2, 2])", "%x: Tensor[(1, 4, 8, 8), float32]"),
         "cannot be turned into",
+    ),
+    (
+        "FoldConstant,InsertQDQ{ranges=[[-1,1]]}",
+        main(_DENSE.format("divide(0f, 0f)"), _COLUMN),
+        "weights of dense_0 have NaN",
+    ),
+    (
+        "FoldConstant,InsertQDQ{ranges=[[-1,1]]}",
+        main(f"nn.bias_add({_DENSE.format('1f')}, reshape(divide(0f, 0f), newshape=[1]))", _COLUMN),
+        "bias of dense_0 has NaN",
+    ),
+    (
+        "FoldConstant,InsertQDQ{ranges=[[-1,1]]}",
+        main("nn.dense(%x, broadcast_to(1f, shape=[1, 70000]), units=1)", "%x: Tensor[(1, 70000), float32]"),
+        "more than int32 has",
+    ),
+    (
+        "InsertQDQ{ranges=[[-1,1],[-1,1]]}",
+        main("nn.dense(%x, %y, units=1)", "%x: Tensor[(1, 70000), float32], %y: Tensor[(1, 70000), float32]"),
+        "sums of 70000 products",
+    ),
+    (
+        "QuantizeAnnotate{skip_dense_layer=False}",
+        main(
+            "nn.dense(%x, nn.dense(%x, %y, units=3), units=2)",
+            "%x: Tensor[(2, 3), float32], %y: Tensor[(3, 3), float32]",
+        ),
+        "weights are quantized data",
+    ),
+    ("QuantizeCalibrate", main(_ROUND.format(kind=0)), "no bits for the kind 0"),
+    (
+        "QuantizeCalibrate{calibrate_mode=percentile scales=[1.0]}",
+        main(f"add({_ROUND.format(kind=1)}, {_ROUND.format(kind=1)})"),
+        "fewer scales",
+    ),
+    ("QuantizeCalibrate{calibrate_mode=percentile scales=[1.0, 2.0]}", main(_ROUND.format(kind=1)), "more scales"),
+    (
+        "FoldConstant,QuantizeCalibrate",
+        main(_ROUND.format(kind=2).replace("%x, 1f", "reshape(divide(1f, 0f), newshape=[1]), %s"), "%s: float32"),
+        "weights are not finite",
+    ),
+    (
+        "QuantizeRealize",
+        main(
+            f"concatenate(({_ROUND.format(kind=1)}, {_ROUND.format(kind=1)}, {_ROUND.format(kind=1)}))".replace(
+                "1f,", "1e-12f,"
+            )
+        ),
+        "is less than that of the result",
     ),
 ]
 

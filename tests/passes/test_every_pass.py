@@ -58,7 +58,9 @@ MEANS_SOMETHING_ELSE = {
     "DenseToSparse": "the weights are other parameters",
     "FirstOrderGradient": "gradients are returned as well",
     "Gradient": "gradients are returned as well",
+    "InsertQDQ": "values are rounded, to ranges that must be given",
     "MutateOpsForTraining": "the batch's own statistics are used",
+    "QuantizeAnnotate": "scales are further parameters",
     "SimplifyFCTranspose": "the weights are other parameters",
     "ToCPS": "a continuation is called with the result",
     "ToGraphNormalForm": "effects move to where their results are used",
@@ -84,6 +86,7 @@ REFUSES = {
     "InlineCompilerFunctionsBoundTo": "functions that there are not: some programs have nothing for the target",
     "LowerTE": "control flow in primitive functions",
     "LowerTensorExpr": "control flow in primitive functions",
+    "QuantizePartition": "products of which only the second factor is a convolution's result",
     "UnCPS": "primitive functions do not become continuation-passing",
 }
 """Passes that may refuse a program (with a message that says why)."""
@@ -97,6 +100,7 @@ RUNS_AGAIN = {
     "FuseOps": "a group of tuple operations alone is marked Primitive=0",
     "LambdaLift": "closures return a function, which is lifted again",
     "PartialEvaluate": "every constant is bound anew",
+    "QuantizePartition": "sections end again where they end",
     "ReducePrecision": "casts that it made are computed with in float32",
     "SplitArgs": "the stages are split again where the limit is tight",
     "ToANormalForm": "the result of a block is bound again",

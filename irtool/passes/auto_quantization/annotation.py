@@ -75,6 +75,8 @@ class Annotator:
         guarded: dict[str, Rule] = {name: partial(self._guarded, rule) for name, rule in rules.items()}
         self.forward = Forward(guarded, lambda v: Annotated(self.attach(_expr(v), INPUT), INPUT))
         result = self.forward.run(function)
+        if result is function:
+            return function
         return with_function(result, params=(*result.params, *free_variables(result)))
 
     def attach(self, e: Expr, kind: int) -> Expr:

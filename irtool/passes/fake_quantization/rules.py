@@ -57,16 +57,17 @@ def quantize(e: Call, types: Types) -> Result:
     return out, wanted
 
 
-_IN_PLACE = ("nn.max_pool2d", "image.resize2d")
-"""Operators that leave elements in their channels."""
+@rule("nn.max_pool2d", "image.resize2d")
+def in_place(e: Call, types: Types) -> Result:
+    """The same operator on integers: elements stay in their channels."""
+    return e, tensor_type(types, e.args[0])
 
 
-@rule("image.resize2d")
 @stated_form("same")
 def unchanged(e: Call, types: Types) -> Result:
     """The same operator on integers: it moves or picks elements, and none to a channel of another scale."""
     t = tensor_type(types, e.args[0])
-    if e.attrs.name not in _IN_PLACE and any(d != 1 for d in _shape(t.scale)):
+    if any(d != 1 for d in _shape(t.scale)):
         raise NotSupported(f"{e.attrs.name} may move elements to channels of other scales")
     return e, t
 

@@ -9,8 +9,7 @@ from ...ir import Call, Constant, Expr, Function, TensorType, rewrite
 from ...ops.base import attributes_of, call, is_call_to
 from ...ops.layout import Layout
 from ..constants import has_data
-
-_CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose")
+from .kinds import CONVOLUTIONS
 
 
 def canonicalize(function: Function) -> Function:
@@ -27,7 +26,7 @@ def canonicalize(function: Function) -> Function:
 
 def channel_axis(e: Call) -> int:
     """The axis of a product's result along which its weights' output channels lie."""
-    if is_call_to(e, *_CONVOLUTIONS):
+    if is_call_to(e, *CONVOLUTIONS):
         return Layout.parse(e.attrs.out_layout or e.attrs.data_layout).index("C")
     return len(_shape(e)) - 1
 
@@ -49,7 +48,7 @@ class _Canonical:
             return new
         if is_call_to(new, "nn.dense") and len(_shape(old)) > 2:
             return self._flatten(old, new)
-        if is_call_to(new, *_CONVOLUTIONS, "nn.dense") and _shape(old):
+        if is_call_to(new, *CONVOLUTIONS, "nn.dense") and _shape(old):
             axis = channel_axis(old)
             self.axes[new] = axis, _shape(old)[axis]
         if is_call_to(new, "add"):

@@ -11,6 +11,7 @@ from ...ops.base import call
 from ...ops.qnn.fixed_point import quantize as round_to
 from ..constants import array_constant, scalar_constant
 from ..mistakes import WrongPassOption
+from .kinds import MATRIX_PRODUCTS
 from .layers import Layer
 from .plan import Plan, weight_axis
 from .quantities import Quantity, quantity_of
@@ -123,7 +124,7 @@ class Insertion:
 
 def _check_products(layer: Layer, quantities: Mapping[Expr, Quantity]) -> None:
     """Raises IrError where sums of products of two activations may overflow int32."""
-    if layer.op not in ("nn.batch_matmul", "nn.dense") or layer.weight is not None:
+    if layer.op not in MATRIX_PRODUCTS or layer.weight is not None:
         return
     from ..mistakes import AccumulatorOverflow
 

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from ...ir import Call, Expr, Op
 
-PRODUCTS = frozenset({"nn.conv2d", "nn.conv2d_transpose", "nn.dense", "nn.batch_matmul"})
+CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose")
+
+MATRIX_PRODUCTS = ("nn.dense", "nn.batch_matmul")
+
+PRODUCTS = frozenset({*CONVOLUTIONS, *MATRIX_PRODUCTS})
 """Sums of products: what quantization is for. They are quantized wherever their operands can be."""
 
 JOINS = frozenset(
