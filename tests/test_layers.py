@@ -26,6 +26,7 @@ LAYERS = [
     ("driver",),
     ("tune",),
     ("quantization",),
+    ("reduction",),
     ("exports",),
     ("relay",),
     ("viz",),

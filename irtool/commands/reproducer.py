@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..diagnostics import IrError
+from ..diagnostics import InternalError, IrError
 from .carried import Carrier
 
 _SUBJECT = "\0"
@@ -50,7 +50,10 @@ def write_reproducer(
             words = carrier.rewrite(command, subject)
             carrier.bring_constants(subject, text)
         told = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
-        head = f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n"
+        shorter = _reduction(words, os.path.basename(path)) if is_bug(error) else ""
+        head = (
+            f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n{shorter}"
+        )
         with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
             out.write(head + re.sub(r"(//\s*)RUN:", r"\1ran:", text))
     except OSError:
@@ -69,6 +72,31 @@ def _failing_module(error: Any) -> str:
         return to_text(module)
     except Exception:  # noqa: BLE001 - one bug must not hide another: then the input is what there is to show
         return ""
+
+
+def is_bug(error: BaseException) -> bool:
+    """True for what `irtool reduce --expect-crash` looks for."""
+    return not isinstance(error, IrError) or error.exit_code == InternalError.exit_code or hasattr(error, "failed")
+
+
+def _reduction(words: Sequence[str], name: str) -> str:
+    """The line with the command that makes the module of the reproducer `name` small.
+
+    Of `irtool opt` that is one that runs passes itself; another command judges each candidate.
+    """
+    if "%s" not in words:
+        return ""
+    if words[0] == "opt" and not any(w.startswith(_NOT_OF_REDUCE) for w in words):
+        rest = [w.replace("%%", "%") for w in words[1:] if w != "%s"]
+        line = ["irtool", "reduce", name, "--expect-crash", *rest]
+    else:
+        rest = [w.replace("%t/", "{}.").replace("%s", "{}").replace("%%", "%") for w in words]
+        line = ["irtool", "reduce", name, "--expect-crash", "--", "irtool", *rest]
+    return f"// To make it smaller: {shlex.join(line)}\n"
+
+
+_NOT_OF_REDUCE = ("--check-values",)
+"""Options of `opt` that `reduce` has not."""
 
 
 def _of_context(error: Any) -> list[str]:

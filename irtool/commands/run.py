@@ -20,6 +20,7 @@ from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import error_line, precision_option
 from .tables import drawer
+from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -29,27 +30,10 @@ if TYPE_CHECKING:
 def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     ways = [w.strip() for w in re.split(r",(?![^{]*\})", value) if w.strip()]
     for w in ways:
-        _check_way(ctx, option, w)
+        check_way(ctx, option, w)
     if value and len(ways) < 2:
         raise click.BadParameter("two ways are needed: interp,c", ctx, option)
     return ways
-
-
-def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
-    if value != "interp":
-        from ..diagnostics import UsageError
-        from ..driver.options import choose_backend
-
-        try:
-            choose_backend(value, {})
-        except UsageError as error:
-            from ..backends.base import backends
-
-            if value.partition("{")[0].strip() in backends:
-                raise
-            known = ", ".join(["interp", *backends.names()])
-            raise click.BadParameter(f"{value!r} is not one of {known}", ctx, option) from error
-    return value
 
 
 @click.command(name="run", cls=Command, short_help="Run a module on the interpreter or through a backend, or compare.")
@@ -59,7 +43,7 @@ def _check_way(ctx: click.Context, option: click.Parameter, value: str) -> str:
     type=kinds.WAY,
     default="interp",
     show_default=True,
-    callback=_check_way,
+    callback=check_way,
     metavar="interp|BACKEND",
     help="Execution: the interpreter, or a backend such as c or 'c{math=strict}' (see `irtool backends`).",
 )

@@ -1,0 +1,7 @@
+"""Test-case reduction: a small module, and a short pipeline, that still show what a large one shows."""
+
+from .case import Case
+from .rounds import reduce_case
+from .search import Search
+
+__all__ = ["Case", "Search", "reduce_case"]

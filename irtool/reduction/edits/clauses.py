@@ -1,0 +1,64 @@
+"""Clauses of `match`: one takes its place, or others go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import Expr, Match, Var, bound_vars, rewrite
+from ..case import Case, nodes_of
+from ..search import Search
+from .placeholders import parameter_of, with_parameters, zeros_of
+from .replacing import entries, own_nodes, rewritten
+
+
+def take_clauses(search: Search) -> None:
+    """`match (%d) { A(%x) => a, B => b } ⇒ b`; what the pattern binds becomes a parameter, or zeros."""
+    most = max((len(e.clauses) for _, e in nodes_of(search.best.module) if isinstance(e, Match)), default=0)
+    for n in range(most):
+        case = search.best
+        found = {e: n for _, e in nodes_of(case.module) if isinstance(e, Match) and n < len(e.clauses)}
+        search.keep_most(list(reversed(found)), lambda chosen, case=case, found=found: _take(case, found, chosen))  # type: ignore[misc]  # mypy infers no lambda with a default
+
+
+def _take(case: Case, found: dict[Match, int], chosen: Sequence[Match]) -> Case | None:
+    functions = dict(case.module.functions)
+    takes_parameters = set(entries(case.module))
+    for name, f in case.module.relay_functions.items():
+        outer = set(own_nodes(f)) if name in takes_parameters else set()
+        memo: dict[Expr, Expr] = {}
+        for e in chosen:
+            for v in bound_vars(e.clauses[found[e]].pattern):
+                stand_in = _stand_in(v, e in outer)
+                if stand_in is not None:
+                    memo[v] = stand_in
+        picked = set(chosen)
+
+        def leave(old: Expr, new: Expr, memo: dict[Expr, Expr] = memo, picked: set[Match] = picked) -> Expr:
+            return memo[old.clauses[found[old]].body] if isinstance(old, Match) and old in picked else new
+
+        made = rewrite(f, leave, memo=memo)
+        functions[name] = with_parameters(made) if name in takes_parameters and made is not f else made
+    return case.with_module(case.module.with_functions(functions))
+
+
+def _stand_in(v: Var, takes_parameters: bool) -> Expr | None:
+    return parameter_of(v, v.name) if takes_parameters else zeros_of(v.checked_type)
+
+
+def drop_clauses(search: Search) -> None:
+    """Clauses go from a `match`, which is incomplete afterwards."""
+    case = search.best
+    sites = [(e, n) for _, e in nodes_of(case.module) if isinstance(e, Match) for n in range(len(e.clauses))]
+
+    def without(chosen: Sequence[tuple[Match, int]]) -> Case:
+        gone = set(chosen)
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            if not isinstance(old, Match) or not isinstance(new, Match):
+                return new
+            left = tuple(c for n, c in enumerate(new.clauses) if (old, n) not in gone)
+            return new if len(left) in (0, len(new.clauses)) else Match(new.data, left, False, new.span)
+
+        return rewritten(case, leave)
+
+    search.keep_most(sites, without)

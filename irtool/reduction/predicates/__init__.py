@@ -1,0 +1,1 @@
+"""Predicates: whether a case still shows what a reduction is about."""

@@ -1,0 +1,48 @@
+"""What becomes of a case: its passes run, and a backend builds what they made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...diagnostics import IrError
+from ...ir import Module
+from ..case import Case
+
+INTERPRETER = "interp"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case came to.
+
+    Attributes:
+        module: what the passes made; None where they failed.
+        artifact: what a backend built; None where there is none to build, or it failed.
+        error: what was raised.
+    """
+
+    module: Module | None = None
+    artifact: Any = None
+    error: Exception | None = None
+
+
+def observe(case: Case, via: str = INTERPRETER, entry: str = "main", level: int | None = None) -> Outcome:
+    """Runs the passes, and builds by the backend `via` what they made, at a level, unless that is the interpreter."""
+    module = artifact = None
+    try:
+        module = case.run()
+        if via != INTERPRETER:
+            from ...driver import build
+
+            artifact = build(module, None, via, level, entry=entry)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - failures are what is being looked for
+        return Outcome(module, None, error)
+    return Outcome(module, artifact)
+
+
+def is_rejection(error: Exception | None) -> bool:
+    """True for an error that the input is to blame for."""
+    return isinstance(error, IrError) and error.exit_code in (1, 2) and getattr(error, "failed", None) is None
