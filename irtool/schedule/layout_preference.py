@@ -62,6 +62,9 @@ def layout_preferences(
         if extent >= full and (made is None or factor * 2 < full or (factor < full and ends)):
             filled = _padded(r, v, extent, full, constants)
             made, factor = (filled, 1) if filled else (made, factor)
+        if made is not None and factor * 2 == full and extent >= 2 * full and not ends:
+            wide = _whole_axis(r, v, extent, full, constants)
+            made, factor = (wide, full) if wide else (made, factor)
         if made is None:
             continue
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
@@ -101,6 +104,27 @@ def _padded(
     if not moving or not moving <= constants:
         return {}
     return {b: LayoutPreference(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
+
+
+def _whole_axis(
+    r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """All results along an axis beside each other, so that they are whole vectors and a tail, where blocks would be halves of
+    vectors: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in blocks, the
+    last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
+    made = _filled(_along(r, v, extent))
+    sources = {e.source for e in _operands(r)}
+    packed = sources & constants
+    if not made or not packed:
+        return {}
+    if sources <= made.keys():
+        return made
+    if sum(1 for _, n in r.inner if n > 1) > 1:
+        return {}
+    return {
+        b: LayoutPreference(w.axis, factor, -(-extent // factor) * factor) if b in packed else w
+        for b, w in made.items()
+    }
 
 
 def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, LayoutPreference]:
