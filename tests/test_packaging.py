@@ -1,0 +1,69 @@
+"""What is packed: wheel and source archive are whole, and say the same version as everything else."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import irtool
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def tracked() -> list[str]:
+    """The files of the project, as git has them."""
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("no clone")
+    return done.stdout.splitlines()
+
+
+def test_versions_agree() -> None:
+    released = irtool.__version__.partition(".dev")[0]
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited is not None and cited[1] == released
+    assert json.loads((ROOT / "editors/vscode/package.json").read_text())["version"] == released
+    tags = subprocess.run(
+        ["git", "tag", "--points-at", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.split()
+    assert all(t == f"v{irtool.__version__}" for t in tags if re.fullmatch(r"v\d+\.\d+\.\d+", t))
+
+
+def pack(what: str, folder: Path) -> Path:
+    """A wheel or a source archive of the files that git has, made by the build backend without the net."""
+    copy = folder / "copy"
+    for name in tracked():
+        target = copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((ROOT / name).read_bytes())
+    call = f"from setuptools import build_meta as b; print(b.build_{what}({str(folder)!r}))"
+    done = subprocess.run([sys.executable, "-c", call], cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.splitlines()[-1]
+
+
+def test_the_wheel_has_the_package_and_its_data(tmp_path: Path) -> None:
+    wheel = zipfile.ZipFile(pack("wheel", tmp_path))
+    names = set(wheel.namelist())
+    missing = [f for f in tracked() if f.startswith("irtool/") and f not in names]
+    assert not missing
+    (metadata,) = (n for n in names if n.endswith(".dist-info/METADATA"))
+    said = wheel.read(metadata).decode()
+    needed = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", said, re.MULTILINE)
+    assert needed == ["lark", "click", "numpy", "rich"]
+    assert any(re.search(r"\.dist-info/(licenses/)?LICENSE$", n) for n in names)
+    assert not [n for n in names if n.startswith(("tests/", "benchmarks/"))]
+
+
+def test_the_source_archive_builds(tmp_path: Path) -> None:
+    with tarfile.open(pack("sdist", tmp_path)) as archive:
+        names = {n.partition("/")[2] for n in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE"} <= names
+    assert not [f for f in tracked() if f.startswith("irtool/") and f not in names]
