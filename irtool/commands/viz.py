@@ -26,7 +26,7 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
 @click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "svg", "dot", "netron"]),
+    type=click.Choice(["text", "html", "svg", "dot", "netron"]),
     default=None,
     help="Output format. Default: the one that the ending of -o names, otherwise text.",
 )
@@ -64,6 +64,7 @@ def command(
 
     \b
     irtool viz net.relay
+    irtool viz net.relay -o net.html
     irtool viz net.onnx -o net.svg
     irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
     irtool viz net.relay -o net.json; netron net.json
@@ -98,6 +99,10 @@ def _transform(module: Module, chosen: PassChoice) -> Module:
 
 def _write(drawing: Drawing, style: str) -> str:
     """The text of a drawing in a format."""
+    if style == "html":
+        from ..viz.html import write_html
+
+        return write_html(drawing)
     if style == "svg":
         from ..viz.svg import write_svg
 

@@ -14,15 +14,15 @@ _ROUND = 5
 _KINDS = {INPUT: "an input", OUTPUT: "the result", FAR: "a value from above", BLOCK: "a block of operators"}
 
 
-def graph_parts(graph: Graph, layout: Layout, inside: dict[Node, str]) -> Iterator[str]:
-    """The edges of a graph, then its nodes; `inside` has what is drawn in a node."""
+def graph_parts(graph: Graph, layout: Layout, inside: dict[Node, str], view: str = "") -> Iterator[str]:
+    """The edges of a graph, then its nodes; `inside` has what is drawn in a node, `view` is the name of a drawing in a page."""
     yield '<g class="edges">'
     for r in layout.routes:
         yield f'<path class="edge" d="{path(layout, r)}"/>'
     yield "</g>"
     labels = edge_labels(graph)
     for n in graph.nodes:
-        yield from node_parts(n, layout, labels.get(n, ""), inside.get(n, ""))
+        yield from node_parts(n, layout, labels.get(n, ""), inside.get(n, ""), view)
 
 
 def path(layout: Layout, route: Route) -> str:
@@ -71,11 +71,15 @@ def describe(n: Node) -> str:
     return ", ".join(said)
 
 
-def node_parts(n: Node, layout: Layout, label: str, inside: str) -> Iterator[str]:
-    """A node, around the middle of its upper side."""
+def node_parts(n: Node, layout: Layout, label: str, inside: str, view: str) -> Iterator[str]:
+    """A node, around the middle of its upper side. In a page it can be focused, and opened if something is inside."""
     _, top, w, h = layout.box(n)
     classes = " ".join(c for c in ("node", f"f-{n.family}", n.kind, n.mark) if c)
-    yield f'<g class="{classes}" id="n{n.number}" transform="translate({num(layout.x[n])} {num(top)})">'
+    words = f'class="{classes}" id="{view}n{n.number}" transform="translate({num(layout.x[n])} {num(top)})"'
+    if view:
+        expanded = ' aria-expanded="false"' if inside else ""
+        words += f' data-node="{n.number}" role="button" tabindex="-1" aria-label="{escape(describe(n))}"{expanded}'
+    yield f"<g {words}>"
     yield f"<title>{escape(describe(n))}</title>"
     rounded = 12 if n.kind in (INPUT, OUTPUT) else _ROUND
     yield f'<rect class="box" x="{num(-w / 2)}" y="0" width="{num(w)}" height="{num(h)}" rx="{rounded}"/>'
@@ -88,4 +92,5 @@ def node_parts(n: Node, layout: Layout, label: str, inside: str) -> Iterator[str
             yield f'<text class="detail name" x="0" y="{31 + 14 * i}">{escape(d)}</text>'
     if label:
         yield f'<text class="shape" x="0" y="{num(h + 13)}">{escape(label)}</text>'
-    yield f"{inside}</g>"
+    sign = f'<path class="sign" d="M{num(w / 2 - 18)} 13h9m-4.5 -4.5v9"/>' if inside else ""
+    yield f"{sign}{inside}</g>"

@@ -34,5 +34,5 @@ def node_size(n: Node) -> tuple[float, float]:
     label = text_width(n.shape, LINE)  # it stands below the node
     if n.kind in (INPUT, OUTPUT, FAR):
         return round(max(width + 2 * _PADDING, label, 56)), 24
-    marker = 18 if n.inside else 0
+    marker = 34 if n.inside else 0  # a sign that opens it, and as much on the other side
     return round(max(width + 2 * _PADDING + marker, label, _LEAST)), 26 + _ROW * len(n.details)

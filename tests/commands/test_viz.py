@@ -31,7 +31,8 @@ def test_text_is_what_is_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    "ending, style", [("svg", "svg"), ("dot", "dot"), ("gv", "dot"), ("json", "netron"), ("txt", "text")]
+    "ending, style",
+    [("html", "html"), ("svg", "svg"), ("dot", "dot"), ("gv", "dot"), ("json", "netron"), ("txt", "text")],
 )
 def test_the_ending_names_the_format(ending: str, style: str, tmp_path: Path) -> None:
     path = tmp_path / f"net.{ending}"

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import irtool
 from irtool.viz.dot import write_dot
 from irtool.viz.drawing import BLOCK, Drawing
+from irtool.viz.html import write_html
 from irtool.viz.listing import write_listing
 from irtool.viz.looks import draw_module
 from irtool.viz.netron import write_netron
@@ -128,3 +130,60 @@ def test_the_picture_of_the_page_is_what_is_drawn_today() -> None:
     assert (ROOT / "docs" / "drawing.svg").read_text(encoding="utf-8") == drawn, (
         "irtool viz samples/let.relay -o docs/drawing.svg"
     )
+
+
+class Tags(HTMLParser):
+    """What a browser makes of a page: elements, attributes and the text of scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.scripts and self.get_starttag_text() and self.cdata_elem == "script":
+            self.scripts[-1] += data
+
+
+def tags_of(page: str) -> Tags:
+    found = Tags()
+    found.feed(page)
+    found.close()
+    return found
+
+
+def test_a_page_loads_nothing_and_names_are_no_markup() -> None:
+    plain, evil = tags_of(write_html(draw_module(irtool.parse(layers(3))))), tags_of(write_html(hostile()))
+    assert evil.scripts[-1] == plain.scripts[-1] and len(evil.scripts) == 2
+    assert "img" not in evil.tags and not {t for t in evil.tags} - {t for t in plain.tags}
+    for name, _ in evil.attributes:
+        assert name not in ("src", "href", "onerror", "onclick")
+    told = json.loads(evil.scripts[0])
+    assert EVIL in told["views"][0]["nodes"][0]["label"]
+
+
+def test_a_page_has_every_node_and_what_its_layout_depends_on() -> None:
+    drawing = draw_module(irtool.parse(layers(4)))
+    page = tags_of(write_html(drawing))
+    (view,) = json.loads(page.scripts[0])["views"]
+    ids = [v for k, v in page.attributes if k == "id" and re.fullmatch(r"v0n\d+", v or "")]
+    assert sorted(ids) == sorted(f"v0n{n.number}" for n in drawing.nodes()) and len(ids) == len(view["nodes"])
+    graphs = list(drawing.walk())
+    assert [len(g["nodes"]) for g in view["graphs"]] == [len(g.nodes) for g, _ in graphs]
+    assert [len(g["edges"]) for g in view["graphs"]] == [len(g.edges) for g, _ in graphs]
+    assert view["text"] == drawing.text.splitlines()
+
+
+def test_the_script_has_the_sizes_of_the_layout() -> None:
+    from irtool.viz import sizes
+    from irtool.viz.markup import part
+
+    words = f"ACROSS = {sizes.ACROSS}, DOWN = {sizes.DOWN}, MARGIN = {sizes.MARGIN}, HEAD = {sizes.HEAD},"
+    assert words in part("page.js")

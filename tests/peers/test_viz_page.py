@@ -1,0 +1,90 @@
+"""The page of `irtool viz` in headless Chromium, at three sizes, light and dark: drawn, moved through by keys, searched, opened.
+
+Pictures are written to the folder that IRTOOL_SCREENSHOTS names, if it names one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from irtool.viz.drawing import BLOCK
+from irtool.viz.html import write_html
+from tests.viz.test_drawing import draw, layers
+
+SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if not request.config.getoption("--peers"):
+        pytest.skip("only with --peers")
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as p:
+        found = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page(size: str, scheme: str, browser: Any, tmp_path: Path) -> None:
+    drawing = draw(layers(5))
+    path = tmp_path / "net.html"
+    path.write_text(write_html(drawing), encoding="utf-8")
+    wide, high = SIZES[size]
+    context = browser.new_context(viewport={"width": wide, "height": high}, color_scheme=scheme)
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda e: wrong.append(str(e)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    page.on("request", lambda r: None if r.url.startswith("file:") else wrong.append(r.url))
+    page.goto(path.as_uri())
+    focused = "document.activeElement.getAttribute('aria-label') || document.activeElement.id"
+    assert page.evaluate("document.documentElement.dataset.ready") == "yes"
+    assert page.evaluate("document.documentElement.scrollWidth") <= wide
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused).startswith("%x, an input")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused).startswith("block A")
+    assert page.locator("#text .here").count() >= 1
+    assert page.locator(".node.tanh, .inside:visible").count() == 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused).startswith("dense")
+    overlaps = page.evaluate(
+        """() => { const boxes = [...document.querySelectorAll('.node')].filter((n) => n.checkVisibility())
+            .map((n) => [n, n.querySelector(':scope > .box').getBoundingClientRect()]);
+          let found = 0;
+          for (const [m, a] of boxes) for (const [n, b] of boxes)
+            if (m !== n && !m.contains(n) && !n.contains(m) && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) found++;
+          return found; }"""
+    )
+    assert overlaps == 0
+    if folder := os.environ.get("IRTOOL_SCREENSHOTS"):
+        page.screenshot(path=Path(folder, f"{size}-{scheme}.png"))
+    page.keyboard.press("/")
+    page.keyboard.type("tanh")
+    assert page.inner_text("#found") == "5 found"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#found") == "2 of 5" and page.inner_text("#about h2") == "tanh"
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    blocks = sum(n.kind == BLOCK for n in drawing.nodes())
+    assert page.locator(".node.open").count() == blocks == 5
+    page.keyboard.press("c")
+    assert page.locator(".node.open").count() == 0
+    assert wrong == []
+    context.close()
