@@ -9,10 +9,11 @@ import click
 
 from . import kinds
 from .known_types import ARRAYS, Given, entry_of, entry_option, type_options
+from .mistakes import ClashingOptions
 from .output import write_text
 from .pass_options import PassChoice, pass_options
 from .source import file_or_stdin
-from .wrong_usage import Command
+from .wrong_usage import Command, WrongUsage
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -45,6 +46,11 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
     show_default=True,
     help="Draw repeated blocks, and what is computed from weights alone, as one node each.",
 )
+@click.option(
+    "--pipeline",
+    is_flag=True,
+    help="Draw the module after each of the passes, with what changed; without --passes, those of a build. An HTML page.",
+)
 @pass_options("Passes to run first.")
 @type_options(ARRAYS)
 @entry_option
@@ -53,6 +59,7 @@ def command(
     style: str | None,
     output: str | None,
     folded: bool,
+    pipeline: bool,
     chosen: PassChoice,
     given: Given,
     entry: str | None,
@@ -65,12 +72,21 @@ def command(
     \b
     irtool viz net.relay
     irtool viz net.relay -o net.html
+    irtool viz net.relay --pipeline -o passes.html
     irtool viz net.onnx -o net.svg
     irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
     irtool viz net.relay -o net.json; netron net.json
     """
+    asked = style is not None
     style = style or _ENDINGS.get(os.path.splitext(output or "")[1].lower(), "text")
+    if pipeline and style != "html":
+        if asked or output is not None:
+            raise WrongUsage("--pipeline makes an HTML page: --format=html, or -o FILE.html", ClashingOptions)
+        style = "html"
     module, text, name = _read(file, given, entry)
+    if pipeline:
+        write_text(output, _draw_pipeline(module, chosen, name, folded))
+        return
     if chosen.passes:
         module, text = _transform(module, chosen), None
     from ..viz.looks import draw_module
@@ -89,6 +105,25 @@ def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | Non
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
     return module, text, os.path.basename(subject.name)
+
+
+def _draw_pipeline(module: Module, chosen: PassChoice, name: str, folded: bool) -> str:
+    """The page of a module after each pass."""
+    from ..passes import run_passes
+    from ..viz.html import write_steps
+    from ..viz.pipeline import Recorder, draw_pipeline
+
+    recorder = Recorder()
+    level = 2 if chosen.passes else 3
+    run_passes(
+        module,
+        list(chosen.passes) or [f"default<O{level}>"],
+        None,
+        level,
+        instruments=[*chosen.instruments, recorder],
+        **chosen.context,
+    )
+    return write_steps(name, draw_pipeline(recorder.modules or [("input", module)], name, folded))
 
 
 def _transform(module: Module, chosen: PassChoice) -> Module:

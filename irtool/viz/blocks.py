@@ -35,7 +35,7 @@ def fold_blocks(drawing: Drawing) -> Drawing:
 
 
 def _fold(graph: Graph) -> None:
-    nodes = [n for n in graph.nodes if n.kind not in (INPUT, OUTPUT)]
+    nodes = [n for n in graph.nodes if n.kind not in (INPUT, OUTPUT) and n.family != WEIGHTS]
     if len(nodes) < 2 * _FEWEST:
         return
     segments = _segments(graph, nodes)
@@ -53,7 +53,7 @@ def _fold(graph: Graph) -> None:
             chosen.append((start, length, chr(ord("A") + number), len(best)))
     for start, length, name, repeats in sorted(chosen):
         inner = [n for s in segments[start : start + length] for n in s]
-        enclose(graph, inner, _block(inner, name, repeats))
+        enclose(graph, [*_weights(graph, inner), *inner], _block(inner, name, repeats))
     if chosen:
         put_in_order(graph)
 
@@ -64,7 +64,7 @@ def _segments(graph: Graph, nodes: Sequence[Node]) -> list[list[Node]]:
     last: dict[Node, int] = {}
     reads: Counter[Node] = Counter()
     for e in graph.edges:
-        if e.source in place and e.source.family != WEIGHTS:
+        if e.source in place:
             last[e.source] = max(last.get(e.source, 0), place.get(e.target, len(nodes)))
             reads[e.source] += 1
     passing = [0] * (len(nodes) + 1)
@@ -132,9 +132,19 @@ def _best(digests: Sequence[int], sizes: Sequence[int], free: Sequence[bool]) ->
     return places
 
 
+def _weights(graph: Graph, inner: Sequence[Node]) -> list[Node]:
+    """What is computed from weights for nodes of a block and no others. It reads nothing, so no way leads back through it."""
+    inside = set(inner)
+    readers: dict[Node, bool] = {}
+    for e in graph.edges:
+        if e.source.family == WEIGHTS:
+            readers[e.source] = readers.get(e.source, True) and e.target in inside
+    return [n for n, here in readers.items() if here]
+
+
 def _block(inner: Sequence[Node], name: str, repeats: int) -> Node:
     """The node of a block, with what it mostly does."""
-    told = [n for n in inner if n.family == "product"] or [n for n in inner if n.family != WEIGHTS]
+    told = [n for n in inner if n.family == "product"] or inner
     counts = Counter(n.label for n in told).most_common(3)
     most = ", ".join(f"{c} × {label}" if c > 1 else label for label, c in counts)
     return Node(

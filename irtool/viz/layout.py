@@ -6,6 +6,7 @@ the same formulas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ _LANE = 10.0
 """Width of the place that an edge takes in a rank that it passes."""
 _LONGEST = 16
 """Ranks that an edge passes; a longer one ends in a node that names its source, beside its target."""
+_MANY, _LONGEST_OF_MANY = 4, 4
+"""Readers of a value of which fewer ranks are passed: a mask that every layer reads."""
 _PORT = 14.0
 """Between the ends of edges at a node, at most."""
 
@@ -63,9 +66,11 @@ def cut_long_edges(graph: Graph) -> None:
     """Lets edges over many ranks end in nodes that name their sources."""
     place = {n: i for i, n in enumerate(graph.nodes)}
     ranks = assign_ranks(len(place), [(place[e.source], place[e.target]) for e in graph.edges])
+    readers = Counter(e.source for e in graph.edges)
     kept: list[Edge] = []
     for e in graph.edges:
-        if ranks[place[e.target]] - ranks[place[e.source]] <= _LONGEST:
+        longest = _LONGEST_OF_MANY if readers[e.source] >= _MANY else _LONGEST
+        if ranks[place[e.target]] - ranks[place[e.source]] <= longest:
             kept.append(e)
             continue
         title = f"from {e.source.label}{e.field}"

@@ -27,13 +27,22 @@ def draw_module(module: Module, text: str | None = None, name: str = "", folded:
         name: what the drawing is called.
         folded: whether repeated blocks, and what is computed from weights, are in nodes of their own, and long edges cut.
     """
+    drawing = draw_plainly(module, text, name)
+    return fold(drawing) if folded else drawing
+
+
+def draw_plainly(module: Module, text: str | None = None, name: str = "") -> Drawing:
+    """The drawing of a module with each of its operators in the function that it is in."""
     if text is None:
         text = to_text(module, constants="elide")
         module = parse(text, filename=name)
     module, _ = infer_known_types(module)
-    drawing = read_drawing(module, text.partition(_SECTION)[0], name)
-    if folded:
-        fold_blocks(fold_prepared(drawing))
-        for graph, _ in list(drawing.walk()):
-            cut_long_edges(graph)
+    return read_drawing(module, text.partition(_SECTION)[0], name).number()
+
+
+def fold(drawing: Drawing) -> Drawing:
+    """Puts what repeats, and what is computed from weights, into nodes of its own, and cuts long edges. Returns the drawing."""
+    fold_blocks(fold_prepared(drawing))
+    for graph, _ in list(drawing.walk()):
+        cut_long_edges(graph)
     return drawing.number()

@@ -6,7 +6,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const get = (id) => document.getElementById(id);
   const canvas = get("canvas"), panel = get("panel"), about = get("about"), list = get("text"), find = get("find");
-  const state = { step: 0, view: 0, x: 0, y: 0, k: 1, chosen: -1, hits: [], hit: -1 };
+  const state = { step: 0, view: 0, x: 0, y: 0, k: 1, moved: false, chosen: -1, hits: [], hit: -1 };
 
   // Views: what the elements of a drawing are, found once.
   const views = data.views.map((view, v) => {
@@ -120,15 +120,16 @@
   const move = () => now().world.setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.k})`);
   function zoom(by, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
     const k = Math.min(4, Math.max(0.03, state.k * by));
-    state.x = x - ((x - state.x) * k) / state.k; state.y = y - ((y - state.y) * k) / state.k; state.k = k;
+    state.x = x - ((x - state.x) * k) / state.k; state.y = y - ((y - state.y) * k) / state.k; state.k = k; state.moved = true;
     move();
   }
   function fit(least = 0.03) {
     const view = now(), w = canvas.clientWidth, h = canvas.clientHeight, pad = 28;
     state.k = Math.min(1.25, Math.max(least, Math.min((w - 2 * pad) / view.width, (h - 2 * pad - 24) / (view.height + 24))));
     const first = view.graphs[view.tops[0]];
-    const wide = view.width * state.k <= w - 2 * pad ? view.width : Math.min(first.wide, (w - 2 * pad) / state.k);
-    state.x = Math.max(pad, (w - wide * state.k) / 2);
+    const start = view.nodes[first.nodes[0]?.[0]];
+    if (first.wide * state.k > w - 2 * pad && start) state.x = Math.min(pad, w / 2 - start.cx * state.k); // the first input in the middle
+    else state.x = Math.max(pad, (w - (view.width * state.k <= w - 2 * pad ? view.width : first.wide) * state.k) / 2);
     state.y = pad + 24;
     move();
   }
@@ -245,7 +246,7 @@
     const first = now().nodes[now().graphs[now().tops[0]]?.nodes[0]?.[0]];
     if (first) first.element.setAttribute("tabindex", "0");
     if (find.value) search();
-    move();
+    if (state.moved) move(); else fit(0.8);
   }
 
   // Mouse and touch.
@@ -261,7 +262,7 @@
       const [other] = [...touching].filter(([id]) => id !== e.pointerId).map(([, p]) => p), box = canvas.getBoundingClientRect();
       const before = Math.hypot(last[0] - other[0], last[1] - other[1]), after = Math.hypot(e.clientX - other[0], e.clientY - other[1]);
       if (before) zoom(after / before, (e.clientX + other[0]) / 2 - box.left, (e.clientY + other[1]) / 2 - box.top);
-    } else { state.x += dx; state.y += dy; move(); }
+    } else { state.x += dx; state.y += dy; state.moved = true; move(); }
     touching.set(e.pointerId, [e.clientX, e.clientY]);
     if (dragged > 4) { now().svg.classList.add("dragged"); canvas.setPointerCapture(e.pointerId); }
   });
@@ -300,7 +301,7 @@
     return node.open ? view.nodes[view.graphs[node.inside[0]].nodes[0][0]] : view.nodes[node.out[0]];
   }
   const keys = {
-    "/": () => { find.focus(); find.select(); }, "0": () => fit(), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8),
+    "/": () => { find.focus(); find.select(); }, "0": () => get("fit").click(), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8),
     o: () => all(true), c: () => all(false), t: () => get("side").click(),
     "[": () => show(Math.max(0, state.step - 1)), "]": () => show(Math.min(data.steps.length - 1, state.step + 1)),
     Escape: () => {
@@ -323,7 +324,7 @@
   });
   canvas.addEventListener("focusin", (e) => { const n = e.target.closest(".node"); if (n && +n.dataset.node !== state.chosen) choose(+n.dataset.node, false); });
 
-  get("fit").onclick = () => fit();
+  get("fit").onclick = () => { state.moved = true; fit(); };
   get("in").onclick = () => zoom(1.25);
   get("out").onclick = () => zoom(0.8);
   get("open").onclick = () => all(true);
@@ -334,6 +335,5 @@
   get("next").onclick = () => show(Math.min(data.steps.length - 1, state.step + 1));
   find.oninput = search;
   show(0);
-  fit(0.8);
   document.documentElement.dataset.ready = "yes";
 })();

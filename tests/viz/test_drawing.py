@@ -116,6 +116,19 @@ def test_what_is_computed_from_weights_alone_is_one_node() -> None:
     assert [n.label for n in weights.inside[0].nodes if n.kind != OUTPUT] == ["add", "rsqrt", "expand_dims"]
 
 
+def test_what_is_computed_from_weights_for_a_block_is_in_it() -> None:
+    body = "".join(
+        f"  %{5 * i + 1} = rsqrt(add(%v, 1e-5f));\n  %{5 * i + 2} = multiply(%{5 * i}, %{5 * i + 1});\n"
+        f"  %{5 * i + 3} = tanh(%{5 * i + 2});\n  %{5 * i + 4} = exp(%{5 * i + 3});\n  %{5 * i + 5} = erf(%{5 * i + 4});\n"
+        for i in range(3)
+    )
+    header = "def @main(%x: Tensor[(2, 3), float32], %v: Tensor[(3), float32])"
+    (graph,) = draw(f"{VERSION}{header} {{\n  %0 = nn.relu(%x);\n{body}  abs(%15)\n}}\n").graphs
+    blocks = [n for n in graph.nodes if n.label == "block A"]
+    assert len(blocks) == 3 and all(n.label != "weights" for n in graph.nodes)
+    assert all([m.label for m in n.inside[0].nodes].count("weights") == 1 for n in blocks)
+
+
 def test_kernels_have_their_operators_inside() -> None:
     module = irtool.run_passes(irtool.parse(layers(2)), "FuseOps")
     (graph,) = draw_module(module).graphs

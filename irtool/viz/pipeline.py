@@ -1,0 +1,103 @@
+"""A module after each pass of a pipeline, with what the pass changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..passes.context import PassInfo, PassInstrument
+from .drawing import INPUT, OUTPUT, Drawing, Node
+from .html import Step
+from .looks import draw_plainly, fold
+
+if TYPE_CHECKING:
+    from ..ir import Module
+
+NEW, GONE = "new", "gone"
+
+
+@dataclass
+class Recorder(PassInstrument):
+    """Keeps the module before the first pass and after each one; those left out that others require and that change nothing."""
+
+    modules: list[tuple[str, Module]] = field(default_factory=list, init=False)
+    _open: list[int] = field(default_factory=list, init=False)
+
+    def run_before_pass(self, module: Module, info: PassInfo) -> None:
+        if not self.modules:
+            self.modules.append(("input", module))
+        self._open.append(len(self.modules))
+
+    def run_after_pass(self, module: Module, info: PassInfo) -> None:
+        ran_others = len(self.modules) > self._open.pop()
+        if ran_others or info.runs_others or (info.is_prerequisite and module is self.modules[-1][1]):
+            return
+        self.modules.append((info.name, module))
+
+
+def draw_pipeline(recorded: Sequence[tuple[str, Module]], name: str, folded: bool = True) -> list[Step]:
+    """A step for each module. A node is new in a pass if none like it was there before, and gone if none like it is there after."""
+    drawn: list[tuple[str, Drawing | None]] = []
+    last: Drawing | None = None
+    for title, module in recorded:
+        drawing = draw_plainly(module, None, name)
+        if last is not None and drawing.text == last.text:
+            drawn.append((title, None))
+            continue
+        drawn.append((title, drawing))
+        last = drawing
+    steps: list[Step] = []
+    before: Counter[object] | None = None
+    old: Drawing | None = None
+    for title, next_drawing in drawn:
+        if next_drawing is None:
+            steps.append(Step(title, None, "changed nothing"))
+            continue
+        after, remark = _kinds(next_drawing), ""
+        if before is not None and old is not None:
+            new, gone = _mark(next_drawing, after - before, NEW), _mark(old, before - after, GONE)
+            remark = f"{new} new, {gone} gone" if new or gone else "changed the text alone"
+        steps.append(Step(title, next_drawing, remark))
+        before, old = after, next_drawing
+    for step in steps:
+        if step.drawing is not None:
+            _spread(fold(step.drawing) if folded else step.drawing)
+    return steps
+
+
+def _kinds(drawing: Drawing) -> Counter[object]:
+    """What is in a drawing, without regard to its place: operators, with their attributes and types, and the names of what they read."""
+    return Counter(key for _, key in _keys(drawing))
+
+
+def _keys(drawing: Drawing) -> list[tuple[Node, object]]:
+    found: list[tuple[Node, object]] = []
+    for graph, _ in drawing.walk():
+        reads: dict[Node, list[str]] = {}
+        for e in graph.edges:
+            reads.setdefault(e.target, []).append("" if e.source.kind == INPUT else e.source.label)
+        for n in graph.nodes:
+            if n.kind not in (INPUT, OUTPUT):
+                inside = tuple(m.label for g in n.inside for m in g.nodes if m.kind != INPUT)
+                found.append((n, (n.label, n.details, n.type, tuple(reads.get(n, ())), inside)))
+    return found
+
+
+def _mark(drawing: Drawing, kinds: Counter[object], mark: str) -> int:
+    """Marks as many nodes of each kind; returns their number. What is new stays so where it is gone after the next pass."""
+    left = Counter(kinds)
+    for n, key in reversed(_keys(drawing)):
+        if left[key] > 0:
+            left[key] -= 1
+            n.mark = n.mark or mark
+    return kinds.total()
+
+
+def _spread(drawing: Drawing) -> None:
+    """Marks what has something inside that is marked."""
+    for graph, around in reversed(list(drawing.walk())):
+        marks = {n.mark for n in graph.nodes} - {""}
+        if around is not None and marks and not around.mark:
+            around.mark = NEW if NEW in marks else GONE
