@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,11 +26,19 @@ from .wrong_usage import Command, WrongUsage
     help="Print storage plans instead: ids, devices, reference counts, and bytes per function and target.",
 )
 @click.option(
+    "--cost",
+    is_flag=True,
+    help="Also lower @main to loops, and print its multiply-adds, its arena, and a table of its kernels.",
+)
+@click.option(
+    "--memory", is_flag=True, help="The same, and draw which buffer of the arena is in use in which steps of a run."
+)
+@click.option(
     "--target",
     type=kinds.TARGET,
     metavar="TARGET",
     default=None,
-    help="With --storage: the target of functions without one of their own. Default: c.",
+    help="With --storage: the target of functions without one of their own. With --cost and --memory: the backend. Default: c.",
 )
 @click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
@@ -37,8 +46,14 @@ from .wrong_usage import Command, WrongUsage
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @shape_options
 @loads_files
-def command(files: tuple[str, ...], storage: bool, target: str | None, style: str, given: Given) -> None:
-    """Print the functions of each file (`-`: standard input) with their types, and the number of calls of each operator.
+def command(
+    files: tuple[str, ...], storage: bool, cost: bool, memory: bool, target: str | None, style: str, given: Given
+) -> None:
+    """Print the functions of each file (`-`: standard input) with their types, their parameters and dynamic dimensions, and
+    the number of calls of each operator.
+
+    \b
+    irtool info --memory --target=c{mcpu=none} net.relay
 
     With --storage, print TVM's storage plan of each function: for each value, the storage id, the size in bytes, the
     device and the number of reads. The module is not transformed. Fuse a network first to see an executor's plan:
@@ -47,9 +62,11 @@ def command(files: tuple[str, ...], storage: bool, target: str | None, style: st
     irtool opt -O3 net.relay | irtool info --storage -
     irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
     """
-    if target is not None and not storage:
-        raise WrongUsage("--target goes with --storage", ClashingOptions)
-    found = {file: _record(file, storage, target, given) for file in dict.fromkeys(files)}
+    if storage and (cost or memory):
+        raise WrongUsage("--storage prints TVM's plan, --cost and --memory irtool's own", ClashingOptions)
+    if target is not None and not (storage or cost or memory):
+        raise WrongUsage("--target goes with --storage, --cost and --memory", ClashingOptions)
+    found = {file: _record(file, storage, target, given, cost or memory) for file in dict.fromkeys(files)}
     if style == "json":
         import json
 
@@ -58,18 +75,29 @@ def command(files: tuple[str, ...], storage: bool, target: str | None, style: st
     for n, (file, record) in enumerate(found.items()):
         if len(found) > 1:
             click.echo(f"{chr(10) if n else ''}{file}:")
-        click.echo("\n".join(_lines(record, storage)))
+        click.echo("\n".join(_lines(record, storage, memory)))
 
 
-def _lines(record: Mapping[str, Any], storage: bool) -> Iterator[str]:
+def _lines(record: Mapping[str, Any], storage: bool, memory: bool) -> Iterator[str]:
     if not storage:
-        return _list_functions(record)
+        return _list_module(record, memory)
     from .storage_listing import list_storage
 
     return list_storage(record)
 
 
-def _record(file: str, storage: bool, target: str | None, given: Given) -> dict[str, Any]:
+def _list_module(record: Mapping[str, Any], memory: bool) -> Iterator[str]:
+    yield from _list_functions(record)
+    if "cost" in record:
+        from .cost import list_costs, list_memory
+
+        yield f"@{record['cost']['entry']}, compiled:"
+        yield from list_costs(record["cost"])
+        if memory:
+            yield from list_memory(record["cost"])
+
+
+def _record(file: str, storage: bool, target: str | None, given: Given, cost: bool) -> dict[str, Any]:
     from ..infer import infer_types
     from ..ir import Function
     from .subject import read_whole
@@ -80,12 +108,20 @@ def _record(file: str, storage: bool, target: str | None, given: Given) -> dict[
 
         wanted = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
         return storage_record(infer_types(read_whole(file, given)), wanted)
-    module = infer_types(read_whole(file, given))
-    return {
+    whole = read_whole(file, given)
+    module = infer_types(whole)
+    record: dict[str, Any] = {
         "functions": {
             n: _describe(f) if isinstance(f, Function) else {"lowered": True} for n, f in module.functions.items()
         }
     }
+    if cost:
+        from .cost import cost_record
+        from .known_types import entry_of
+
+        entry = entry_of(module, None)
+        record["cost"] = {"entry": entry, **cost_record(given.specialize(whole, entry), target, entry)}
+    return record
 
 
 def _describe(f: Any) -> dict[str, Any]:
@@ -103,11 +139,44 @@ def _describe(f: Any) -> dict[str, Any]:
     return {
         "type": repr(f.checked_type),
         **signature,
+        "parameters": len(f.params),
+        "parameter_bytes": sum(_bytes(t) for p in f.params for t in _tensors(p.checked_type)),
+        "dynamic": _dynamic(f),
         "nodes": len(nodes),
         "constants": len(constants),
         "constant_bytes": sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData)),
         "operators": dict(sorted(calls.items(), key=lambda item: (-item[1], item[0]))),
     }
+
+
+def _tensors(t: Any) -> Iterator[Any]:
+    """The tensors of a type, tuples taken apart."""
+    from ..ir import TensorType
+    from ..ir.types import tuple_leaves
+
+    return (leaf for leaf in tuple_leaves(t) if isinstance(leaf, TensorType)) if t is not None else iter(())
+
+
+def _bytes(t: Any) -> int:
+    """The bytes of a tensor, each element in whole bytes; 0 where its shape or the size of its elements is not known."""
+    from math import prod
+
+    if t.dtype == "bool":
+        return prod(t.static_shape) if t.is_static else 0
+    bits = re.fullmatch(r"[a-z]+(\d+)(?:x(\d+))?", t.dtype)
+    if bits is None or not t.is_static:
+        return 0
+    return prod(t.static_shape) * -(-int(bits[1]) // 8) * int(bits[2] or 1)
+
+
+def _dynamic(f: Any) -> list[str]:
+    """The dimensions of parameters and of the result that are known only at run time: `%x[0]`, `result[1]`."""
+    places = [(f"%{p.name}", p.checked_type) for p in f.params]
+    if f.checked_type is not None:
+        places.append(("result", f.checked_type.ret_type))
+    return [
+        f"{n}[{i}]" for n, ty in places for t in _tensors(ty) for i, d in enumerate(t.shape) if not isinstance(d, int)
+    ]
 
 
 def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
@@ -122,6 +191,7 @@ def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
             inputs = (f"%{name}{called.get(name, '')}: {t}" for name, t in f["inputs"].items())
             yield f"  inputs: {', '.join(inputs) or 'none'}"
             yield f"  outputs: {', '.join(f['outputs'])}"
+        yield f"  {f['parameters']} parameters ({f['parameter_bytes']} bytes)" + _said_of(f["dynamic"])
         total = sum(operators.values())
         yield f"  {f['nodes']} nodes, {total} operators, {f['constants']} constants ({f['constant_bytes']} bytes)"
         rows = [(f"{count:6d}", op) for op, count in operators.items()]
@@ -130,3 +200,7 @@ def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
             yield draw([(f"{'calls':>6s}", "operator"), *rows])
         else:
             yield from (f"  {count}  {op}" for count, op in rows)
+
+
+def _said_of(dynamic: list[str]) -> str:
+    return f", dynamic: {', '.join(dynamic)}" if dynamic else ""

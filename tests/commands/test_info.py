@@ -68,3 +68,57 @@ def test_json_of_several_files_is_one_list() -> None:
     files = [str(p) for p in SAMPLES[:2]]
     found = json.loads(irtool("info", "--json", *files))
     assert [f["file"] for f in found] == files and all("main" in f["functions"] for f in found)
+
+
+def test_the_page_shows_the_costs() -> None:
+    page = (
+        (ROOT / "docs" / "building.md")
+        .read_text(encoding="utf-8")
+        .split("## Costs before a build")[1]
+        .split("\n## ")[0]
+    )
+    (shown,) = re.findall(r"^```console\n\$ [^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert shown == irtool("info", "--memory", "--target=c{mcpu=none}", ROOT / "samples/mlp.relay")
+
+
+def test_costs_add_up(tmp_path: Path) -> None:
+    path = tmp_path / "net.relay"
+    path.write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) {\n'
+        "  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=4, kernel_size=[3, 3]);\n"
+        "  nn.max_pool2d(nn.relu(%0), pool_size=[2, 2], strides=[2, 2])\n}\n"
+    )
+    (record,) = json.loads(irtool("info", "--cost", "--json", "--target=c{mcpu=none}", path))
+    cost = record["cost"]
+    assert cost["macs"] == 4 * 8 * 8 * 3 * 3 * 3 == sum(k["macs"] * k["calls"] for k in cost["kernels"])
+    assert cost["kernels"][0]["operators"][0] == "nn.conv2d"
+    assert 4 * 8 * 8 * 4 <= cost["arena_lower_bound"] <= cost["arena_bytes"]
+    assert all(b["offset"] + b["bytes"] <= cost["arena_bytes"] for b in cost["buffers"])
+    f = record["functions"]["main"]
+    assert (f["parameters"], f["parameter_bytes"], f["dynamic"]) == (2, 4 * (192 + 108), [])
+    drawn = irtool("info", "--memory", "--target=c{mcpu=none}", path)
+    rows = re.findall(r"^ +(\d+) +(\d+)  ([#.]+)  (\S+)$", drawn, re.MULTILINE)
+    assert [(int(o), int(n), name) for o, n, _, name in rows] == sorted(
+        (b["offset"], b["bytes"], b["name"]) for b in cost["buffers"]
+    )
+
+
+def test_a_dynamic_dimension_is_named_and_costs_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.relay"
+    path.write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(?, 4), float32], %y: (Tensor[(2), bfloat16], bool)) { (exp(%x), %y.0) }\n'
+    )
+    said = irtool("info", path)
+    assert "  2 parameters (5 bytes), dynamic: %x[0], result[0]\n" in said
+    code, out, err = command_line.irtool("info", "--cost", path)
+    assert (code, out) == (1, "") and "error" in err
+    assert "multiply-adds" in irtool("info", "--cost", "--shape", "x=3,4", path)
+
+
+@pytest.mark.robustness("mistakes")
+def test_costs_and_the_storage_plan_are_two_things() -> None:
+    for words in (["--storage", "--cost"], ["--target=c"]):
+        code, out, err = command_line.irtool("info", *words, SAMPLES[0])
+        assert (code, out) == (2, "") and "error[E0016]" in err
+    assert command_line.irtool("info", "--cost", "nothing.relay")[0] == 1
+    assert command_line.irtool("info", "--cost", "--target=nothing", SAMPLES[0])[0] == 2

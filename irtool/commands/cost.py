@@ -1,0 +1,83 @@
+"""What a module costs once it is compiled: products, calls and memory of its kernels, and a chart of its arena."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_WIDEST = 48
+"""Columns of the chart."""
+
+
+def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
+    """Products, kernels and buffers of the program for that target; nothing is compiled by a C compiler.
+
+    Raises IrError for a module that cannot be built, or whose shapes are not known.
+    """
+    from ..driver.build import build
+
+    report = build(module, target=target, entry=entry, emit="tir").report
+    kernels = [
+        {key: k[key] for key in ("name", "operators", "calls", "macs", "workspace_bytes")} for k in report["kernels"]
+    ]
+    return {
+        "macs": report["macs"],
+        "weight_bytes": report["weight_bytes"],
+        "arena_bytes": report["arena_bytes"],
+        "arena_lower_bound": report["arena_lower_bound"],
+        "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
+        "buffers": report["buffers"],
+    }
+
+
+def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
+    """The figures, then a table of kernels, the largest number of products first."""
+    from .tables import drawer
+
+    yield f"  {record['macs']} multiply-adds, {record['weight_bytes']} bytes of weights as they are stored"
+    yield f"  {record['arena_bytes']} bytes of arena, {record['arena_lower_bound']} of them alive at one time"
+    total = max(record["macs"], 1)
+    rows = [
+        (
+            f"{k['macs'] * k['calls']:12d}",
+            f"{100 * k['macs'] * k['calls'] / total:5.1f} %",
+            f"{k['calls']:5d}",
+            _named(k),
+        )
+        for k in record["kernels"]
+    ]
+    head = (f"{'multiply-adds':>12s}", f"{'share':>7s}", f"{'calls':>5s}", "kernel: operators")
+    draw = drawer(sys.stdout)
+    if draw is not None and rows:
+        yield draw([head, *rows])
+    else:
+        yield from (f"  {'  '.join(row)}" for row in (head, *rows))
+
+
+def _named(kernel: Mapping[str, Any]) -> str:
+    return f"{kernel['name']}: {', '.join(kernel['operators']) or 'a copy'}"
+
+
+def list_memory(record: Mapping[str, Any]) -> Iterator[str]:
+    """A chart for each function: a row for each buffer of its arena, in the order of offsets, over the steps of one run."""
+    for function in dict.fromkeys(b["function"] for b in record["buffers"]):
+        buffers = [b for b in record["buffers"] if b["function"] == function]
+        buffers.sort(key=lambda b: (b["offset"], b["first_step"], b["name"]))
+        steps = 1 + max(b["last_step"] for b in buffers)
+        alive = [sum(b["bytes"] for b in buffers if b["first_step"] <= s <= b["last_step"]) for s in range(steps)]
+        peak = max(range(steps), key=lambda s: alive[s])
+        yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak})"
+        width = min(steps, _WIDEST)
+        yield f"  {'offset':>10s}  {'bytes':>10s}  {'steps':<{width}s}  buffer"
+        for b in buffers:
+            yield f"  {b['offset']:10d}  {b['bytes']:10d}  {_bar(b, steps, width)}  {b['name']}"
+    if not record["buffers"]:
+        yield "  no buffers: inputs, outputs and weights are all there is"
+
+
+def _bar(buffer: Mapping[str, Any], steps: int, width: int) -> str:
+    """`#` where the buffer is in use, `.` elsewhere; a column stands for one step, or for several."""
+    first = buffer["first_step"] * width // steps
+    last = buffer["last_step"] * width // steps
+    return "." * first + "#" * (last - first + 1) + "." * (width - 1 - last)
