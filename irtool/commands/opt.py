@@ -37,6 +37,7 @@ class WatchChoice:
     verify_each: bool = True
     stop_after: str | None = None
     check_values: int = 0
+    bisect: bool = False
 
     def timing(self) -> Timing | None:
         """The instrument behind --time-passes, if it was asked for. What is timed is imported now."""
@@ -104,6 +105,12 @@ watch_options = grouped(
         metavar="[N]",
         help="Evaluate the module before and after each pass on N random inputs (default: 1), and stop "
         "at the first pass that changes results unintentionally.",
+    ),
+    click.option(
+        "--bisect",
+        is_flag=True,
+        help="Find the first pass that changes results unintentionally, and print the smallest module on which it does "
+        "and its values, in place of the module after the passes; exit code 1 if there is one.",
     ),
 )
 """The options about what happens around each pass, as one `WatchChoice`, `watched`."""
@@ -187,6 +194,7 @@ def command(
     irtool opt --passes=SimplifyInference,FuseOps net.relay
     irtool opt --passes='func("^main$", FuseOps{fuse_opt_level=1})' net.relay
     irtool opt -O3 --print-changed=diff --time-passes net.relay
+    irtool opt -O3 --bisect --inputs arrays.npz net.relay
     """
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
@@ -198,6 +206,13 @@ def command(
         module, given = read_module(file, given)
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
+    if watched.bisect:
+        from .bisecting import bisect
+
+        bisect(
+            module, chosen, level, func or None, opt_level, target, entry or "main", watched.check_values or 1, output
+        )
+        return
     pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
     instruments = [*chosen.instruments, *([limit] if limit is not None else []), *printed.instruments(show)]
     instruments += watched.instruments(show)

@@ -50,7 +50,7 @@ def write_reproducer(
             words = carrier.rewrite(command, subject)
             carrier.bring_constants(subject, text)
         told = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
-        shorter = _reduction(words, os.path.basename(path)) if is_bug(error) else ""
+        shorter = _reduction(words, os.path.basename(path), bool(failing)) if is_bug(error) else ""
         head = (
             f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n{shorter}"
         )
@@ -79,14 +79,14 @@ def is_bug(error: BaseException) -> bool:
     return not isinstance(error, IrError) or error.exit_code == InternalError.exit_code or hasattr(error, "failed")
 
 
-def _reduction(words: Sequence[str], name: str) -> str:
+def _reduction(words: Sequence[str], name: str, of_pass: bool) -> str:
     """The line with the command that makes the module of the reproducer `name` small.
 
-    Of `irtool opt` that is one that runs passes itself; another command judges each candidate.
+    Where a pass failed, `reduce` runs it itself; any other command judges each candidate.
     """
     if "%s" not in words:
         return ""
-    if words[0] == "opt" and not any(w.startswith(_NOT_OF_REDUCE) for w in words):
+    if of_pass and not any(w.startswith(_NOT_OF_REDUCE) for w in words):
         rest = [w.replace("%%", "%") for w in words[1:] if w != "%s"]
         line = ["irtool", "reduce", name, "--expect-crash", *rest]
     else:

@@ -12,6 +12,10 @@ from ..context import PassInfo, PassInstrument
 from . import register_instrument
 
 
+class ResultsChanged(InternalError):
+    """A pass changes results that it should not."""
+
+
 @register_instrument("CheckValues")
 @dataclass
 class CheckValues(PassInstrument):
@@ -62,7 +66,7 @@ class CheckValues(PassInstrument):
             worst = self._fault(info, changes, before, a, b, seed)
             if worst is not None:
                 said = (self._random,) if self._random else ()
-                raise InternalError(f"pass {info.name} changes the results of @{self.entry}: {worst}", notes=said)
+                raise ResultsChanged(f"pass {info.name} changes the results of @{self.entry}: {worst}", notes=said)
         self._known = (None, []) if changes == "derivative" else (module, got)
 
     def _fault(self, info: PassInfo, changes: str, before: Module, want: Any, got: Any, seed: int) -> str | None:
