@@ -51,6 +51,19 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
     is_flag=True,
     help="Draw the module after each of the passes, with what changed; without --passes, those of a build. An HTML page.",
 )
+@click.option(
+    "--schedule",
+    is_flag=True,
+    help="Draw the loops of each kernel of a build before and after each primitive of its schedule. An HTML page.",
+)
+@click.option(
+    "--target",
+    type=kinds.TARGET,
+    metavar="TARGET",
+    default="c",
+    show_default=True,
+    help="With --schedule: the target of the build.",
+)
 @pass_options("Passes to run first.")
 @type_options(ARRAYS)
 @entry_option
@@ -60,6 +73,8 @@ def command(
     output: str | None,
     folded: bool,
     pipeline: bool,
+    schedule: bool,
+    target: str,
     chosen: PassChoice,
     given: Given,
     entry: str | None,
@@ -73,19 +88,21 @@ def command(
     irtool viz net.relay
     irtool viz net.relay -o net.html
     irtool viz net.relay --pipeline -o passes.html
+    irtool viz net.relay --schedule --target=c -o loops.html
     irtool viz net.onnx -o net.svg
     irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
     irtool viz net.relay -o net.json; netron net.json
     """
     asked = style is not None
     style = style or _ENDINGS.get(os.path.splitext(output or "")[1].lower(), "text")
-    if pipeline and style != "html":
-        if asked or output is not None:
-            raise WrongUsage("--pipeline makes an HTML page: --format=html, or -o FILE.html", ClashingOptions)
-        style = "html"
+    if pipeline or schedule:
+        style = _page_style(pipeline, schedule, asked or output is not None, style)
     module, text, name = _read(file, given, entry)
-    if pipeline:
-        write_text(output, _draw_pipeline(module, chosen, name, folded))
+    if pipeline or schedule:
+        page = (
+            _draw_schedule(module, chosen, name, target) if schedule else _draw_pipeline(module, chosen, name, folded)
+        )
+        write_text(output, page)
         return
     if chosen.passes:
         module, text = _transform(module, chosen), None
@@ -105,6 +122,39 @@ def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | Non
     if given or entry:
         module = given.bind(module, entry_of(module, entry))
     return module, text, os.path.basename(subject.name)
+
+
+def _page_style(pipeline: bool, schedule: bool, is_chosen: bool, style: str) -> str:
+    """The format of pages with steps. Raises WrongUsage where another one was chosen."""
+    option = "--schedule" if schedule else "--pipeline"
+    if pipeline and schedule:
+        raise WrongUsage("--pipeline and --schedule are two pages", ClashingOptions)
+    if is_chosen and style != "html":
+        raise WrongUsage(f"{option} makes an HTML page: --format=html, or -o FILE.html", ClashingOptions)
+    return "html"
+
+
+def _draw_schedule(module: Module, chosen: PassChoice, name: str, target: str) -> str:
+    """The page of the loops of a build's kernels."""
+    from ..diagnostics import IrError
+    from ..driver.build import build
+    from ..schedule.primitives.base import watching
+    from ..viz.html import write_steps
+    from ..viz.loops import ScheduleRecorder
+
+    recorder = ScheduleRecorder()
+    with watching(recorder):
+        build(
+            module,
+            target=target,
+            emit="tir",
+            passes=chosen.passes,
+            instruments=chosen.instruments or None,
+            **chosen.context,
+        )
+    if not recorder.steps:
+        raise IrError("there is no kernel to schedule")
+    return write_steps(name, recorder.steps)
 
 
 def _draw_pipeline(module: Module, chosen: PassChoice, name: str, folded: bool) -> str:

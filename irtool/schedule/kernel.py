@@ -11,6 +11,7 @@ from ..tir.stmt import Buffer, Stmt
 from ..tir.vector_target import VectorTarget
 from .bands import Banded, choose_rows
 from .primitives import compute_in_bands, tracing
+from .primitives.base import watched_stage
 from .row_choice import row_count
 from .script import entry_for
 from .separate_formulas import is_separated
@@ -71,7 +72,7 @@ class _Scheduler:
             form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
         strategy, candidate = choose_strategy(stage)
-        with tracing() as trace:
+        with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
             body = strategy.apply(stage, candidate)
         self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace)))
         self.work.append(stage.work)

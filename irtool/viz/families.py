@@ -17,6 +17,10 @@ FAMILIES = {
     "function": "functions",
     "weights": "computed from weights",
     "input": "inputs and outputs",
+    "parallel": "parallel loops",
+    "serial": "serial loops",
+    "vectorized": "vectorized loops",
+    "unrolled": "unrolled loops",
     "other": "others",
 }
 """Names of the families in a legend, in its order."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from keyword import iskeyword
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from ...diagnostics import UsageError
 from ...tir.expr import Load, Var
@@ -28,6 +28,44 @@ PART = "part:"
 _TRACE: ContextVar[list[str] | None] = ContextVar("trace", default=None)
 
 
+class Watcher(Protocol):
+    """What is told of the stages that are scheduled, and of each primitive that is called for one."""
+
+    def begin_stage(self, kernel: str, stage: int, strategy: str, reason: str, form: Any) -> None:
+        """A stage is about to be scheduled."""
+
+    def end_stage(self) -> None:
+        """It has been."""
+
+    def see_call(self, call: str, before: Any, after: Any) -> None:
+        """A primitive was called; what it was given, and what it made of that."""
+
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watching(watcher: Watcher | None) -> Iterator[None]:
+    """Tells a watcher, or nobody, of what its body schedules."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+@contextmanager
+def watched_stage(kernel: str, stage: int, strategy: str, reason: str, form: Any) -> Iterator[None]:
+    """Tells a watcher, if there is one, that its body schedules a stage."""
+    watcher = _WATCHER.get()
+    if watcher is None:
+        yield
+        return
+    watcher.begin_stage(kernel, stage, strategy, reason, form)
+    yield
+    watcher.end_stage()
+
+
 def primitive(function: Callable[P, R]) -> Callable[P, R]:
     """Makes a function a primitive: its calls are seen by `tracing`. Its first argument is the block."""
 
@@ -36,10 +74,13 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
         trace = _TRACE.get()
         if trace is None:
             return function(*args, **options)
-        with tracing():  # what a primitive is made of does not show
+        watcher = _WATCHER.get()
+        with tracing(), watching(None):  # what a primitive is made of does not show
             result = function(*args, **options)
         if result is not args[0] and result != [args[0]]:
             trace.append(_call(function.__name__, args[0], args[1:], options))
+            if watcher is not None:
+                watcher.see_call(trace[-1], args[0], result)
         return result
 
     run.by_hand = True  # type: ignore[attr-defined]  # a function has what is set on it
