@@ -23,7 +23,7 @@ class Node:
         inside: what is computed in it: one graph for a function, two for an `if`.
         number: of a node in its drawing, in order of evaluation.
         repeats: how often a block like this stands in the graph.
-        mark: what happened to it in a pass: `new`, `gone` or nothing.
+        mark: what happens to it in passes: `new`, `gone`, both or nothing.
     """
 
     label: str

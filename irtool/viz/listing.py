@@ -41,8 +41,7 @@ def _items(graph: Graph, depth: int, shown: set[str]) -> Iterator[str | Graph]:
         sources = ", ".join(reads.get(n, ()))
         said = f"{indent}  {n.number:>4}  {_plain(n.label)}"
         told = f"{said:{_COLUMN}s}  {_plain(n.shape)}{' · ' if n.size else ''}{brief_size(n.size or None)}"
-        mark = {"new": "  + new", "gone": "  - gone"}.get(n.mark, "")
-        yield f"{told:{_COLUMN + 34}s}{f'  ← {sources}' if sources else ''}{mark}"
+        yield f"{told:{_COLUMN + 34}s}{f'  ← {sources}' if sources else ''}"
         for line in n.details:
             yield f"{indent}          {_plain(line)}"
         key = f"{graph.name}/{n.label}"

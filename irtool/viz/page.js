@@ -235,6 +235,8 @@
     state.step = step;
     views.forEach((v, i) => v.svg.toggleAttribute("hidden", i !== s.view));
     state.view = s.view;
+    now().svg.classList.toggle("arriving", step === 0 || data.steps[step - 1].view !== s.view);
+    now().svg.classList.toggle("leaving", step + 1 < data.steps.length && data.steps[step + 1].view !== s.view);
     get("step").value = step;
     get("step").setAttribute("aria-valuetext", s.title);
     get("pass").textContent = s.title;

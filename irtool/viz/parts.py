@@ -11,6 +11,7 @@ from .markup import escape
 from .markup import number as num
 
 _ROUND = 5
+_MARKS = {"new": "new in this step", "gone": "gone after the next change"}
 _KINDS = {INPUT: "an input", OUTPUT: "the result", FAR: "a value from above", BLOCK: "a block of operators"}
 
 
@@ -66,8 +67,7 @@ def describe(n: Node) -> str:
         said.append(brief_size(n.size))
     if n.lines[0]:
         said.append(f"line {n.lines[0]}")
-    if n.mark:
-        said.append({"new": "new in this pass", "gone": "gone after the next pass"}[n.mark])
+    said += [_MARKS[m] for m in n.mark.split()]
     return ", ".join(said)
 
 

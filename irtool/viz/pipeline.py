@@ -86,18 +86,18 @@ def _keys(drawing: Drawing) -> list[tuple[Node, object]]:
 
 
 def _mark(drawing: Drawing, kinds: Counter[object], mark: str) -> int:
-    """Marks as many nodes of each kind; returns their number. What is new stays so where it is gone after the next pass."""
+    """Marks as many nodes of each kind; returns their number."""
     left = Counter(kinds)
     for n, key in reversed(_keys(drawing)):
         if left[key] > 0:
             left[key] -= 1
-            n.mark = n.mark or mark
+            n.mark = f"{n.mark} {mark}".strip()
     return kinds.total()
 
 
 def _spread(drawing: Drawing) -> None:
     """Marks what has something inside that is marked."""
     for graph, around in reversed(list(drawing.walk())):
-        marks = {n.mark for n in graph.nodes} - {""}
-        if around is not None and marks and not around.mark:
-            around.mark = NEW if NEW in marks else GONE
+        marks = {m for n in graph.nodes for m in n.mark.split()}
+        if around is not None:
+            around.mark = " ".join(m for m in (NEW, GONE) if m in marks or m in around.mark.split())

@@ -152,7 +152,7 @@ class _Reader:
         names = e.op_class.names_of_arguments(len(operands)) if is_operator else ()  # type: ignore[union-attr]  # a call, then
         for n, a in enumerate(operands):
             if isinstance(a, Constant) or (isinstance(a, Var) and a in self.weights):
-                yield names[n] if n < len(names) else "", a
+                yield names[n] if n < len(names) else "weight" if isinstance(a, Var) else "", a
 
     def _connect(self, e: Expr) -> None:
         """Draws the edges into an expression."""
