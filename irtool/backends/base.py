@@ -16,7 +16,8 @@ found by its name, which is what `--target` says::
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -32,9 +33,13 @@ from .sources import Built, EntryPoint, Parameter, Request, Sources, entry_point
 from .timing import TimingConditions, TimingJob
 
 __all__ = [
+    "ABSENT",
+    "MISSING",
+    "OK",
     "Backend",
     "Built",
     "EntryPoint",
+    "Finding",
     "Parameter",
     "Request",
     "Runnable",
@@ -73,6 +78,23 @@ def _no_machine(b: Any, arguments: Sequence[Any], result: Any) -> str:
 
 def _not_built(b: Any, arguments: Sequence[Any], result: Any) -> str:
     return "" if isinstance(result, Built) else "returned something else than Built"
+
+
+OK, MISSING, ABSENT = "ok", "missing", "-"
+"""States of a finding; the last is of what is not there and not needed."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A part: its state (`ok`, `missing`, or `-` where it is not there and not needed), which one it is, what it is for, and how to
+    get it."""
+
+    part: str
+    state: str
+    what: str
+    purpose: str
+    help: str = ""
+    is_needed: bool = False
 
 
 class Backend(Plugin):
@@ -147,6 +169,10 @@ class Backend(Plugin):
     def identity(self) -> str:
         """What tells the tools that it uses, as they are now, from others: for keys of caches."""
         return ""
+
+    def examine(self) -> Iterable[Finding]:
+        """The tools that it finds here, and what they can do."""
+        return ()
 
     def machine(self) -> VectorTarget:
         """What schedules are made for: the width and number of vector registers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from ... import __version__
 from ...diagnostics import UsageError
 from ...tir.program import Program
-from ..base import Backend, Built, Request, Sources, VectorTarget, backend, flag
+from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
 from ..interface.names import Identifiers
 from ..timing import TimingConditions, TimingJob
@@ -132,6 +132,11 @@ class C(Backend):
 
     def identity(self) -> str:
         return self.compiler.identity
+
+    def examine(self) -> Iterator[Finding]:
+        from ..toolchain.examination import examine_compiler
+
+        return examine_compiler(Compiler())
 
     def machine(self) -> VectorTarget:
         if self.vector != "auto":

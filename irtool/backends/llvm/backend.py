@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from ... import __version__
 from ...diagnostics import ToolError, UsageError
 from ...tir.program import Program
-from ..base import Backend, Built, Request, Runnable, Sources, VectorTarget, backend, flag
+from ..base import ABSENT, OK, Backend, Built, Finding, Request, Runnable, Sources, VectorTarget, backend, flag
 from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
 from ..interface.names import Identifiers
 from ..toolchain.compiler import split_words
@@ -70,6 +71,13 @@ class Llvm(Backend):
     def identity(self) -> str:
         clang = self.clang
         return clang.compiler.identity if clang is not None else f"llvmlite {has_llvmlite()} {linker()}"
+
+    def examine(self) -> Iterator[Finding]:
+        from ..toolchain.examination import first_line
+
+        clang = shutil.which("clang")
+        said = first_line([clang, "--version"]) if clang else ""
+        yield Finding("clang", OK if clang else ABSENT, said, "the backend llvm")
 
     def machine(self) -> VectorTarget:
         if self.vector == "none":

@@ -1,0 +1,80 @@
+"""What a C compiler can do here, for `irtool doctor`: it is tried on an empty program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from ..base import ABSENT, MISSING, OK, Finding
+from .compiler import Compiler, read_macros
+from .processor import processor_name, thread_count
+
+_SETS = {
+    "SSE4.2": "__SSE4_2__", "AVX": "__AVX__", "AVX2": "__AVX2__", "FMA": "__FMA__", "F16C": "__F16C__",
+    "AVX-512F": "__AVX512F__", "AVX-512 VNNI": "__AVX512VNNI__", "AVX-VNNI": "__AVXVNNI__", "AVX-512 BF16": "__AVX512BF16__",
+    "NEON": "__ARM_NEON", "dot products": "__ARM_FEATURE_DOTPROD", "SVE": "__ARM_FEATURE_SVE",
+}  # fmt: skip
+"""Instruction sets that generated code makes use of, by the macro that compilers define for each."""
+_PROGRAM = "int main(void) { return 0; }\n"
+_PATIENCE = 60
+"""Seconds that a compiler may take for it."""
+
+
+def examine_compiler(compiler: Compiler) -> Iterator[Finding]:
+    """Whether it is there and works, what it can do besides, and what it says of the processor."""
+    command = compiler.command
+    name, purpose = " ".join(command), "build, run --compare: compiles the C"
+    if shutil.which(command[0]) is None:
+        yield Finding("C compiler", MISSING, name, purpose, "install gcc or clang, or let CC name one", True)
+    else:
+        works = _compiles(command)
+        said = first_line([*command, "--version"]) or name
+        help = "" if works else f"{name} cannot compile an empty program"
+        yield Finding("C compiler", OK if works else MISSING, said, purpose, help, True)
+        for part, flags, use in (
+            ("OpenMP", ["-fopenmp"], "--openmp: threads in compiled programs"),
+            ("sanitizers", ["-fsanitize=address,undefined"], "--sanitize: checks in compiled programs"),
+        ):
+            yield Finding(part, OK if _compiles([*command, *flags]) else ABSENT, " ".join(flags), use)
+    yield from _processor(compiler)
+
+
+def _compiles(command: Sequence[str]) -> bool:
+    with tempfile.TemporaryDirectory(prefix="irtool-doctor-") as folder:
+        source = os.path.join(folder, "program.c")
+        with open(source, "w", encoding="utf-8") as out:
+            out.write(_PROGRAM)
+        try:
+            done = subprocess.run(
+                [*command, source, "-o", os.path.join(folder, "program")],
+                capture_output=True, timeout=_PATIENCE, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
+
+
+def first_line(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace").partition("\n")[0].strip()
+
+
+def _processor(compiler: Compiler) -> Iterator[Finding]:
+    yield Finding("processor", OK, processor_name(), "runs compiled programs")
+    yield Finding("threads", OK, str(thread_count()), "what OpenMP takes; OMP_NUM_THREADS sets another number")
+    if shutil.which(compiler.command[0]) is None:
+        return
+    macros = read_macros((*compiler.command, *compiler.flags))[0]
+    found = [name for name, macro in _SETS.items() if f" {macro} " in macros]
+    yield Finding(
+        "instructions", OK, ", ".join(found) or "none beyond the baseline", "--mcpu=native: what kernels are made of"
+    )
+    machine = compiler.machine()
+    vectors = f"{machine.vector_bytes} bytes, {machine.registers} registers"
+    yield Finding("vectors", OK, vectors, "sizes of tiles")

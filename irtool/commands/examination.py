@@ -1,0 +1,107 @@
+"""What irtool finds on a machine, for `irtool doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+
+from ..backends.base import ABSENT, MISSING, OK, Finding, backends
+
+EXTRAS = (
+    ("bfloat16", "ml_dtypes", "bfloat16 in the interpreter"),
+    ("llvm", "llvmlite", "the backend llvm without clang"),
+    ("onnx", "onnx", "ONNX models, in and out"),
+    ("safetensors", "safetensors", "parameters in .safetensors files"),
+    ("distributed", "distributed", "irtool tune: measuring on other machines"),
+    ("lsp", "pygls", "irtool lsp: editors"),
+    ("test", "pytest", "the project's tests"),
+)
+"""Extras of the distribution: the package that each is about, and what it is for."""
+_NEEDED = ("lark", "click", "numpy", "rich")
+
+
+def examine() -> list[Finding]:
+    """Everything that is looked at, in the order of the report. Raises UsageError for a CC or CFLAGS that cannot be read."""
+    return [*_python(), *_backends(), *_places(), *_plugins(), *_extras()]
+
+
+def _python() -> Iterator[Finding]:
+    from .. import __version__
+
+    yield Finding("irtool", OK, __version__, "this program")
+    yield Finding("Python", OK, platform.python_version(), "runs irtool")
+    for name in _NEEDED:
+        version = _version(name)
+        yield Finding(name, OK if version else MISSING, version, "needed by irtool", is_needed=True)
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _backends() -> Iterator[Finding]:
+    """What each backend finds, once: two may use the same tools."""
+    seen = set()
+    for cls in dict.fromkeys(backends):
+        for finding in cls().examine():
+            if finding.part not in seen:
+                seen.add(finding.part)
+                yield finding
+
+
+def _places() -> Iterator[Finding]:
+    from ..driver.cache import BuildCache
+
+    root = BuildCache().root
+    builds, size = _contents(str(root))
+    what = f"{root}: {builds} builds, {size} bytes" if builds else f"{root}: empty"
+    usable = _is_writable(str(root))
+    help = "" if usable else "it cannot be written to: builds are not kept; XDG_CACHE_HOME names another folder"
+    yield Finding("build cache", OK if usable else ABSENT, what, "build: the same build again takes no time", help)
+    folder = tempfile.gettempdir()
+    usable = os.access(folder, os.W_OK)
+    yield Finding(
+        "temporary folder", OK if usable else MISSING, folder, "run and build work there",
+        "" if usable else "let TMPDIR name a folder that can be written to", True,
+    )  # fmt: skip
+
+
+def _is_writable(path: str) -> bool:
+    """True for a folder that can be written to, or can be made."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK)
+
+
+def _contents(root: str) -> tuple[int, int]:
+    """How many builds there are, and their bytes."""
+    builds = size = 0
+    for folder, folders, files in os.walk(root):
+        builds += len(folders) if folder == root else 0
+        for name in files:
+            try:
+                size += os.lstat(os.path.join(folder, name)).st_size
+            except OSError:  # another process removes it
+                continue
+    return builds, size
+
+
+def _plugins() -> Iterator[Finding]:
+    from ..plugin.loading import GROUP
+
+    for point in sorted(metadata.entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
+        of = f" of {point.dist.name} {point.dist.version}" if point.dist is not None else ""
+        yield Finding(f"plug-in {point.name}", OK, f"{point.value}{of}", "operators, passes and backends of others")
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, package, purpose in EXTRAS:
+        version = _version(package)
+        help = "" if version else f"pip install 'irtool[{extra}]'"
+        yield Finding(f"extra {extra}", OK if version else ABSENT, f"{package} {version}".strip(), purpose, help)
