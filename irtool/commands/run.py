@@ -13,6 +13,7 @@ import click
 from . import kinds
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cflags_option, missing_constants_option
+from .judging import Judging, judging_options
 from .known_types import Given, type_options
 from .mistakes import ClashingOptions
 from .notes import say_constants, say_random
@@ -105,6 +106,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 @click.option(
     "-o", "output", type=kinds.WRITTEN, metavar="FILE.npz", default=None, help="Write the outputs out0, out1, …"
 )
+@judging_options
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the result of the comparison.")
 def command(
@@ -122,6 +124,7 @@ def command(
     tolerance: float | None,
     repeat: int,
     output: str | None,
+    judging: Judging,
     verbose: bool,
     quiet: bool,
     cflags: str,
@@ -132,6 +135,7 @@ def command(
     \b
     irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
     irtool run net.relay --compare interp,c --verbose
+    irtool run net.relay --via=c --input data=image.npy --expect out.npz --top 5 --labels names.txt
     """
     from ..diagnostics import IrError, UsageError
     from ..driver.mistakes import NoSuchEntry
@@ -140,19 +144,15 @@ def command(
     from ..interp import evaluate
     from ..ir import Function
     from ..ir.tensor_names import output_names
+    from ..ir.values import value_leaves
     from ..passes import run_passes
     from ..passes.bind import fill_missing_constants
     from .subject import read_module
 
     if missing_constants == "random" and not random:
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
-    if (cflags or sanitize) and not any(w.partition("{")[0] == "c" for w in compare or [via]):
-        raise UsageError(
-            "--cflags and --sanitize are for the C compiler",
-            help="run with --via=c or --compare=interp,c",
-            code=ClashingOptions,
-        )
-    compiling = {"cflags": cflags or None, "sanitize": sanitize or None, "emit": "exe" if sanitize else ""}
+    compiling = _compiling(compare or [via], cflags, sanitize)
+    judging.check()
     module, given = read_module(file, given, is_settled=True)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
@@ -185,6 +185,9 @@ def command(
         _show(first, output_names(before[entry]))
     if output is not None:
         _save(output, first)
+    judging.dump(module, entry, values)
+    leaves = value_leaves(first)
+    judging.rank(leaves)
     if precision != EXACT and not quiet:
         error = precision_error(evaluate(exact, values, entry=entry), first)
         click.echo(error_line(precision, error))
@@ -192,6 +195,20 @@ def command(
         if tolerance is None:
             tolerance = 1e-3 if precision == EXACT else 5e-2
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, values, entry), facts)
+    judging.compare(leaves, output_names(before[entry]))
+
+
+def _compiling(ways: Sequence[str], cflags: str, sanitize: str) -> dict[str, Any]:
+    """What the C compiler is told. Raises UsageError where none of the ways of running has one."""
+    from ..diagnostics import UsageError
+
+    if (cflags or sanitize) and not any(w.partition("{")[0] == "c" for w in ways):
+        raise UsageError(
+            "--cflags and --sanitize are for the C compiler",
+            help="run with --via=c or --compare=interp,c",
+            code=ClashingOptions,
+        )
+    return {"cflags": cflags or None, "sanitize": sanitize or None, "emit": "exe" if sanitize else ""}
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
