@@ -14,13 +14,14 @@ def command() -> None:
     """Speak the Language Server Protocol on standard input and output, as editors start it.
 
     Diagnostics while typing, types and operator manuals under the cursor, definitions, references, renaming, completion,
-    types of bindings, outline. Needs the package pygls: pip install 'irtool[lsp]'. Editors are set up as docs/editors.md says.
+    types of bindings, formatting, outline. Needs the package pygls: pip install 'irtool[lsp]'. Editors are set up as docs/editors.md says.
 
     \b
     irtool lsp
     irtool lsp --load my_operators.py
     """
     from ..lsp.start import serve
+    from .golden_layout import laid_out
     from .op_manual import markdown_of
 
-    serve(markdown_of)
+    serve(markdown_of, lambda text: laid_out("-", text, "<text>")[0])

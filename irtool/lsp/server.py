@@ -113,15 +113,14 @@ class RelayServer(LanguageServer):
         self.say(uri)
 
 
-def create_server(manual: Manual, layout: Format | None = None) -> RelayServer:
+def create_server(manual: Manual, layout: Format) -> RelayServer:
     """A server for Relay text. `manual` gives that of an operator in Markdown, `layout` the canonical layout of a text."""
     server = RelayServer()
     _serve_documents(server)
     _serve_display(server, manual)
     _serve_navigation(server)
     _serve_editing(server)
-    if layout is not None:
-        _serve_layout(server, layout)
+    _serve_layout(server, layout)
     return server
 
 

@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 from ..diagnostics import UsageError
 
 
-def serve(manual: Callable[[str], str], layout: Callable[[str], str] | None = None) -> None:
+def serve(manual: Callable[[str], str], layout: Callable[[str], str]) -> None:
     """Answers the client on standard input and output until it leaves; the arguments are those of `create_server`.
 
     Raises UsageError where pygls is missing, and where there is a terminal instead of a client.

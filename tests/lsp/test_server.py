@@ -135,6 +135,25 @@ def test_completion_and_diagnostics_while_typing(tmp_path: Path) -> None:
         assert client.wait_for("textDocument/publishDiagnostics")["diagnostics"] == []
 
 
+def test_formatting_is_that_of_fmt(tmp_path: Path) -> None:
+    with Client(tmp_path) as client:
+        client.open("def @main(%x:int32)   { /* kept */ %x }")
+        options = {"textDocument": {"uri": URI}, "options": {"tabSize": 2, "insertSpaces": True}}
+        (edit,) = client.ask("textDocument/formatting", options)
+        done = subprocess.run(
+            [sys.executable, "-m", "irtool", "fmt"],
+            input="def @main(%x:int32)   { /* kept */ %x }",
+            capture_output=True,
+            text=True,
+        )
+        assert edit["newText"] == done.stdout and "/* kept */" in done.stdout
+        client.change(edit["newText"])
+        assert client.ask("textDocument/formatting", options) == [], "it is laid out by now"
+        client.change("def @main(")
+        with pytest.raises(ValueError, match="expected"):
+            client.ask("textDocument/formatting", options)
+
+
 def test_changes_are_read_once_typing_stops(tmp_path: Path) -> None:
     with Client(tmp_path) as client:
         client.open(TEXT)
