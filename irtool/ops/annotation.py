@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from .. import te
 from ..ir import Type
-from ..ir.meta import MetaNode, VirtualDevice
-from .base import DType, Operator, Pattern, RelationError, Reporter, operator
+from ..ir.meta import VirtualDevice
+from .base import DType, Operator, Pattern, Reporter, operator
 from .relations import one_type
 
 
@@ -32,13 +32,6 @@ class Annotation(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Type) -> Any:
         copies = [te.compute(x.shape, lambda *i, x=x: x[i], name="T_identity", tag="elemwise") for x in inputs]
         return copies[0] if len(copies) == 1 else copies
-
-
-def _require_devices(attrs: Operator, *names: str) -> None:
-    for name in names:
-        value = getattr(attrs, name)
-        if value is not None and not isinstance(value, VirtualDevice | MetaNode):
-            raise RelationError(f"{name} must be a VirtualDevice, not {value}")
 
 
 # name, what it says of its argument
@@ -97,16 +90,11 @@ class CompilerEnd(Annotation):
 class OnDevice(Annotation):
     """Pins the argument's computation (`constrain_body`) or its result (`constrain_result`) to `virtual_device`."""
 
-    virtual_device: Any = None
+    virtual_device: VirtualDevice | None = None
     constrain_result: bool = False
     constrain_body: bool = True
 
     noncomputational = True
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The argument and the result have one type, whatever it is."""
-        _require_devices(self, "virtual_device")
-        return super().relate(types, reporter)
 
 
 @operator("device_copy", "data", pattern=Pattern.OPAQUE, attrs="DeviceCopyAttrs")
@@ -116,13 +104,8 @@ class DeviceCopy(Annotation):
 
     folds = False
 
-    src_virtual_device: Any
-    dst_virtual_device: Any
-
-    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The argument and the result have one type, whatever it is."""
-        _require_devices(self, "src_virtual_device", "dst_virtual_device")
-        return super().relate(types, reporter)
+    src_virtual_device: VirtualDevice | None
+    dst_virtual_device: VirtualDevice | None
 
 
 @operator("debug", "program", pattern=Pattern.OPAQUE, attrs="DebugAttrs", level=1)

@@ -39,7 +39,7 @@ from ..ir import TypeVar as RelayTypeVar
 from ..ir.boxed import BOXED
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..ir.dtypes import read_dtype
-from ..ir.meta import MetaNode
+from ..ir.meta import MetaNode, VirtualDevice
 from ..plugin import Plugin, Registry, type_hints
 from ..plugin.mistakes import adopt, refuse
 from ..plugin.origin import is_outside
@@ -343,27 +343,21 @@ def is_call_to(e: Expr, *names: str) -> TypeGuard[Call]:
 def coerce(value: Any, hint: Any) -> Any:
     """`value` as the kind of attribute that `hint` names; TypeError or ValueError with a sentence where it is another.
 
-    Kinds: `int`, `float`, `bool`, `str`, `DType`, `tuple[X, ...]`, `X | None`, `dict`, and `Any` (taken as it is).
-    Integers are accepted for floats and bools, and 0/1 bools for integers, as TVM's reader does; so is, for anything, a
-    record that the text does not hold.
+    Kinds: `int`, `float`, `bool`, `str`, `DType`, `VirtualDevice`, `tuple[X, ...]`, `X | None`, `dict`, and `Any` (taken as
+    it is). Integers are accepted for floats and bools, and 0/1 bools for integers, as TVM's reader does; so is, for anything
+    but a device, a record that the text does not hold: of a device that it does not hold the reader makes a `VirtualDevice`.
     """
-    if hint is Any or hint is object or (value.__class__ is MetaNode and value.missing is not None):
+    if hint is Any or hint is object:
         return value
     origin = typing.get_origin(hint)
+    if (
+        value.__class__ is MetaNode
+        and value.missing is not None
+        and VirtualDevice not in (hint, *typing.get_args(hint))
+    ):
+        return value
     if origin in (typing.Union, pytypes.UnionType):
-        options = typing.get_args(hint)
-        if value is None:
-            if type(None) in options:
-                return None
-            raise TypeError("must not be None")
-        error: Exception = TypeError("no value fits")
-        for option in options:
-            if option is not type(None):
-                try:
-                    return coerce(value, option)
-                except (TypeError, ValueError) as e:
-                    error = e
-        raise error
+        return _coerce_to_one(value, typing.get_args(hint))
     if origin is tuple:
         item = typing.get_args(hint)[0]
         if isinstance(value, tuple | list):
@@ -399,7 +393,25 @@ def coerce(value: Any, hint: Any) -> Any:
         if isinstance(value, Mapping):
             return dict(value)
         raise TypeError(f"expected a dictionary, not {_show(value)}")
+    if hint is VirtualDevice and not isinstance(value, VirtualDevice):
+        raise TypeError(f"expected a VirtualDevice, not {_show(value)}")
     return value
+
+
+def _coerce_to_one(value: Any, options: tuple[Any, ...]) -> Any:
+    """`value` as the first of these kinds that takes it; the error of the last one where none does."""
+    if value is None:
+        if type(None) in options:
+            return None
+        raise TypeError("must not be None")
+    error: Exception = TypeError("no value fits")
+    for option in options:
+        if option is not type(None):
+            try:
+                return coerce(value, option)
+            except (TypeError, ValueError) as e:
+                error = e
+    raise error
 
 
 def _is_symbolic(value: Any) -> bool:

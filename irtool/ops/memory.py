@@ -14,6 +14,7 @@ from ..diagnostics import IrError
 from ..ir import UNIT, Constant, FuncType, GlobalTypeVar, GlobalVar, TensorType, TupleType, Type, TypeCall
 from ..ir.dims import Dim
 from ..ir.expr import MissingData
+from ..ir.meta import VirtualDevice
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
 from .shape.reshape import reshape_tensor
@@ -47,14 +48,14 @@ class AllocStorage(Operator):
     named_types = ("Storage",)
 
     dtype: DType = _FLOAT32
-    virtual_device: Any
+    virtual_device: VirtualDevice | None
 
     noncomputational = True
     on_host = ("size", "shape", "alignment")
     later_arguments = (("size", "shape", "alignment"),)
 
     @property
-    def result_device(self) -> Any:
+    def result_device(self) -> VirtualDevice | None:
         return self.virtual_device
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:

@@ -31,6 +31,7 @@ from ..ops.base import call, is_call_to
 from ..trampoline import trampoline
 from .base import FunctionPass, register_pass
 from .context import PassContext
+from .devices.configuration import UNKNOWN
 from .let_inlining import rewrite_lets
 from .lexical_devices import without_device
 from .primitive_functions import is_primitive
@@ -80,7 +81,7 @@ def _without_second_names(function: Function) -> Function:
         value = without_device(value)
         if is_call_to(value, "device_copy"):
             assert isinstance(value, Call)
-            ends = (value.attrs.src_virtual_device, value.attrs.dst_virtual_device)
+            ends = (value.attrs.src_virtual_device or UNKNOWN, value.attrs.dst_virtual_device or UNKNOWN)
             src, dst = ((d.device_type, d.virtual_device_id) for d in ends)
             if src == dst:
                 value = value.args[0]

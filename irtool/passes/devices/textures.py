@@ -121,8 +121,9 @@ class _Finder:
             for arg in map(without_annotation, e.args):
                 self.consumers.setdefault(arg, []).append(TEXTURE if on_textures else BUFFER)
         else:
-            if is_call_to(e, "device_copy") and e.attrs.dst_virtual_device.memory_scope:
-                self.produced[e] = e.attrs.dst_virtual_device.memory_scope
+            to = e.attrs.dst_virtual_device if is_call_to(e, "device_copy") else None
+            if to is not None and to.memory_scope:
+                self.produced[e] = to.memory_scope
             yield self.walk(e.op)
         for arg in e.args:
             yield self.walk(arg)
