@@ -122,6 +122,6 @@ def test_options_are_read_as_python_and_checked() -> None:
 
 
 def test_nothing_to_quantize_is_said_in_words() -> None:
-    module, params, samples = network("attention")
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]) { nn.dense(%x, %w, units=3) }'
     with pytest.raises(irtool.IrError, match="all of them are skipped"):
-        quantize_as_tvm(module, params, {"x": samples})
+        quantize_as_tvm(irtool.parse(text), {"w": np.ones((3, 4), "float32")}, {"x": np.ones((2, 4), "float32")})
