@@ -58,10 +58,10 @@ affine_options = grouped(
     click.option(
         "--form",
         "form",
-        type=click.Choice(["integer", "qdq"]),
-        default="integer",
+        type=click.Choice(["qdq", "integer"]),
+        default="qdq",
         show_default=True,
-        help="Integer operators, or floating-point ones between qnn.dequantize and qnn.quantize.",
+        help="Floating-point layers between qnn.dequantize and qnn.quantize, of which builds make integers, or operators of qnn.",
     ),
     click.option(
         "--samples", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Random inputs, if any."

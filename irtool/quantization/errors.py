@@ -52,10 +52,11 @@ def measure(
     samples: Sequence[Sequence[Any]],
     via: str,
     step: Callable[[], None],
+    form: str = "integer",
 ) -> Mapping[str, LayerError]:
     """The errors of the layers of `insertion`, by name, and those of the function's result under the empty name.
 
-    Everything is computed as it will be: in integers.
+    Everything is computed in the form that is asked for, see `QuantizeOptions.form`.
     """
     function = module.functions[entry]
     assert isinstance(function, Function)
@@ -65,7 +66,11 @@ def measure(
     together = [insertion.made[layer.end] for layer in layers]
     outputs = _float_parts(function.body)
     results = [*exact, *outputs, *alone, *together, *(insertion.made[e] for e in outputs)]
-    whole = run_passes(with_results(module, entry, function, results), f"InferType,{INTEGERS}", opt_level=3)
+    whole = run_passes(
+        with_results(module, entry, function, results),
+        f"InferType,{INTEGERS}" if form == "integer" else "InferType",
+        opt_level=3,
+    )
     run = runner(whole, entry, via, len(samples))
     count, rest = len(layers), len(outputs)
     own, total = [Noise() for _ in layers], [Noise() for _ in range(count + rest)]

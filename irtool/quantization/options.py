@@ -21,7 +21,8 @@ class QuantizeOptions:
         dtype: of activations: `uint8`, which dot-product instructions take as they are, or `int8`.
         keep: regular expressions; layers whose name one of them matches as a whole stay in floating point.
         min_snr: layers whose own signal-to-noise ratio is below so many dB stay in floating point; None: no limit.
-        form: `integer`, or `qdq`: floating-point layers between `qnn.dequantize` and `qnn.quantize`.
+        form: `qdq`: floating-point layers between `qnn.dequantize` and `qnn.quantize`, of which builds make
+            integers; or `integer`: operators of `qnn`, which round in fixed point as TVM does.
         samples: how many random inputs are made where no data are given.
         seed: of random inputs.
         report: whether the errors of layers are measured. `min_snr` measures them all the same.
@@ -34,7 +35,7 @@ class QuantizeOptions:
     dtype: str = "uint8"
     keep: tuple[str, ...] = ()
     min_snr: float | None = None
-    form: str = "integer"
+    form: str = "qdq"
     samples: int = 8
     seed: int = 0
     report: bool = True
@@ -46,7 +47,7 @@ class QuantizeOptions:
         for name, value, known in (
             ("method", self.method, METHODS),
             ("dtype", self.dtype, ("uint8", "int8")),
-            ("form", self.form, ("integer", "qdq")),
+            ("form", self.form, ("qdq", "integer")),
             ("via", self.via, ("", "c", "interp")),
         ):
             if value not in known:

@@ -81,7 +81,7 @@ def quantize(
         report = Report.of(plan, insertion, options, len(samples), kept)
         if not checked:
             break
-        report = report.with_errors(measure(prepared, entry, insertion, checked, options.via, steps.next))
+        report = report.with_errors(measure(prepared, entry, insertion, checked, options.via, steps.next, options.form))
         worse = report.below(options.min_snr)
         if not worse:
             break

@@ -31,9 +31,15 @@ def test_text_and_weights_are_written_and_run(folder: Path) -> None:
     code, out, _ = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", "-o", "n8.relay")
     assert code == 0 and "wrote n8.relay" in out and "wrote n8.npz" in out
     assert "2 convolutions and products in 8 bits" in out and "minmax over 5 samples" in out
-    assert "qnn.dense" in (folder / "n8.relay").read_text()
+    text = (folder / "n8.relay").read_text()
+    assert "qnn.quantize" in text and "nn.dense(" in text and "qnn.dense" not in text
     code, out, said = irtool("run", "n8.relay", "--params=n8.npz", "--compare=interp,c")
     assert code == 0, out + said
+
+
+def test_integer_operators_are_made_where_asked_for(folder: Path) -> None:
+    code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "--form=integer", "-o", "n8.relay")
+    assert code == 0 and "qnn.dense" in (folder / "n8.relay").read_text(), said
 
 
 def test_weights_may_be_in_the_text_and_the_report_in_json(folder: Path) -> None:

@@ -31,7 +31,7 @@ def operators(module: irtool.IRModule) -> list[str]:
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("method", ["minmax", "percentile", "entropy", "mse"])
 def test_results_are_near(name: str, method: str) -> None:
-    found, made, params = ratio(name, QuantizeOptions(method=method, report=False))
+    found, made, params = ratio(name, QuantizeOptions(method=method, form="integer", report=False))
     assert found > (15 if method == "entropy" else 25)  # few values: their distribution is hardly one
     assert not {"nn.conv2d", "nn.dense", "nn.batch_matmul", "nn.conv2d_transpose"} & set(operators(made))
     assert {a.dtype.name for a in params.values()} <= {"int8", "int32", "float32", "uint8"}
@@ -44,9 +44,10 @@ def test_signed_activations_are_as_near(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_compiled_program_gives_the_bits_of_the_interpreter(name: str) -> None:
+@pytest.mark.parametrize("form", ["qdq", "integer"])
+def test_the_compiled_program_gives_the_bits_of_the_interpreter(name: str, form: str) -> None:
     module, weights, samples = network(name)
-    made, params, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(report=False))
+    made, params, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(form=form, report=False))
     want = run(made, params, samples[0])
     found = irtool.build(made, params, mcpu="native").run([samples[0]])
     np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)  # softmax is not in integers
@@ -55,8 +56,8 @@ def test_the_compiled_program_gives_the_bits_of_the_interpreter(name: str) -> No
 @pytest.mark.parametrize("name", NETWORKS)
 def test_what_is_rounded_in_float_is_what_integers_compute(name: str) -> None:
     module, weights, samples = network(name)
-    qdq, p, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(form="qdq", report=False))
-    integers, q, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(report=False))
+    qdq, p, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(report=False))
+    integers, q, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(form="integer", report=False))
     a, b = run(qdq, p, samples[0]), run(integers, q, samples[0])
     noise = Noise()
     noise.add(a, b)
@@ -108,7 +109,8 @@ def test_the_report_has_each_layer_alone_and_in_the_network() -> None:
 def test_layers_are_kept_by_name_by_weight_and_by_error() -> None:
     module, weights, samples = network("residual")
     for keep in ("conv2d_1", "d"):
-        made, _, report = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(keep=(keep,)))
+        options = QuantizeOptions(keep=(keep,), form="integer")
+        made, _, report = irtool.quantize(module, weights, {"x": samples}, options)
         assert operators(made).count("nn.conv2d") == 1 and report.left == {"conv2d_1": "asked for"}
     _, _, whole = irtool.quantize(module, weights, {"x": samples})
     products = sorted(r.own_snr for r in whole.layers if r.op in ("nn.conv2d", "nn.dense"))
@@ -121,7 +123,8 @@ def test_layers_are_kept_by_name_by_weight_and_by_error() -> None:
 def test_a_channel_of_zeros_has_scale_one_and_stays_zero() -> None:
     module, weights, samples = network("upwards")
     weights["w"][3] = 0
-    params = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(report=False)).params
+    options = QuantizeOptions(form="integer", report=False)
+    params = irtool.quantize(module, weights, {"x": samples}, options).params
     assert params["conv2d_0.scale"][3] == 1 and not params["w"][3].any()
 
 
