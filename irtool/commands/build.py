@@ -26,7 +26,7 @@ from .known_types import ARRAYS, Given, type_options, warn
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
-from .precision_option import error_line, precision_option
+from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
 from .tables import drawer
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..diagnostics import Diagnostic
+    from ..driver.precision import Calibrated
     from ..driver.session import BuildInput
     from ..ir import Module
     from .destination import Destination
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     metavar="FUNCTION",
     help="The function that NAME_run calls. Repeatable: each further one becomes NAME_run_FUNCTION.",
 )
-@precision_option
+@precision_options
 @type_options(ARRAYS)
 @click.option(
     "--input",
@@ -88,7 +89,7 @@ def command(
     level: int,
     chosen: PassChoice,
     entries: tuple[str, ...],
-    precision: str,
+    precision: PrecisionChoice,
     given: Given,
     inputs: tuple[str, ...],
     missing_constants: str,
@@ -138,13 +139,13 @@ def command(
             entries=entries,
             emit=goal.emit,
             schedule=read_text(schedules.schedule_file)[0] if schedules.schedule_file else "",
-            precision=precision,
+            precision=precision.name,
             **chosen.context,
         )
         options, notes = with_table(options, schedules.tuned)
         # What is asked of the passes is not in the cache.
         cached = cache and not (reports.graph_file or watching)
-        source = _build_input(subject, given, entries[0], missing_constants, inputs, chosen.passes, said)
+        source = _build_input(subject, given, entries[0], missing_constants, inputs, chosen.passes, precision, said)
         artifact = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts).build(
             source, goal.folder
         )
@@ -154,7 +155,16 @@ def command(
     report_instruments(watching)
     for text in unfiled:
         write_text("-", text)
+    say_calibrated(calibrated_by(artifact.report))
     _tell(artifact, goal, reports, seconds)
+
+
+def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
+    """What calibrated a build, where something did."""
+    from ..driver.precision import Calibrated
+
+    found = (report.get("precision") or {}).get("calibrated")
+    return None if found is None else Calibrated(**found)
 
 
 def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -> list[Any]:
@@ -178,6 +188,7 @@ def _build_input(
     missing_constants: str,
     inputs: Sequence[str],
     passes: Sequence[str],
+    precision: PrecisionChoice,
     said: list[str],
 ) -> BuildInput:
     """What is built; `said` gets what is said when it is read."""
@@ -193,8 +204,19 @@ def _build_input(
     def weights() -> Mapping[str, Any]:
         return given.weights if given.params or subject.has_weights else {}
 
-    content = repr((subject.key(), asked.key(), missing_constants)).encode("utf-8", "surrogatepass")
-    return BuildInput(module, weights, lambda key: key.add(content), inputs or None, passes, said)
+    def calibration() -> Any:
+        return precision.calibration(given.names)
+
+    content = repr((subject.key(), asked.key(), missing_constants, precision.key())).encode("utf-8", "surrogatepass")
+    return BuildInput(
+        module,
+        weights,
+        lambda key: key.add(content),
+        inputs or None,
+        passes,
+        said,
+        calibration if precision.files else None,
+    )
 
 
 def module_to_build(
@@ -252,4 +274,5 @@ def _summary(artifact: Any, seconds: float, told: Callable[[str], None]) -> None
     if reduced is not None and reduced["error"] is not None:
         from ..driver.precision import PrecisionError
 
-        told(f"{error_line(reduced['dtype'], PrecisionError(**reduced['error']))} (random inputs)")
+        error = f"{PrecisionError(**reduced['error'])} (random inputs)"
+        told(error_line(reduced["dtype"], error, calibrated_by(report)))

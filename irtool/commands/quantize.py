@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
+from .calibrate_option import calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
 from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
-from .notes import conversions_as_notes, say
+from .notes import conversions_as_notes
 from .printing import types_option
 from .quantize_options import affine_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
 @click.command(name="quantize", cls=Command, short_help="Quantize a network to 8 bits after training.")
 @click.argument("file", type=kinds.MODULE)
 @weights_options
-@click.option(
-    "--calibrate",
-    "data",
-    type=kinds.READ,
-    multiple=True,
-    metavar="FILE|random",
-    help="Arrays by input name, from .npz or .params: one sample each, or several along a further axis in front; or random "
-    "inputs (the default). Repeatable.",
-)
+@calibrate_option("data")
 @click.option(
     "--mode",
     type=click.Choice(["affine", "tvm"]),
@@ -88,8 +81,7 @@ def command(
         raise UsageError("--mode=tvm quantizes @main", code=ClashingOptions)
     if output == "-" and as_json:
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
-    if "random" in data and len(data) > 1:
-        raise UsageError("--calibrate random is given beside files", code=ClashingOptions)
+    check_calibrate(data)
     with conversions_as_notes():
         module, weights, report = _quantized(file, given, entry, data, mode, affine, qconfig)
     if params_format == EMBEDDED:
@@ -113,15 +105,13 @@ def _quantized(
     """The quantized module, its weights, and the report."""
     from ..quantization import quantize
     from .progress import progress_bar
-    from .source import read_arrays
     from .subject import read_module
 
     module, given = read_module(file, given, is_settled=True)
     module = given.bind(module, entry) if given else module
-    is_random = not data or data == ("random",)
-    calibration: Any = "random" if is_random else [dict(read_arrays(path).renamed(given.names)) for path in data]
-    if is_random:
-        say(f"the ranges are from random inputs (seeds {affine.seed} to {affine.seed + affine.samples - 1})")
+    calibration = read_calibration(data, given.names)
+    if is_random(data):
+        say_random_ranges(affine.samples, affine.seed)
     with progress_bar("calibrating") as step:
         if mode == "affine":
             return quantize(module, None, calibration, affine, entry=entry, progress=step)

@@ -19,12 +19,13 @@ from .mistakes import ClashingOptions
 from .notes import say_constants, say_random
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
-from .precision_option import error_line, precision_option
+from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .tables import drawer
 from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
+    from ..driver.precision import Calibrated
     from ..ir import Module
 
 
@@ -92,7 +93,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     help="Sanitizers of the compiled program: address, undefined, leak, thread, memory.",
 )
 @missing_constants_option
-@precision_option
+@precision_options
 @click.option(
     "--tolerance",
     type=float,
@@ -120,7 +121,7 @@ def command(
     level: int,
     chosen: PassChoice,
     missing_constants: str,
-    precision: str,
+    precision: PrecisionChoice,
     tolerance: float | None,
     repeat: int,
     output: str | None,
@@ -139,13 +140,12 @@ def command(
     """
     from ..diagnostics import IrError, UsageError
     from ..driver.mistakes import NoSuchEntry
-    from ..driver.precision import EXACT, precision_error, precision_passes
+    from ..driver.precision import precision_error
     from ..infer import require_types
     from ..interp import evaluate
     from ..ir import Function
     from ..ir.tensor_names import output_names
     from ..ir.values import value_leaves
-    from ..passes import run_passes
     from ..passes.bind import fill_missing_constants
     from .subject import read_module
 
@@ -167,9 +167,9 @@ def command(
     before = module
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
-    exact = module
-    if precision != EXACT:
-        module = run_passes(module, precision_passes(precision), opt_level=level, **chosen.context)
+    exact, calibrated = module, None
+    if not precision.is_exact:
+        module, calibrated = _lowered(module, entry, precision, given, chosen, level)
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
@@ -188,12 +188,12 @@ def command(
     judging.dump(module, entry, values)
     leaves = value_leaves(first)
     judging.rank(leaves)
-    if precision != EXACT and not quiet:
+    if not precision.is_exact and not quiet:
         error = precision_error(evaluate(exact, values, entry=entry), first)
-        click.echo(error_line(precision, error))
+        click.echo(error_line(precision.name, error, calibrated))
     if compare:
         if tolerance is None:
-            tolerance = 1e-3 if precision == EXACT else 5e-2
+            tolerance = 1e-3 if precision.is_exact else 5e-2
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, values, entry), facts)
     judging.compare(leaves, output_names(before[entry]))
 
@@ -228,6 +228,21 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
     if entry not in module.functions:
         raise IrError(f"there is no function @{entry} any more after {','.join(chosen.passes)}", code=NoSuchEntry)
     return module
+
+
+def _lowered(
+    module: Module, entry: str, precision: PrecisionChoice, given: Given, chosen: PassChoice, level: int
+) -> tuple[Module, Calibrated | None]:
+    """The module in a lower precision, and what calibrated it if anything did."""
+    from ..driver.precision import lower_precision
+    from ..passes import run_passes
+
+    def transform(m: Module, passes: Sequence[str]) -> Module:
+        return run_passes(m, passes, opt_level=level, **chosen.context)
+
+    made, calibrated = lower_precision(module, precision.name, (entry,), transform, precision.calibration(given.names))
+    say_calibrated(calibrated)
+    return made, calibrated
 
 
 def _run(

@@ -24,7 +24,7 @@ from .compiler_options import (
 from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes
-from .precision_option import precision_option
+from .precision_option import PrecisionChoice, precision_options, say_calibrated
 from .progress import progress_bar
 from .wrong_usage import Command
 
@@ -95,7 +95,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
 )
 @level_option
 @click.option("--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The entry.")
-@precision_option
+@precision_options
 @type_options(ARRAYS)
 @missing_constants_option
 @click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
@@ -116,7 +116,7 @@ def command(
     target: str,
     level: int,
     entry: str,
-    precision: str,
+    precision: PrecisionChoice,
     given: Given,
     missing_constants: str,
     quiet: bool,
@@ -137,7 +137,7 @@ def command(
     from ..diagnostics import UsageError
     from ..driver.options import Options, choose_backend
     from ..driver.parameters import bind_weights
-    from ..driver.precision import EXACT, precision_passes
+    from ..driver.precision import lower_precision
     from ..driver.prepare import prepare_entries
     from ..driver.tuned_table import Table
     from ..infer import require_types
@@ -148,7 +148,7 @@ def command(
 
     backend, named, sizes = choose_backend(target, merge_flags({}, {k: v for k, v in flags.items() if v != ""}))
     options = Options(
-        backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,), precision=precision
+        backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,), precision=precision.name
     )
     if options.backend.lesser_machines():
         raise UsageError("kernels are measured for one processor; --mcpu names several", code=ClashingOptions)
@@ -160,8 +160,15 @@ def command(
         module, given = module_to_build(read_subject(file), given, entry, missing_constants, said)
         source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
         source = require_types(source, (entry,))
-        if precision != EXACT:
-            source = run_passes(source, precision_passes(precision), opt_level=level, target=named)
+        if not precision.is_exact:
+            source, calibrated = lower_precision(
+                source,
+                precision.name,
+                (entry,),
+                lambda m, passes: run_passes(m, passes, opt_level=level, target=named),
+                precision.calibration(given.names),
+            )
+            say_calibrated(calibrated)
         prepared = prepare_entries(source, options, ())
     alone = bool(getattr(backend, "openmp", False))
     with _executor(scheduler, jobs, alone) as (executor, count), progress_bar("measuring") as progress:

@@ -11,6 +11,7 @@ from ..ir.target import Target
 from ..passes.context import PassContext
 from .artifact import Artifact
 from .options import choose_options
+from .precision import Calibration
 from .session import BuildInput, Session
 from .tuned_table import with_table
 
@@ -41,6 +42,7 @@ def build(
     inputs: Sequence[str] | None = None,
     cache: bool = False,
     precision: str = "float32",
+    calibration: Calibration | None = None,
     passes: str | Sequence[Any] = (),
     required_pass: Iterable[str] | None = None,
     disabled_pass: Iterable[str] | None = None,
@@ -88,7 +90,10 @@ def build(
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
         precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
-            float32, and so do inputs and results; see docs/precision.md.
+            float32, and so do inputs and results; or `int8`: convolutions and products of matrices are computed in 8 bits, as
+            `irtool.quantize` rounds them. See docs/precision.md.
+        calibration: of precision `int8`, what it finds ranges from: `random` (the default); arrays by name of an input, each one
+            sample or several along a further axis in front; or a list of such.
         passes: what runs on the module, weights bound, before the build pipeline; as `run_passes` takes it. Entries keep
             their names, and `source` of the functions that are built is what these passes made.
         required_pass, disabled_pass: passes that the pipeline runs whatever the level, and those that it leaves out.
@@ -138,5 +143,5 @@ def build(
     )
     options, notes = with_table(options, tuned)
     watching = None if instruments is None else tuple(instruments)
-    given = BuildInput.of(module, params, inputs, passes)
+    given = BuildInput.of(module, params, inputs, passes, calibration)
     return Session(options, cache=cache, instruments=watching, notes=notes).build(given, out_dir)

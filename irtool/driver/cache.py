@@ -93,6 +93,19 @@ def add_module(key: Key, module: Any) -> None:
     key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in found]))
 
 
+def add_calibration(key: Key, calibration: Any) -> None:
+    """Adds calibration data to a key: a word, arrays by name, or several such; None adds nothing."""
+    if calibration is None:
+        return
+    key.add("calibration")
+    if isinstance(calibration, str):
+        key.add(calibration)
+        return
+    for arrays in [calibration] if isinstance(calibration, Mapping) else calibration:
+        key.add("sample")
+        key.add_arrays(arrays)
+
+
 class BuildCache:
     """Builds in a folder. With an unusable folder every method does nothing, silently."""
 

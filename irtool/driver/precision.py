@@ -1,15 +1,23 @@
-"""`--precision`: the passes that lower a module's precision, and what that costs in exactness."""
+"""`--precision`: what lowers a module's precision, and what that costs in exactness."""
 
 from __future__ import annotations
 
+import importlib
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
 from ..ir import Function, Module
 
 EXACT = "float32"
+INT8 = "int8"
+
+Calibration = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""What ranges of 8 bits are found from: `random`; arrays by name of an input; or several such."""
+
+RANDOM = "random"
 
 PASSES: dict[str, tuple[tuple[str, str], ...]] = {
     EXACT: (),
@@ -24,8 +32,16 @@ PASSES: dict[str, tuple[tuple[str, str], ...]] = {
         )
         for dtype in ("bfloat16", "float16")
     },
+    INT8: (),
 }
-"""What runs on a module, its weights bound, before the build pipeline: each pass with the reason for its place."""
+"""What runs on a module, its weights bound, before the build pipeline: each pass with the reason for its place.
+
+For int8 that is a quantization, which runs passes of its own.
+"""
+
+_QUANTIZER = "irtool.quantization.lowering"
+"""The module whose `lower_to_int8` quantizes. It is looked up when it is needed, since it calibrates by programs that the driver
+builds."""
 
 
 def precision_passes(precision: str) -> tuple[str, ...]:
@@ -35,6 +51,52 @@ def precision_passes(precision: str) -> tuple[str, ...]:
             f"precision={precision!r} is not one of {', '.join(PASSES)}", help=nearest(precision, list(PASSES))
         )
     return tuple(text for text, _ in PASSES[precision])
+
+
+def check_calibration(precision: str, calibration: object) -> None:
+    """Raises UsageError for calibration data where nothing is calibrated."""
+    if calibration is not None and precision != INT8:
+        raise UsageError(f"calibration data are for precision {INT8!r}, not {precision!r}")
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What ranges were found from, and what has none.
+
+    Attributes:
+        samples: how many sets of inputs.
+        seed: of the first of them, where they are random; they are numbered. None: they were given.
+        left: names of convolutions and products that stay in floating point, each with the reason.
+    """
+
+    samples: int
+    seed: int | None = None
+    left: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        few = "" if self.samples == 1 else "s"
+        if self.seed is None:
+            return f"{self.samples} sample{few}"
+        return f"{self.samples} random sample{few}"
+
+
+def lower_precision(
+    module: Module,
+    precision: str,
+    entries: Sequence[str],
+    transform: Callable[[Module, Sequence[str]], Module],
+    calibration: Calibration | None = None,
+) -> tuple[Module, Calibrated | None]:
+    """A typed module, its weights bound, in a precision, and what calibrated it if anything did.
+
+    `transform` runs passes. Without calibration data, int8 is calibrated on random inputs. Raises what these raise, and of
+    int8 IrError for data that do not fit and for a network without a layer to quantize.
+    """
+    if precision != INT8:
+        return transform(module, precision_passes(precision)), None
+    lower = importlib.import_module(_QUANTIZER).lower_to_int8
+    made: tuple[Module, Calibrated] = lower(module, entries, RANDOM if calibration is None else calibration)
+    return made
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..passes.resolve import resolve
 from .artifact import Artifact
 from .options import TIR, Options
 from .outputs import Content, Emission, write_files
-from .precision import EXACT, measure_error, precision_passes
+from .precision import EXACT, Calibration, check_calibration, lower_precision, measure_error
 
 if TYPE_CHECKING:
     from .cache import Key
@@ -33,6 +33,8 @@ class BuildInput:
         inputs: names of the parameters that are no weights; None if every parameter without a value is an input.
         passes: what runs on the module, weights bound, before the build pipeline.
         warnings: what was said while `module` was called; kept in the report, and so in the cache.
+        calibration: gives what calibrates the precision int8, called after `module`; None: random inputs. What it gives counts
+            among what `identify` tells.
     """
 
     module: Callable[[], Module]
@@ -41,6 +43,7 @@ class BuildInput:
     inputs: Sequence[str] | None = None
     passes: str | Sequence[Any] = ()
     warnings: Sequence[str] = ()
+    calibration: Callable[[], Calibration] | None = None
 
     @classmethod
     def of(
@@ -49,17 +52,20 @@ class BuildInput:
         params: Mapping[str, Any] | None = None,
         inputs: Sequence[str] | None = None,
         passes: str | Sequence[Any] = (),
+        calibration: Calibration | None = None,
     ) -> BuildInput:
-        """A module that is there, and its weights."""
+        """A module that is there, its weights, and what calibrates it."""
         whole, weights = Module.of(module), params or {}
 
         def identify(key: Key) -> None:
-            from .cache import add_module
+            from .cache import add_calibration, add_module
 
             add_module(key, whole)
             key.add_arrays(weights)
+            add_calibration(key, calibration)
 
-        return cls(lambda: whole, lambda: weights, identify, inputs, passes)
+        given = None if calibration is None else lambda: calibration
+        return cls(lambda: whole, lambda: weights, identify, inputs, passes, calibration=given)
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class Session:
     def build(self, given: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
         """The files, in `out_dir` or in a temporary folder that lives as long as the result. Raises what `driver.build` raises."""
         options = self.options
+        check_calibration(options.precision, given.calibration)
         if given.passes:
             resolve(given.passes)  # an unknown pass is said before anything is read or made
         with temporary_folder() as work, ExitStack() as held:
@@ -117,9 +124,15 @@ class Session:
         source = require_types(source, options.entries)
         if given.passes:
             source = _transform(source, given.passes, options, self.instruments)
-        exact = source
+        exact, calibrated = source, None
         if options.precision != EXACT:
-            source = _transform(source, precision_passes(options.precision), options, self.instruments)
+            source, calibrated = lower_precision(
+                source,
+                options.precision,
+                options.entries,
+                lambda m, passes: _transform(m, passes, options, self.instruments),
+                given.calibration and given.calibration(),
+            )
         try:
             prepared = prepare_entries(source, options, self.instruments)
         except IrError as error:
@@ -140,7 +153,8 @@ class Session:
             found = None
             if self.measures and emission.failure is None and not is_dynamic(source):
                 found = asdict(measure_error(exact, source, options.entries[0]))
-            emission.report["precision"] = {"dtype": options.precision, "error": found}
+            told = {"calibrated": asdict(calibrated)} if calibrated is not None else {}
+            emission.report["precision"] = {"dtype": options.precision, "error": found, **told}
         return emission
 
 

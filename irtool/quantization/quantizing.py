@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..deferred import np
 from ..diagnostics import IrError
+from ..driver.precision import RANDOM, Calibration
 from ..ir import Constant, Expr, Function, Module
 from ..passes import run_passes
 from ..passes.quantization.insertion import Insertion, Range
@@ -22,7 +23,7 @@ from .options import QuantizeOptions
 from .prepare import prepare
 from .report import Report
 from .running import runner, with_results
-from .samples import RANDOM, Calibration, samples_of
+from .samples import samples_of
 from .tidying import with_single_zeros
 
 Progress = Callable[[int, int], None]

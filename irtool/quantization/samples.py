@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError, nearest
+from ..driver.precision import RANDOM, Calibration
 from ..interp.feeds import random_inputs
 from ..ir import Function, Module, TensorType, Var
 from ..ir.conversion import fit
 from .mistakes import BadSamples
-
-Calibration = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
-"""`random`; arrays by the names of inputs; or several such."""
-
-RANDOM = "random"
 
 
 def samples_of(function: Function, module: Module, calibration: Calibration, count: int, seed: int) -> list[list[Any]]:

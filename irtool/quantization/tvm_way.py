@@ -8,6 +8,7 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError
+from ..driver.precision import RANDOM, Calibration
 from ..ir import Expr, Function, Module, Var, rewrite, with_function, without_return_type
 from ..ir.walk import free_variables
 from ..ops.base import is_call_to
@@ -22,7 +23,7 @@ from .qconfig import QConfig
 from .quantizing import Progress, Quantized
 from .report import Report
 from .running import runner, with_results
-from .samples import RANDOM, Calibration, samples_of
+from .samples import samples_of
 from .tvm_scales import Divergence, Largest
 
 PREREQUISITES = "SimplifyInference,FoldConstant,FoldScaleAxis,CanonicalizeOps,FoldConstant"

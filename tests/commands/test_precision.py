@@ -76,3 +76,124 @@ def test_kernels_are_tuned_in_the_precision_that_they_are_built_in(irtool) -> No
     made = irtool("tune", "net.relay", "--precision=bfloat16", "-o", "t.json", "--trials=1", "--each=0.001")
     assert made.returncode == 0, made.stderr
     assert irtool("build", "net.relay", "--precision=bfloat16", "--tuned=t.json", "-o", "b/").returncode == 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# int8
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    w, d = g.normal(size=(16, 8, 3, 3)) / 9, g.normal(size=(10, 16))
+    np.savez(tmp_path / "w.npz", w=w.astype("float32"), d=d.astype("float32"))
+    for name, size in (("near", 1), ("far", 9)):
+        np.savez(tmp_path / f"{name}.npz", x=g.normal(size=(3, 1, 8, 12, 12)).astype("float32") * size)
+
+
+INT8 = LINE.format("int8")
+
+
+def test_run_in_8_bits_says_what_calibrated(irtool, tmp_path: Path, data: None) -> None:
+    given = ("run", "net.relay", "--params=w.npz", "--precision=int8", "--compare=interp,c")
+    made = irtool(*given)
+    assert made.returncode == 0, made.stderr
+    assert re.search(INT8 + ", calibrated on 8 random samples\n", made.stdout)
+    assert "interp and c agree" in made.stdout and "allowed 0.05" in made.stdout
+    assert "note: the ranges are from random inputs (seeds 1 to 8)" in made.stderr
+    given = irtool(*given, "--calibrate=near.npz")
+    assert given.returncode == 0 and re.search(INT8 + ", calibrated on 3 samples\n", given.stdout), given.stderr
+    assert "ranges are from random" not in given.stderr
+
+
+def test_the_cache_tells_calibration_data_apart(irtool, tmp_path: Path, data: None) -> None:
+    def build(*more: str) -> tuple[str, bool, str]:
+        made = irtool("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", *more)
+        assert made.returncode == 0, made.stderr
+        found = re.search(INT8 + r" \(random inputs\), calibrated on (.*)\n", made.stdout)
+        assert found, made.stdout
+        return found[0], "from the cache" in made.stdout, made.stderr
+
+    near, far = build("--calibrate=near.npz"), build("--calibrate=far.npz")
+    assert near[0] != far[0] and not near[1] and not far[1]
+    (tmp_path / "near.npz").rename(tmp_path / "other.npz")
+    assert build("--calibrate=other.npz") == (near[0], True, "")
+    (tmp_path / "far.npz").replace(tmp_path / "other.npz")
+    assert build("--calibrate=other.npz") == (far[0], True, "")
+    random = build()
+    assert not random[1] and "random inputs (seeds 1 to 8)" in random[2]
+    assert build() == (random[0], True, random[2])
+
+
+def test_layers_without_weights_stay_and_are_named(irtool) -> None:
+    made = irtool("build", "net.relay", "--precision=int8", "-o", "b/")
+    assert made.returncode == 0
+    assert "note: conv2d_0 stays in floating point: its weights are not constant" in made.stderr
+
+
+def test_python_builds_what_the_command_builds(irtool, tmp_path: Path, data: None) -> None:
+    import irtool as package
+
+    module = package.parse(NETWORK)
+    weights, near = (dict(np.load(tmp_path / f"{n}.npz")) for n in ("w", "near"))
+    x = np.random.default_rng(1).normal(size=(1, 8, 12, 12)).astype("float32")
+    np.save(tmp_path / "x.npy", x)
+    exact = package.evaluate(module, {**weights, "x": x})
+    given = ("--params=w.npz", "--input=x=x.npy", "--calibrate=near.npz", "--via=c", "-o", "out.npz")
+    assert irtool("run", "net.relay", "--precision=int8", *given).returncode == 0
+    artifact = package.build(module, weights, precision="int8", calibration=near)
+    assert artifact.report["precision"]["calibrated"] == {"samples": 3, "seed": None, "left": {}}
+    found = artifact.run([x])
+    np.testing.assert_array_equal(found, np.load(tmp_path / "out.npz")["out0"])
+    assert 0 < np.abs(found - exact).max() < 0.05
+    assert any("int8_t" in Path(f).read_text() for f in artifact.files if f.endswith(".c"))
+    several = package.build(module, weights, precision="int8", calibration=[{"x": x} for x in near["x"]])
+    np.testing.assert_array_equal(several.run([x]), found)
+
+
+def test_what_8_bits_refuse(irtool, tmp_path: Path, data: None) -> None:
+    np.savez(tmp_path / "shape.npz", x=np.ones((1, 8, 12, 11), "float32"))
+    np.savez(tmp_path / "nan.npz", x=np.full((1, 8, 12, 12), np.nan, "float32"))
+    (tmp_path / "none.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { exp(%x) }\n')
+    entries = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { exp(%x) }\ndef @b(%x: float32) { %x }\n'
+    (tmp_path / "two.relay").write_text(entries)
+    int8, weights = "--precision=int8", "--params=w.npz"
+    for words, code, message in (
+        (("net.relay", "--precision=bfloat16", "--calibrate=near.npz"), 2, "error[E0016]: --calibrate is for"),
+        (("net.relay", "--calibrate=random"), 2, "error[E0016]: --calibrate is for"),
+        (("net.relay", weights, int8, "--calibrate=random", "--calibrate=near.npz"), 2, "error[E0016]"),
+        (
+            ("net.relay", weights, int8, "--calibrate=shape.npz"),
+            1,
+            "error[E1102]: the calibration data for %x have the",
+        ),
+        (("net.relay", weights, int8, "--calibrate=nan.npz"), 1, "error[E1102]: the calibration data for %x have nan"),
+        (("net.relay", weights, int8, "--calibrate=w.npz"), 1, "error[E1102]"),
+        (("net.relay", weights, int8, "--calibrate=missing.npz"), 1, "error[E0001]: cannot read missing.npz"),
+        (("none.relay", int8), 1, "error[E1103]: there is no layer to quantize"),
+    ):
+        for command in (("build", "-o", "b/"), ("run",), ("tune", "-o", "t.json", "--trials=1")):
+            refused = irtool(*command, *words)
+            assert refused.returncode == code and message in refused.stderr, (command, words, refused.stderr)
+    refused = irtool("build", "two.relay", int8, "--entry=main", "--entry=b", "-o", "b/")
+    assert refused.returncode == 2 and "error[E1101]: precision int8 is for one entry" in refused.stderr
+    assert not list(tmp_path.glob("b/*")) and not (tmp_path / "t.json").exists()
+
+
+def test_python_refuses_data_that_nothing_takes() -> None:
+    import irtool as package
+
+    with pytest.raises(
+        package.diagnostics.UsageError, match="calibration data are for precision 'int8', not 'float32'"
+    ):
+        package.build(package.parse(NETWORK), calibration="random")
+
+
+def test_kernels_in_8_bits_are_tuned_and_checked_by_a_testbench(irtool, tmp_path: Path, data: None) -> None:
+    given = ("--params=w.npz", "--precision=int8", "--calibrate=near.npz")
+    made = irtool("tune", "net.relay", *given, "-o", "t.json", "--trials=1", "--each=0.001")
+    assert made.returncode == 0, made.stderr
+    built = irtool("build", "net.relay", *given, "--tuned=t.json", "--emit=exe", "--testbench", "-o", "t/")
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run([tmp_path / "t" / "net"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0 and "passed" in ran.stdout

@@ -156,7 +156,7 @@ def test_precisions_that_there_are_not() -> None:
         irtool.build(module, precision="bf16")
     with pytest.raises(UsageError, match="neither bfloat16 nor float16"):
         irtool.run_passes(module, 'ReducePrecision{dtype="int8"}')
-    assert set(PASSES) == {"float32", "bfloat16", "float16"}
+    assert set(PASSES) == {"float32", "bfloat16", "float16", "int8"}
 
 
 def test_the_error_that_is_reported() -> None:

@@ -1,0 +1,59 @@
+"""`--calibrate`, as every command has it: what ranges of 8 bits are found from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from . import kinds
+from .mistakes import ClashingOptions
+from .notes import say
+
+RANDOM = "random"
+
+
+def calibrate_option(argument: str, help: str = "") -> Any:
+    """The option, whose values the command gets as `argument`; `help` is put before what it says."""
+    return click.option(
+        "--calibrate",
+        argument,
+        type=kinds.READ,
+        multiple=True,
+        metavar="FILE|random",
+        help=help
+        + "Arrays by input name, from .npz or .params: one sample each, or several along a further axis in front; or random "
+        "inputs (the default). Repeatable.",
+    )
+
+
+def check_calibrate(data: Sequence[str]) -> None:
+    """Raises UsageError where random inputs are asked for beside files."""
+    from ..diagnostics import UsageError
+
+    if RANDOM in data and len(data) > 1:
+        raise UsageError("--calibrate random is given beside files", code=ClashingOptions)
+
+
+def read_calibration(data: Sequence[str], names: Mapping[str, str]) -> Any:
+    """The calibration data: `random`, or the arrays of each file, those of an ONNX model's inputs under their `names` as parameters."""
+    from .source import read_arrays
+
+    if is_random(data):
+        return RANDOM
+    return [dict(read_arrays(path).renamed(names)) for path in data]
+
+
+def is_random(data: Sequence[str]) -> bool:
+    """True where random inputs calibrate."""
+    return not data or tuple(data) == (RANDOM,)
+
+
+def say_random_ranges(samples: int, seed: int) -> None:
+    """Says that ranges are from random inputs, the first of them with that seed."""
+    seeds = f"seed {seed}" if samples == 1 else f"seeds {seed} to {seed + samples - 1}"
+    say(f"the ranges are from random inputs ({seeds})")
+
+
+__all__ = ["calibrate_option", "check_calibrate", "is_random", "read_calibration", "say_random_ranges"]
