@@ -59,7 +59,8 @@ class Pass(Plugin):
         info_name: the name in TVM's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
         changes: what the pass does to the results of functions, by definition: empty for nothing but the order of sums;
             `derivative` (gradients come with them), `training` (batch_norm normalises by its batch), `approximation`
-            (they are close, and may have other data types), `interface` (functions take or return something else).
+            (they are close, and may have other data types), `interface` (functions take or return something else),
+            `effects` (they happen at another time, or not at all; results of programs without any are kept).
             `CheckValues` goes by it.
         tolerance: of an approximation, the largest difference relative to the largest result.
         runs_others: whether all that it does is to run other passes, which are seen by themselves.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..deferred import np
 from ..diagnostics import UsageError
@@ -25,6 +26,8 @@ class Conv2dToSparse(FunctionPass):
 
     `weight_shape` holds for each weight the two or three extents of its blocks, the number of indices, and of row pointers.
     """
+
+    changes: ClassVar[str] = "interface"
 
     weight_name: tuple[str, ...]
     weight_shape: tuple[tuple[int, ...], ...]

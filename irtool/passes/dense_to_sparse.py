@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..ir import Call, Expr, Function, Module
 from ..ops.base import call
@@ -25,6 +26,8 @@ class DenseToSparse(FunctionPass):
 
     `weight_shape` holds for each weight the three extents of its blocks, the number of indices, and of row pointers.
     """
+
+    changes: ClassVar[str] = "interface"
 
     weight_name: tuple[str, ...]
     weight_shape: tuple[tuple[int, ...], ...]

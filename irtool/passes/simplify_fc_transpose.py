@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..ir import Call, Expr, Function, Module, TensorType, Var, rewrite
 from ..ops.base import is_call_to
@@ -20,6 +21,8 @@ class SimplifyFCTranspose(FunctionPass):
 
         nn.dense(%x, transpose(%w, axes=[1, 0]))   with target_weight_name=["w"]   ⇒  nn.dense(%x, %w.T)
     """
+
+    changes: ClassVar[str] = "interface"
 
     target_weight_name: tuple[str, ...]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..ir import Expr, Function, Let, Module, Var, children
 from .base import FunctionPass, register_pass
@@ -23,6 +24,7 @@ class ToGraphNormalForm(FunctionPass):
     longer in the order of the `let`s, and not at all if unused.
     """
 
+    changes: ClassVar[str] = "effects"
     takes_open_types = True
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,24 +15,16 @@ from irtool.diagnostics import IrError
 from irtool.interp import machine
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Function, Module
-from irtool.passes.instruments.values import difference
+from irtool.passes.context import PassInfo, PassInstrument
+from irtool.passes.instruments.values import difference, kind_of_change
 from irtool.passes.instruments.verifying import Verifying
 from tests.fuzz.agreement import LateError, limited
 from tests.fuzz.modules import fuzz_module
 from tests.fuzz.programs import program_module
-from tests.passes.test_every_pass import ALL, MEANS_SOMETHING_ELSE, PREPARED, TARGET, pipelines
+from tests.passes.test_every_pass import ALL, PREPARED, TARGET, pipelines
 
 STEPS = 20_000
 """Calls of functions that an evaluation may take, many times what any module here needs."""
-
-NO_VALUES = {
-    **MEANS_SOMETHING_ELSE,
-    "Conv2dToSparse2": "weights become sparse by a threshold",
-    "FastMath": "approximations are good to about 1 %, and errors add up",
-    "UnCPS": "undoes another pass, which means something else",
-    "MarkCompilerFunctionsAsExtern": "the functions are somewhere else afterwards",
-}
-"""Passes after which values are not compared."""
 
 _SEQUENCES = ("default<O1>", "default<O2>", "default<O3>")
 
@@ -50,6 +42,22 @@ class Outcome:
     kind: str
     message: str = ""
     pipeline: tuple[str, ...] = ()
+
+
+@dataclass
+class Declared(PassInstrument):
+    """What the passes that changed the module do to results, by their own declarations (`Pass.changes`)."""
+
+    kinds: set[str] = field(default_factory=set)
+    _before: list[Module] = field(default_factory=list)
+
+    def run_before_pass(self, module: Module, info: PassInfo) -> None:
+        self._before.append(module)
+
+    def run_after_pass(self, module: Module, info: PassInfo) -> None:
+        before = self._before.pop()
+        kind = kind_of_change(info, before) if module is not before and not info.runs_others else ""
+        self.kinds |= {kind} - {""}
 
 
 class EndlessError(Exception):
@@ -122,13 +130,16 @@ def try_passes(module: Module, pipeline: Sequence[str], seed: int) -> Outcome:
     def outcome(kind: str, message: str = "") -> Outcome:
         return Outcome(seed, kind, message, chosen)
 
+    declared = Declared()
+    instruments = [Verifying(), declared]
     try:
-        after = irtool.run_passes(module, ",".join(chosen), opt_level=4, target=TARGET, instruments=[Verifying()])
+        after = irtool.run_passes(module, ",".join(chosen), opt_level=4, target=TARGET, instruments=instruments)
     except IrError as error:
-        return outcome("refused" if error.exit_code == 1 else "failed", str(error))
+        # 2: options that do not fit the module, such as ranges of tensors that it does not have
+        return outcome("refused" if error.exit_code in (1, 2) else "failed", str(error))
     except Exception as error:  # noqa: BLE001 - whatever leaves a pass is what is looked for
         return outcome("failed", f"{type(error).__name__}: {error}")
-    if any(name in one for name in NO_VALUES for one in chosen) or not _can_run(after):
+    if declared.kinds or not _can_run(after):
         return outcome("typed")
     inputs = random_inputs(module["main"], seed)  # type: ignore[arg-type]
     with np.errstate(all="ignore"):

@@ -160,9 +160,23 @@ def test_other_interfaces_are_said() -> None:
     assert any("ToCPS: functions take or return something else" in s for s in found.skipped)
 
 
+def test_other_weights_are_an_interface() -> None:
+    """A square weight is given transposed: with the same values the result is another one."""
+    text = "def @main(%x: Tensor[(3, 4), float32], %w: Tensor[(4, 4), float32]) { nn.dense(%x, transpose(%w, axes=[1, 0]), units=None) }"
+    found = check(text, 'SimplifyFCTranspose{target_weight_name=["w"]}', 1)
+    assert any("SimplifyFCTranspose: functions take or return something else" in s for s in found.skipped)
+
+
+def test_effects_that_move_are_said() -> None:
+    state = "let %r = ref(%x); let %u = ref_write(%r, exp(%x)); ref_read(%r)"
+    found = check(f"def @main(%x: float32) -> float32 {{ {state} }}", "ToGraphNormalForm", 1)
+    assert [s for s in found.skipped if "ToGraphNormalForm: effects happen at another time" in s]
+    assert check("def @main(%x: float32) { let %y = exp(%x); add(%y, %y) }", "ToGraphNormalForm", 1).skipped == []
+
+
 def test_every_declaration_is_one_that_is_known() -> None:
     for cls in passes:
-        assert cls.changes in ("", "derivative", "training", "approximation", "interface"), cls.name
+        assert cls.changes in ("", "derivative", "training", "approximation", "interface", "effects"), cls.name
     assert {c.name for c in passes if c.changes == "derivative"} == {"Gradient", "FirstOrderGradient"}
 
 
