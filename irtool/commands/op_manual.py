@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 
 from ..ops import Operator, operators
@@ -19,7 +20,7 @@ FIRST = Operator.since
 
 def _kind(hint: object) -> str:
     name = getattr(hint, "__name__", None) if not hasattr(hint, "__args__") else None
-    return name or str(hint).replace("typing.", "").replace("irtool.ops.base.", "")
+    return name or re.sub(r"\b(typing|irtool)\.([a-z_]+\.)*", "", str(hint))
 
 
 def _attributes(cls: type[Operator]) -> list[tuple[str, str, str]]:
