@@ -25,6 +25,7 @@ LAYERS = [
     ("backends",),
     ("driver",),
     ("tune",),
+    ("benchmark",),
     ("quantization",),
     ("reduction",),
     ("exports",),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,17 +53,28 @@ class TimingJob:
 
         Raises ToolError where a command fails, the program prints no number, or one of them takes longer than `patience`.
         """
+        with self.compiled(patience) as once:
+            return once(runner)
+
+    @contextmanager
+    def compiled(self, patience: float = 60) -> Iterator[Callable[[Sequence[str]], float]]:
+        """Compiles, and gives what runs the program: seconds of one run, each time it is called with a runner. Raises as `run`."""
         with temporary_folder() as work:
             folder = Path(work)
             for name, content in self.files.items():
                 (folder / name).write_bytes(content)
             for command in self.commands:
                 _said(command, folder, patience)
-            said = _said([*runner, str(folder / self.program)], folder, patience)
-        try:
-            return float(said)
-        except ValueError:
-            raise ToolError(f"the measuring program printed {said[:80]!r}, which is no number of seconds") from None
+
+            def once(runner: Sequence[str]) -> float:
+                said = _said([*runner, str(folder / self.program)], folder, patience)
+                try:
+                    return float(said)
+                except ValueError:
+                    message = f"the measuring program printed {said[:80]!r}, which is no number of seconds"
+                    raise ToolError(message) from None
+
+            yield once
 
 
 def _said(command: Sequence[str], folder: Path, patience: float) -> str:

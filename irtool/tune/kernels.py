@@ -44,12 +44,14 @@ class Tunable:
         cold: numbers of its inputs that are weights.
         calls: how often a run of the network calls it, or one that is equal.
         stages: those for which there is something to choose.
+        strategy: that of its main stage, once a `job` has been made.
     """
 
     kernel: Kernel
     cold: tuple[int, ...]
     calls: int = 1
     stages: list[Offers] = field(default_factory=list)
+    strategy: str = ""
 
     @property
     def work(self) -> int:
@@ -63,9 +65,27 @@ class Tunable:
         program = _alone(self.kernel)
         with tuned(choices):
             run_rest(program, target, stages_from(SCHEDULING))
+        self.strategy = program.kernels[0].choice.strategy
         made = backend.timing(program, conditions)
         assert made is not None
         return made
+
+
+@dataclass
+class Network:
+    """The kernels of a module.
+
+    Attributes:
+        kernels: those with stages, each once, in the order of their first use.
+        sequence: their numbers, for each step that runs one.
+        weights: bytes of all weights.
+        left_out: steps that run a kernel without stages.
+    """
+
+    kernels: list[Tunable]
+    sequence: list[int]
+    weights: int
+    left_out: int
 
 
 def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> tuple[list[Tunable], int]:
@@ -73,24 +93,37 @@ def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> t
 
     `prepared` is what `driver.prepare` gives. Raises IrError for what cannot be lowered.
     """
+    network = find_kernels(prepared, options, target)
+    for t in network.kernels:
+        t.stages = _offers(t.kernel, target)
+    kept = [t for t in network.kernels if t.stages]
+    return sorted(kept, key=lambda t: -t.work), network.weights
+
+
+def find_kernels(prepared: Module, options: Options, target: VectorTarget) -> Network:
+    """The kernels of a module as they are before they are scheduled. Arguments and errors as of `find_tunables`."""
     program = run_up_to(prepared, options.entries, target, SCHEDULING)
     found: dict[str, Tunable] = {}
+    sequence: list[str] = []
     weights: set[Slot] = set()
+    left_out = 0
     for function in program.functions.values():
         for step in steps(function.body):
-            if not isinstance(step, RunKernel) or not step.kernel.stages:
+            if not isinstance(step, RunKernel):
+                continue
+            if not step.kernel.stages:
+                left_out += 1
                 continue
             constants = [n for n, slot in enumerate(step.inputs) if slot.resolve().kind == CONSTANT]
             weights.update(step.inputs[n].resolve() for n in constants)
             key = f"{structural_words(step.kernel)} {constants}"
+            sequence.append(key)
             if key in found:
                 found[key].calls += 1
             else:
                 found[key] = Tunable(step.kernel, tuple(constants))
-    for t in found.values():
-        t.stages = _offers(t.kernel, target)
-    kept = [t for t in found.values() if t.stages]
-    return sorted(kept, key=lambda t: -t.work), sum(s.nbytes for s in weights)
+    numbers = {key: n for n, key in enumerate(found)}
+    return Network(list(found.values()), [numbers[k] for k in sequence], sum(s.nbytes for s in weights), left_out)
 
 
 def _offers(kernel: Kernel, target: VectorTarget) -> list[Offers]:

@@ -1,0 +1,8 @@
+"""How long a network takes, and where: the whole, each kernel by itself, and what the machine could do.
+
+machine    the processor's multiply-adds and copies a second
+record     times with what they are times of, as JSON and back
+measure    the measuring
+compare    two records, allowing for noise
+trace      kernels on a line of time, for Perfetto
+"""

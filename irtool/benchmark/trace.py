@@ -1,0 +1,34 @@
+"""The kernels of one run on a line of time, as trace events that Perfetto and chrome://tracing read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .record import Record
+
+
+def to_trace(record: Record) -> str:
+    """JSON of complete events, one for each call, in the order of the run and one after the other: kernels are measured singly."""
+    events: list[dict[str, Any]] = [
+        {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": record.subject}},
+        {"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "kernels"}},
+    ]
+    at = 0.0
+    for number in record.sequence:
+        k = record.kernels[number]
+        took = k.middle * 1e6
+        events.append(
+            {
+                "name": " ".join(k.operators) or k.name,
+                "cat": k.strategy,
+                "ph": "X",
+                "ts": round(at, 3),
+                "dur": round(took, 3),
+                "pid": 1,
+                "tid": 1,
+                "args": {"kernel": k.name, "multiply-adds": k.macs, "bytes": k.nbytes},
+            }
+        )
+        at += took
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, indent=1) + "\n"

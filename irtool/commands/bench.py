@@ -1,0 +1,248 @@
+"""`irtool bench`: how long a network takes, and which kernels take it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import kinds
+from .bench_text import show_changes, show_record
+from .compiler_options import (
+    cc_option,
+    cflags_option,
+    level_option,
+    math_option,
+    missing_constants_option,
+    openmp_option,
+)
+from .known_types import ARRAYS, ONE_ARRAY, Given, type_options
+from .mistakes import ClashingOptions
+from .notes import say_constants, say_random
+from .output import write_text
+from .precision_option import PrecisionChoice, precision_options, say_calibrated
+from .progress import progress_bar
+from .wrong_usage import Command
+
+if TYPE_CHECKING:
+    from ..benchmark.record import Record
+    from ..driver.options import Options
+    from ..ir import Module
+
+
+@click.command(name="bench", cls=Command, short_help="Time a network and its kernels, beside the machine's peak.")
+@click.argument("file", type=kinds.MODULE)
+@click.option(
+    "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
+)
+@level_option
+@click.option("--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The entry.")
+@precision_options
+@type_options(ARRAYS, ONE_ARRAY)
+@missing_constants_option
+@click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
+@cc_option
+@cflags_option
+@math_option
+@openmp_option
+@click.option("--seed", default=0, show_default=True, help="Seed of random inputs and weights.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(0.001, 600),
+    default=0.3,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a round of the network runs, and all rounds of a kernel.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Rounds, which show the noise."
+)
+@click.option("--interp/--no-interp", default=True, show_default=True, help="Time the interpreter too.")
+@click.option("--kernels/--no-kernels", default=True, show_default=True, help="Time each kernel by itself.")
+@click.option("--runner", default="", metavar="COMMAND", help="Runs the measuring programs of kernels: an emulator.")
+@click.option(
+    "--json", "output", type=kinds.WRITTEN, metavar="FILE", help="Write the record (`-`: print it, and nothing else)."
+)
+@click.option(
+    "--compare",
+    "earlier",
+    type=kinds.READ,
+    metavar="OLD.json",
+    help="Compare with an earlier record; exit code 1 if the network is slower.",
+)
+@click.option("--trace", type=kinds.WRITTEN, metavar="FILE.json", help="Write the kernels as a trace for Perfetto.")
+def command(
+    file: str,
+    target: str,
+    level: int,
+    entry: str,
+    precision: PrecisionChoice,
+    given: Given,
+    missing_constants: str,
+    seed: int,
+    seconds: float,
+    rounds: int,
+    interp: bool,
+    kernels: bool,
+    runner: str,
+    output: str | None,
+    earlier: str | None,
+    trace: str | None,
+    **flags: Any,
+) -> None:
+    """Compile FILE, time runs of it and of each of its kernels, and print them beside what the machine can do.
+
+    Every time is the best of a round; the median of the rounds is printed. Kernels run singly, with their weights in memory as
+    in the network. Inputs and weights that nobody gives are random.
+
+    \b
+    irtool bench net.onnx
+    irtool bench net.relay --params weights.npz --json before.json
+    irtool bench net.relay --params weights.npz --compare before.json --no-interp
+    irtool bench net.onnx --trace trace.json                              open it at https://ui.perfetto.dev
+    """
+    from ..benchmark.compare import SLOWER, changes
+    from ..benchmark.record import Record
+    from ..benchmark.trace import to_trace
+    from ..diagnostics import UsageError
+
+    if trace is not None and not kernels:
+        raise UsageError("--trace is of kernels, which --no-kernels leaves out", code=ClashingOptions)
+    if [output, trace].count("-") > 1:
+        raise UsageError("--json and --trace cannot both be printed", code=ClashingOptions)
+    before = Record.read(earlier) if earlier is not None else None
+    options = _options(target, level, entry, {k: v for k, v in flags.items() if v not in ("", None)})
+    subject = _lowered(_read(file, given, entry, missing_constants, seed), options, precision, given)
+    told = {"target": target, "level": level, "precision": precision.name, **options.named}
+    record = Record(file, _machine(options), told)
+    _measure_whole(record, subject, options, (seconds, rounds), interp)
+    if kernels:
+        _measure_kernels(record, subject, options, (seconds, rounds), shlex.split(runner))
+    if output is not None:
+        write_text(output, record.to_json())
+    if trace is not None:
+        write_text(trace, to_trace(record))
+    quiet = "-" in (output, trace)
+    if not quiet:
+        click.echo(show_record(record, sys.stdout))
+    if before is not None:
+        found = list(changes(before, record))
+        if not quiet:
+            click.echo("\n" + show_changes(found))
+        if any(c.what == "the network" and c.verdict == SLOWER for c in found):
+            raise click.exceptions.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A module with its weights bound, and what its entry is run on."""
+
+    module: Module
+    entry: str
+    values: list[Any]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """Those of the build, and the flags of the backend that were given by name."""
+
+    build: Options
+    named: dict[str, Any]
+
+
+def _read(file: str, given: Given, entry: str, missing_constants: str, seed: int) -> _Subject:
+    """Raises IrError for a module without the entry, or with types that are not known."""
+    from ..diagnostics import IrError
+    from ..driver.mistakes import NoSuchEntry
+    from ..infer import require_types
+    from ..ir import Function
+    from ..passes.bind import fill_missing_constants
+    from .parameter_values import parameter_values
+    from .subject import read_module
+
+    module, given = read_module(file, given, is_settled=True)
+    before = module.functions.get(entry)
+    if not isinstance(before, Function):
+        raise IrError(f"there is no function @{entry} in {file}", code=NoSuchEntry)
+    places = {p.name: n for n, p in enumerate(before.params)}
+    if missing_constants in ("error", "param"):
+        module = fill_missing_constants(module, missing_constants)
+    module = given.bind(module, entry)
+    say_constants(module, missing_constants, seed)
+    module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
+    function = module.functions[entry]
+    assert isinstance(function, Function)
+    values, missing = parameter_values(function, module, entry, given, seed, True, places)
+    say_random(missing, max(len(places), len(function.params)), seed)
+    return _Subject(module, entry, values)
+
+
+def _lowered(subject: _Subject, options: _Options, precision: PrecisionChoice, given: Given) -> _Subject:
+    """The module in a lower precision."""
+    if precision.is_exact:
+        return subject
+    from ..driver.precision import lower_precision
+    from ..passes import run_passes
+
+    module, calibrated = lower_precision(
+        subject.module,
+        precision.name,
+        (subject.entry,),
+        lambda m, passes: run_passes(m, passes, opt_level=options.build.opt_level, target=options.build.target),
+        precision.calibration(given.names),
+    )
+    say_calibrated(calibrated)
+    return replace(subject, module=module)
+
+
+def _options(target: str, level: int, entry: str, flags: dict[str, Any]) -> _Options:
+    """Raises UsageError for a backend that times no kernels, and for several processors."""
+    from ..backends.base import merge_flags
+    from ..diagnostics import UsageError
+    from ..driver.options import Options, choose_backend
+
+    backend, named, sizes = choose_backend(target, merge_flags({}, flags))
+    if backend.lesser_machines():
+        raise UsageError("a network is timed for one processor; --mcpu names several", code=ClashingOptions)
+    options = Options(backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,))
+    return _Options(options, flags)
+
+
+def _machine(options: _Options) -> str:
+    from ..driver.tuned_table import machine_name
+
+    return machine_name(options.build.backend, options.build.backend.machine())
+
+
+def _measure_whole(
+    record: Record, subject: _Subject, options: _Options, patience: tuple[float, int], interp: bool
+) -> None:
+    from ..benchmark.measure import measure_calls
+    from ..driver.session import BuildInput, Session
+    from ..interp import evaluate
+
+    seconds, rounds = patience
+    artifact = Session(options.build, False).build(BuildInput(lambda: subject.module, dict, lambda key: None), None)
+    record.whole = measure_calls(lambda: artifact.run(subject.values), seconds, rounds)
+    if interp:
+        record.interpreter = measure_calls(lambda: evaluate(subject.module, subject.values, entry=subject.entry), 0, 1)
+
+
+def _measure_kernels(
+    record: Record, subject: _Subject, options: _Options, patience: tuple[float, int], runner: list[str]
+) -> None:
+    from ..benchmark.machine import measure_peak
+    from ..benchmark.measure import measure_kernels
+    from ..driver.prepare import prepare_entries
+
+    seconds, rounds = patience
+    record.peak = measure_peak(options.build.backend)
+    prepared = prepare_entries(subject.module, options.build, ())
+    with progress_bar("measuring kernels") as progress:
+        record.kernels, record.sequence, record.skipped = measure_kernels(
+            prepared, options.build, seconds, rounds, runner, progress
+        )
