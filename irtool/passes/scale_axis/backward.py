@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, overload
 
-from ...ir import Call, Expr, Function, Op, post_order, rewrite, use_counts
+from ...ir import Call, Expr, Function, Op, TensorType, post_order, rewrite, use_counts
 from ...ops.base import Operator, call
 from ...plugin.mistakes import refuse
 from ...trampoline import trampoline
@@ -156,12 +156,18 @@ def _offer_of_bias_add(e: Call, offers: Offers) -> Message | None:
 @offers("nn.conv2d", "nn.conv3d")
 def _offer_of_conv(e: Call, offers: Offers) -> Message | None:
     axes = conv_axes(e, e.attrs.out_layout or e.attrs.data_layout)
-    return None if axes is None else axes.message
+    return None if axes is None or _sums_are_wider(e) else axes.message
 
 
 @offers("nn.dense")
 def _offer_of_dense(e: Call, offers: Offers) -> Message | None:
-    return Message((1,))
+    return None if _sums_are_wider(e) else Message((1,))
+
+
+def _sums_are_wider(e: Call) -> bool:
+    """Whether `out_dtype` gives results another dtype than the weight has: a scale of that dtype does not fit the weight."""
+    result = e.checked_type
+    return isinstance(result, TensorType) and result.dtype != operand_types(e)[1].dtype
 
 
 def _take_up_in_homogeneous(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
