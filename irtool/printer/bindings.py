@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 from ..ir import Constant, Constructor, Expr, GlobalVar, Op, Var
 from ..ir.expr import CHILDREN_OF
+from .brevity import deeper
 
 Text = Any
-"""A string, or a list of texts; joined once at the end."""
+"""A string, or a list of texts; joined once at the end. The blanks that start a line follow its `\\n` in one string."""
+
+
+class Deeper(NamedTuple):
+    """A text whose lines after the first start so many columns further in."""
+
+    columns: int
+    text: Text
+
 
 IN_PLACE = (Var, GlobalVar, Constant, Op, Constructor)
 """What is never bound: it stands wherever it is used."""
@@ -74,6 +84,8 @@ class Bindings:
         if e in self._bound:
             return text
         self._bound.add(e)
+        if e in self._waiting and self._waiting[e][1] != indent:  # visited in one scope, used in another inside of it
+            self.memo[e] = text = Deeper(indent - self._waiting[e][1], text)
         self._settle(e)
         comment = self.comment(e) if cls in self.commented else ""
         if end and self.uses.get(e, 0) <= 1:
@@ -136,10 +148,20 @@ def joined(text: Text) -> str:
     """The strings of nested lists, in order."""
     out: list[str] = []
     stack: list[Any] = [text]
+    columns = [0]
     while stack:
         t = stack.pop()
         if t.__class__ is str:
-            out.append(t)
+            out.append(_moved(t, columns[-1]) if columns[-1] and "\n" in t else t)
+        elif t is None:
+            columns.pop()
+        elif t.__class__ is Deeper:
+            columns.append(columns[-1] + t.columns)
+            stack += [None, t.text]
         else:
             stack.extend(t[::-1])
     return "".join(out)
+
+
+def _moved(text: str, columns: int) -> str:
+    return re.sub("\n *", lambda m: "\n" + " " * deeper(len(m[0]) - 1, columns), text)

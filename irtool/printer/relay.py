@@ -146,7 +146,7 @@ class RelayPrinter(Bindings):
     def _body(self, e: Expr, indent: int) -> Steps:
         """`{ … }` around a scope, the closing brace at `indent`."""
         inner = deeper(indent)
-        return ["{", "\n" + " " * inner, (yield self._scope(e, inner)), "\n", " " * indent, "}"]
+        return ["{", "\n" + " " * inner, (yield self._scope(e, inner)), "\n" + " " * indent, "}"]
 
     def comment(self, e: Expr) -> str:
         """The comment behind a node: its type as far as it is known."""
@@ -363,7 +363,7 @@ class RelayPrinter(Bindings):
         chain.append((yield self._scope(link, inner)))
         self.lines = outer
         if at is None:
-            return ["(", newline, chain, "\n", " " * indent, ")"]
+            return ["(", newline, chain, "\n" + " " * indent, ")"]
         return chain
 
     def _if(self, e: If, indent: int, own: int) -> Steps:
@@ -383,7 +383,7 @@ class RelayPrinter(Bindings):
             out += [newline, pattern, " => ", body, ","]
         if not e.clauses:
             out.append(newline)
-        out += ["\n", " " * own, "}"]
+        out += ["\n" + " " * own, "}"]
         return out
 
     def _pattern(self, root: Pattern) -> str:

@@ -185,6 +185,33 @@ def test_type_parameters_of_one_name():
     assert "fn [A](%z: A" in text
 
 
+def test_a_node_of_one_scope_that_is_used_in_another_stands_as_deep_as_that_one():
+    x, flag = Var("x"), Var("flag")
+    shared = If(flag, call("negative", x), x)
+    taken = If(flag, If(flag, x, shared), x)
+    text = to_text(Function((x, flag), call("add", shared, taken)), types="none")
+    assert (
+        text.split("{", 1)[1]
+        == """
+  %1 = if (%flag) {
+    if (%flag) {
+      %x
+    } else {
+      %0 = if (%flag) {
+        negative(%x)
+      } else {
+        %x
+      };
+      %0
+    }
+  } else {
+    %x
+  };
+  add(%0, %1)
+}"""
+    )
+
+
 def test_free_variables_first_used_in_a_branch():
     c, x = Var("c"), Var("x", TensorType((2,)))
     assert_round_trip(If(c, call("exp", x), call("tanh", x)))
