@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..ir import Function, Module
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .quantization.canonical import canonicalize
+from .qdq_insertion.canonical import canonicalize
 
 
 @register_pass("CanonicalizeQuantizable", level=0, required=("InferType",))

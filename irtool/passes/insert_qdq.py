@@ -10,8 +10,8 @@ from ..ir import Function, Module
 from .base import FunctionPass, register_pass
 from .context import PassContext
 from .mistakes import WrongPassOption
-from .quantization.insertion import Insertion
-from .quantization.plan import plan_quantization
+from .qdq_insertion.insertion import Insertion
+from .qdq_insertion.plan import plan_quantization
 
 
 @register_pass("InsertQDQ", level=0, required=("InferType",))

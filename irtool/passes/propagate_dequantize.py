@@ -15,9 +15,9 @@ from .arithmetic import divide
 from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
-from .quantized.requantize import Grid, Rounded, combined, requantized, rounded
-from .quantized.rules import Operand, concatenation, find_exact_form, operator_of_call
-from .quantized.tensors import BYTES, QuantizedTensor, parameters, quantized_tensor
+from .integer_forms.requantize import Grid, Rounded, combined, requantized, rounded
+from .integer_forms.rules import Operand, concatenation, find_exact_form, operator_of_call
+from .integer_forms.tensors import BYTES, QuantizedTensor, parameters, quantized_tensor
 
 
 @register_pass("PropagateDequantize", level=0, required=("InferType",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..deferred import np
 from ..ops.qnn.fixed_point import limits
-from ..passes.quantization.quantities import quantity_of
+from ..passes.qdq_insertion.quantities import quantity_of
 from .histogram import BINS, Histogram
 
 _STEP = 16

@@ -10,7 +10,7 @@ from typing import Any
 from ..deferred import np
 from ..ir import Expr, Function, Module
 from ..passes import run_passes
-from ..passes.quantization.insertion import Insertion
+from ..passes.qdq_insertion.insertion import Insertion
 from .running import runner, with_results
 
 INTEGERS = "FakeQuantizationToInteger{use_qat=True},FoldConstant{fold_qnn=True}"

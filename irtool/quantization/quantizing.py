@@ -11,9 +11,9 @@ from ..diagnostics import IrError
 from ..driver.precision import RANDOM, Calibration
 from ..ir import Constant, Expr, Function, Module
 from ..passes import run_passes
-from ..passes.quantization.insertion import Insertion, Range
-from ..passes.quantization.kinds import PRODUCTS
-from ..passes.quantization.plan import Plan, plan_quantization
+from ..passes.qdq_insertion.insertion import Insertion, Range
+from ..passes.qdq_insertion.kinds import PRODUCTS
+from ..passes.qdq_insertion.plan import Plan, plan_quantization
 from .calibrators import calibrate
 from .errors import INTEGERS, measure
 from .histogram import Histogram

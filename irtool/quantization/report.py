@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..passes.quantization.insertion import Insertion
-from ..passes.quantization.kinds import PRODUCTS
-from ..passes.quantization.plan import Plan
+from ..passes.qdq_insertion.insertion import Insertion
+from ..passes.qdq_insertion.kinds import PRODUCTS
+from ..passes.qdq_insertion.plan import Plan
 from .errors import LayerError
 from .options import QuantizeOptions
 

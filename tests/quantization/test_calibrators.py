@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from irtool.passes.quantization.quantities import quantity_of
+from irtool.passes.qdq_insertion.quantities import quantity_of
 from irtool.quantization.calibrators import calibrate, divergence, entropy_range, error_range, percentile_range
 from irtool.quantization.histogram import BINS, Histogram
 
