@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from irtool.commands.references import references
-from irtool.commands.tour import tour
 from irtool.ops import operators
 from irtool.ops.cases import cases_of
 
@@ -18,10 +17,6 @@ DOCS = Path(__file__).parent.parent / "docs"
 @pytest.mark.parametrize("name", ["errors.md", "ops.md", "passes.md", "relay-to-relax.md"])
 def test_reference_is_fresh(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == references()[name], "run python -m irtool.commands.references"
-
-
-def test_the_tour_is_fresh() -> None:
-    assert (DOCS / "tour.md").read_text(encoding="utf-8") == tour(), "run python -m irtool.commands.tour"
 
 
 PAGES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"])

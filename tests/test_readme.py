@@ -51,13 +51,5 @@ def test_a_program(program: str, folder: Path) -> None:
     assert done.returncode == 0 and "def @main" in done.stdout, done.stderr
 
 
-def test_the_first_screen_shows_what_is_printed(folder: Path) -> None:
-    (shown,) = blocks("console")
-    for part in shown.split("\n$ "):
-        command, _, output = part.removeprefix("$ ").partition("\n")
-        done = run(["sh", "-c", command], folder)
-        assert (done.stdout + done.stderr).rstrip() == output.rstrip(), command
-
-
 def test_there_is_something_to_run() -> None:
     assert len(LINES) >= 8 and blocks("python")

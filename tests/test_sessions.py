@@ -1,0 +1,57 @@
+"""The terminal sessions of pages: every command runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from irtool.commands.sessions import Terminal, excerpt, has_sessions, renew
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    p
+    for p in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if has_sessions(p.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.promise("mistakes of newcomers")
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_a_page_shows_what_is_printed(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert renew(text) == text, f"run python -m irtool.commands.sessions {os.path.relpath(page, ROOT)}"
+
+
+def test_outputs_are_written_below_their_commands() -> None:
+    page = "# A page\n\n```text title=\"a.txt\"\none\ntwo\n```\n\n```console\n$ cat a.txt\nold\n$ printf '\\n\\nx\\n' | \\\n  tail -1\n```\nend\n"
+    assert renew(page) == page.replace("old\n", "one\ntwo\n").replace("tail -1\n", "tail -1\nx\n")
+
+
+def test_an_excerpt_goes_from_a_line_like_its_first_to_one_like_its_last() -> None:
+    output = ["a", "b", "c 0.17 s", "d", "e", "b", "f"]
+    for shown, found in (
+        (["old"], output),
+        (["…", "b", "old", "d", "…"], ["…", "b", "c 0.17 s", "d", "…"]),
+        (["…", "e", "…"], ["…", "e", "…"]),
+        (["…", "b", "f"], ["…", "b", "f"]),
+        (["a", "…", "d", "e", "…", "f"], ["a", "…", "d", "e", "…", "f"]),
+        (["…", "b", "c … s", "e", "…"], ["…", "b", "c … s", "d", "e", "…"]),
+        (["…"], ["…"]),
+    ):
+        assert excerpt(shown, output) == found
+
+
+@pytest.mark.parametrize("shown", [["…", "x", "…"], ["…", "b", "x", "…"], ["…", "f", "a", "…"]])
+def test_an_excerpt_that_is_nowhere_is_refused(shown: list[str]) -> None:
+    with pytest.raises(ValueError, match="no line is like"):
+        excerpt(shown, ["a", "b", "f"])
+
+
+def test_commands_that_go_wrong_are_refused(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    with pytest.raises(RuntimeError, match="ended with exit code 2"):
+        terminal.run("irtool opt --no-such-option")
+    with pytest.raises(ValueError, match="a session begins with a command"):
+        renew("```console\nno command\n```\n")
