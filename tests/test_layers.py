@@ -31,7 +31,7 @@ LAYERS = [
     ("exports",),
     ("relay",),
     ("viz",),
-    ("frontends", "exports"),
+    ("frontends",),
     ("lsp",),
     ("commands",),
     ("cli", "__main__"),

@@ -11,24 +11,9 @@ import json
 import re
 from typing import Any
 
+from ..exports.onnx.dtypes import ELEMENT_TYPES
 from .drawing import INPUT, OUTPUT, Drawing, Edge, Graph, Node
 
-_ELEMENTS = {
-    "float32": 1,
-    "uint8": 2,
-    "int8": 3,
-    "uint16": 4,
-    "int16": 5,
-    "int32": 6,
-    "int64": 7,
-    "bool": 9,
-    "float16": 10,
-    "float64": 11,
-    "uint32": 12,
-    "uint64": 13,
-    "bfloat16": 16,
-}
-"""Numbers of dtypes in onnx.proto."""
 _TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|(\w+)")
 
 
@@ -104,7 +89,7 @@ def _body(name: str, graph: dict[str, Any]) -> dict[str, Any]:
 def _typed(name: str, written: str) -> dict[str, Any]:
     """A value's name with its type; without one where ONNX has no such type."""
     match = _TENSOR.fullmatch(written)
-    number = _ELEMENTS.get(match[2] or match[3]) if match else None
+    number = ELEMENT_TYPES.get(match[2] or match[3]) if match else None
     if match is None or number is None:
         return {"name": name}
     dims = [d.strip() for d in (match[1] or "").split(",") if d.strip()]

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from ...diagnostics import IrError
+from ...exports.onnx.dtypes import ELEMENT_TYPES
 from ...ir import TensorType
 from .elements import NARROW
 from .mistakes import DamagedModel
 from .model import Node
 from .package import onnx_package
-from .tensors import DTYPES
 from .value import Value
 
 
@@ -76,7 +76,6 @@ def mistake_in(node: Node, opset: int, inputs: Sequence[Value | None], attribute
 
 _SMALL = 4096
 """Elements of an input that the inference is told."""
-_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
 
 
 def type_proto(value: Value | None) -> Any:
@@ -85,5 +84,5 @@ def type_proto(value: Value | None) -> Any:
     if value is None or not isinstance(value.type, TensorType):
         return onnx.TypeProto()
     dims = [d if isinstance(d, int) else None for d in value.shape]
-    number = next(n for n, t in NARROW.items() if t is value.narrow) if value.narrow else _NUMBERS[value.dtype]
+    number = next(n for n, t in NARROW.items() if t is value.narrow) if value.narrow else ELEMENT_TYPES[value.dtype]
     return onnx.helper.make_tensor_type_proto(number, dims)

@@ -8,28 +8,14 @@ from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
+from ...exports.onnx.dtypes import ELEMENT_TYPES
 from .elements import BY_NAME, NARROW, decoded
 from .mistakes import DamagedModel, UnsupportedNode
 from .room import require_shape
 
-DTYPES = {
-    1: "float32",
-    2: "uint8",
-    3: "int8",
-    4: "uint16",
-    5: "int16",
-    6: "int32",
-    7: "int64",
-    9: "bool",
-    10: "float16",
-    11: "float64",
-    12: "uint32",
-    13: "uint64",
-    16: "bfloat16",
-}
+DTYPES = {number: dtype for dtype, number in ELEMENT_TYPES.items()}
 """Relay's dtype of each TensorProto.DataType that it has."""
 
-DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
 _OTHERS = {8: "string", 14: "complex64", 15: "complex128", **{number: n.name for number, n in NARROW.items()}}
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....diagnostics import IrError
+from ....exports.onnx.dtypes import ELEMENT_TYPES
 from ..arithmetic import cast
 from ..blocks import in_blocks, out_of_blocks
 from ..elements import NARROW, Narrow
@@ -14,7 +15,7 @@ from ..mistakes import UnsupportedNode
 from ..narrowing import limited, narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, dequantized, dynamically_quantized, quantized
-from ..tensors import DTYPE_NUMBERS, dtype_of
+from ..tensors import dtype_of
 from ..value import Value
 
 
@@ -51,7 +52,7 @@ class QuantizeLinear(_Linear):
         if narrow.is_float:
             return self._as_floats(narrow, inputs[0], inputs[1], attributes)
         if number in NARROW:
-            attributes = {**attributes, "output_dtype": DTYPE_NUMBERS[narrow.held]}
+            attributes = {**attributes, "output_dtype": ELEMENT_TYPES[narrow.held]}
         found = super().apply(method, inputs, attributes)
         assert isinstance(found, Value)
         return limited(found, narrow)
