@@ -24,6 +24,11 @@ _TURNS = "2000"
 another process needs a core, that time is taken from the very thread that is waited for."""
 
 
+_FOREIGN = (
+    "a library for another processor runs there only; `irtool run --runner COMMAND` runs a program in an emulator"
+)
+
+
 class Library:
     """A compiled `NAME`: `run(inputs, outputs)` on contiguous numpy arrays of the right dtypes and sizes."""
 
@@ -31,7 +36,9 @@ class Library:
         try:
             self._library = _load(path.resolve())
         except OSError as error:
-            raise ToolError(f"the compiled library could not be loaded: {error}") from None
+            raise ToolError(
+                f"the compiled library could not be loaded: {error}", help=_FOREIGN if path.is_file() else ""
+            ) from None
         self._name = name
         self._entries: dict[str, Any] = {}
         if weights is not None:

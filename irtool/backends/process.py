@@ -13,8 +13,10 @@ from ..diagnostics import ToolError
 _SHOWN = 4000
 
 
-def run_program(program: Path, weights: Path | None, inputs: Sequence[Any], outputs: int) -> list[bytes]:
-    """The bytes of each output, of contiguous arrays as inputs.
+def run_program(
+    program: Path, weights: Path | None, inputs: Sequence[Any], outputs: int, runner: Sequence[str] = ()
+) -> list[bytes]:
+    """The bytes of each output, of contiguous arrays as inputs. `runner` is put before the program: an emulator, for example.
 
     Raises ToolError with what the program said where it ends otherwise than with 0, as a sanitizer makes it do.
     """
@@ -23,12 +25,22 @@ def run_program(program: Path, weights: Path | None, inputs: Sequence[Any], outp
         written = [Path(folder, f"out{n}.raw") for n in range(outputs)]
         for path, array in zip(read, inputs):
             path.write_bytes(array.tobytes())
-        full = [program.resolve(), *([weights.resolve()] if weights else []), *read, *written]
+        full: list[str | Path] = [
+            *runner,
+            program.resolve(),
+            *([weights.resolve()] if weights else []),
+            *read,
+            *written,
+        ]
         try:
             done = subprocess.run(full, capture_output=True, text=True, errors="replace", check=False)
         except OSError as error:
-            raise ToolError(f"{program} could not be run: {error.strerror}") from None
+            raise ToolError(f"{runner[0] if runner else program} could not be run: {error.strerror}") from None
         if done.returncode != 0:
             said = done.stderr.strip()[:_SHOWN]
-            raise ToolError(f"the compiled program ended with code {done.returncode}" + (f": {said}" if said else ""))
+            where = f" under {runner[0]}" if runner else ""
+            ended = f"the compiled program ended with code {done.returncode}{where}"
+            raise ToolError(ended + (f": {said}" if said else ""))
+        if not all(path.exists() for path in written):
+            raise ToolError("the compiled program wrote no output" + (f" under {runner[0]}" if runner else ""))
         return [path.read_bytes() for path in written]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,10 @@ from .compiler_options import (
     cflags_option,
     level_option,
     math_option,
+    mcpu_option,
     missing_constants_option,
     openmp_option,
+    runner_option,
 )
 from .known_types import ARRAYS, ONE_ARRAY, Given, type_options
 from .mistakes import ClashingOptions
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @precision_options
 @type_options(ARRAYS, ONE_ARRAY)
 @missing_constants_option
-@click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
+@mcpu_option
 @cc_option
 @cflags_option
 @math_option
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 )
 @click.option("--interp/--no-interp", default=True, show_default=True, help="Time the interpreter too.")
 @click.option("--kernels/--no-kernels", default=True, show_default=True, help="Time each kernel by itself.")
-@click.option("--runner", default="", metavar="COMMAND", help="Runs the measuring programs of kernels: an emulator.")
+@runner_option("the measuring programs of kernels")
 @click.option(
     "--json", "output", type=kinds.WRITTEN, metavar="FILE", help="Write the record (`-`: print it, and nothing else)."
 )
@@ -88,7 +89,7 @@ def command(
     rounds: int,
     interp: bool,
     kernels: bool,
-    runner: str,
+    runner: tuple[str, ...],
     output: str | None,
     earlier: str | None,
     trace: str | None,
@@ -121,7 +122,7 @@ def command(
     record = Record(file, _machine(options), told)
     _measure_whole(record, subject, options, (seconds, rounds), interp)
     if kernels:
-        _measure_kernels(record, subject, options, (seconds, rounds), shlex.split(runner))
+        _measure_kernels(record, subject, options, (seconds, rounds), runner)
     if output is not None:
         write_text(output, record.to_json())
     if trace is not None:
@@ -233,7 +234,7 @@ def _measure_whole(
 
 
 def _measure_kernels(
-    record: Record, subject: _Subject, options: _Options, patience: tuple[float, int], runner: list[str]
+    record: Record, subject: _Subject, options: _Options, patience: tuple[float, int], runner: tuple[str, ...]
 ) -> None:
     from ..benchmark.machine import measure_peak
     from ..benchmark.measure import measure_kernels

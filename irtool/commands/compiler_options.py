@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 level_option = click.option(
@@ -36,11 +40,34 @@ openmp_option = click.option(
     "--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads."
 )
 
+mcpu_option = click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
+
+
+def runner_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds `--runner`, which the command gets as a tuple of words; `what` says in the help which programs it runs."""
+    return click.option(
+        "--runner",
+        default="",
+        metavar="COMMAND",
+        callback=_words,
+        help=f"Runs {what}: an emulator, such as 'qemu-aarch64 -L /usr/aarch64-linux-gnu', or a script for a device.",
+    )
+
+
+def _words(ctx: click.Context, option: click.Parameter, value: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no command: {str(error).lower()}", ctx, option) from None
+
+
 __all__ = [
     "cc_option",
     "cflags_option",
     "level_option",
     "math_option",
+    "mcpu_option",
     "missing_constants_option",
     "openmp_option",
+    "runner_option",
 ]

@@ -16,6 +16,7 @@ EXTRAS = (
     ("onnx", "onnx", "ONNX models, in and out"),
     ("safetensors", "safetensors", "parameters in .safetensors files"),
     ("distributed", "distributed", "irtool tune: measuring on other machines"),
+    ("images", "pillow", "irtool run: images as inputs"),
     ("lsp", "pygls", "irtool lsp: editors"),
     ("test", "pytest", "the project's tests"),
 )

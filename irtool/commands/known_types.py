@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
     from ..parser.params import ParameterFile
+    from .images import ImageRule
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Given:
         dims: extents of dimensions that have names in an ONNX model.
         bound: all weights, once the module is there: those of `params`, and those that an ONNX model has.
         names: of an ONNX model's inputs: their names as parameters.
+        image: how images among `single` become arrays; None where they are refused.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Given:
     dims: Mapping[str, int] = field(default_factory=dict)
     bound: ParameterFile | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    image: ImageRule | None = None
 
     def __bool__(self) -> bool:
         return bool(self.shapes or self.dtypes or self.params or self.inputs or self.single or self.bound)
@@ -61,12 +64,18 @@ class Given:
     @functools.cached_property
     def values(self) -> ParameterFile:
         """The arrays of inputs by name. Raises IrError for a name that is given twice, also where one array is a weight."""
+        from ..diagnostics import IrError
         from ..parser.params import ParameterFile
+        from .images import is_image
         from .source import read_array, read_arrays
 
         found = read_arrays(*self.inputs)
         for name, path in self.single.items():
-            found.join(ParameterFile(path, {name: read_array(path, name)}))
+            is_picture = is_image(path)
+            if is_picture and self.image is None:
+                raise IrError("this is an image, which `irtool run` reads", filename=path, help="give a .npy file")
+            array = self.image.read(path, name) if is_picture and self.image else read_array(path, name)
+            found.join(ParameterFile(path, {name: array}))
         found = found.renamed(self.names)
         ParameterFile.merged([self.weights, found])
         return found

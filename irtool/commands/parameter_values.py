@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ def parameter_values(
     from ..interp.mistakes import MissingValue
     from ..interp.uses import Uses
     from ..ir.inputs import check_inputs
+    from .images import OPTIONS, is_image
 
     found, origins = given.values, given.origins
     names = [p.name for p in function.params]
@@ -61,7 +63,12 @@ def parameter_values(
             assert uses is not None
             kind = partial(uses.of, written.get(p.name, p))
             values.append(random_value(ty, p.name, seed, places.get(p.name, place), p.span, kind))
-    return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
+    try:
+        return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
+    except IrError as error:
+        if not any(map(is_image, given.single.values())):
+            raise
+        raise IrError([replace(d, help=d.help or OPTIONS) for d in error.diagnostics]) from None
 
 
 def _missing(p: Var) -> Diagnostic:

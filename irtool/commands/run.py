@@ -6,13 +6,15 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import kinds
 from .comparing import evaluate_in_double, report_comparison
-from .compiler_options import cflags_option, missing_constants_option
+from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, runner_option
+from .images import ImageRule, image_options
 from .judging import Judging, judging_options
 from .known_types import Given, type_options
 from .mistakes import ClashingOptions
@@ -62,8 +64,9 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @type_options(
     "Parameter values by name, from .npz or .params; random for missing ones.",
-    "One parameter, from a .npy file, or the array of that name in an .npz (of another name: FILE.npz:NAME).",
+    "One parameter, from a .npy file, the array of that name in an .npz (of another name: FILE.npz:NAME), or an image.",
 )
+@image_options
 @click.option(
     "--seed",
     default=0,
@@ -85,6 +88,8 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     help="Level of the build pipeline (through a backend).",
 )
 @pass_options("Passes to run on the module before execution.")
+@cc_option
+@mcpu_option
 @cflags_option
 @click.option(
     "--sanitize",
@@ -92,6 +97,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     metavar="WHAT,…",
     help="Sanitizers of the compiled program: address, undefined, leak, thread, memory.",
 )
+@runner_option("the compiled program")
 @missing_constants_option
 @precision_options
 @click.option(
@@ -116,6 +122,7 @@ def command(
     compare: list[str],
     entry: str,
     given: Given,
+    image: ImageRule,
     seed: int,
     random: bool,
     level: int,
@@ -128,15 +135,20 @@ def command(
     judging: Judging,
     verbose: bool,
     quiet: bool,
+    cc: str | None,
+    mcpu: str | None,
     cflags: str,
     sanitize: str,
+    runner: tuple[str, ...],
 ) -> None:
     """Run a module on given or random inputs and print its outputs.
 
     \b
     irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
     irtool run net.relay --compare interp,c --verbose
-    irtool run net.relay --via=c --input data=image.npy --expect out.npz --top 5 --labels names.txt
+    irtool run net.relay --via=c --input data=image.npy --expect out.npz
+    irtool run net.onnx --input data=cat.png --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5
+    irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
     from ..diagnostics import IrError, UsageError
     from ..driver.mistakes import NoSuchEntry
@@ -151,8 +163,10 @@ def command(
 
     if missing_constants == "random" and not random:
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
-    compiling = _compiling(compare or [via], cflags, sanitize)
+    compiling = _compiling(compare or [via], {"cc": cc, "mcpu": mcpu, "cflags": cflags, "sanitize": sanitize}, runner)
     judging.check()
+    image.check(given.single)
+    given = replace(given, image=image)
     module, given = read_module(file, given, is_settled=True)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
@@ -198,17 +212,27 @@ def command(
     judging.compare(leaves, output_names(before[entry]))
 
 
-def _compiling(ways: Sequence[str], cflags: str, sanitize: str) -> dict[str, Any]:
-    """What the C compiler is told. Raises UsageError where none of the ways of running has one."""
+def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:
+    """How C is compiled and run. Raises UsageError where none of the ways of running is C."""
     from ..diagnostics import UsageError
 
-    if (cflags or sanitize) and not any(w.partition("{")[0] == "c" for w in ways):
+    given = {name: value for name, value in flags.items() if value}
+    if (given or runner) and not any(w.partition("{")[0] == "c" for w in ways):
+        *most, last = [f"--{name}" for name in (*given, *(["runner"] if runner else []))]
         raise UsageError(
-            "--cflags and --sanitize are for the C compiler",
+            f"{', '.join(most)} and {last} are for compiled C" if most else f"{last} is for compiled C",
             help="run with --via=c or --compare=interp,c",
             code=ClashingOptions,
         )
-    return {"cflags": cflags or None, "sanitize": sanitize or None, "emit": "exe" if sanitize else ""}
+    return _Compiling({**given, "emit": "exe" if runner or "sanitize" in given else ""}, runner)
+
+
+@dataclass(frozen=True)
+class _Compiling:
+    """The options of a build of C by name, and the words that its program is run with."""
+
+    options: Mapping[str, Any]
+    runner: tuple[str, ...]
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
@@ -254,7 +278,7 @@ def _run(
     chosen: PassChoice,
     repeat: int,
     verbose: bool,
-    compiling: Mapping[str, Any],
+    compiling: _Compiling,
     facts: list[str],
 ) -> Any:
     """The outputs by one way of running; what is to be said of it in the end is added to `facts`."""
@@ -275,10 +299,10 @@ def _run(
         timing.import_all()
         watched.append(timing)
     start = time.perf_counter()
-    given = {n: v for n, v in compiling.items() if way.partition("{")[0] == "c"}
+    given, runner = (compiling.options, compiling.runner) if way.partition("{")[0] == "c" else ({}, ())
     artifact = build(module, None, way, level, entry=entry, instruments=watched, **given, **chosen.context)
     built = time.perf_counter() - start
-    result, seconds = _timed(lambda: artifact.run(values), repeat)
+    result, seconds = _timed(lambda: artifact.run(values, runner=runner), repeat)
     count = len(artifact.report["kernels"])
     facts += [f"{count} kernel{'' if count == 1 else 's'}", f"{seconds * 1e3:.3g} ms"]
     if verbose:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +17,10 @@ from .compiler_options import (
     cflags_option,
     level_option,
     math_option,
+    mcpu_option,
     missing_constants_option,
     openmp_option,
+    runner_option,
 )
 from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
@@ -81,9 +82,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     metavar="N",
     help="Measurements at once. Default: half of the processors, one with --openmp, one per worker with --scheduler.",
 )
-@click.option(
-    "--runner", default="", metavar="COMMAND", help="Runs the measuring program: an emulator, or a script for a device."
-)
+@runner_option("the measuring programs")
 @click.option(
     "--scheduler",
     default=None,
@@ -98,7 +97,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
 @precision_options
 @type_options(ARRAYS)
 @missing_constants_option
-@click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
+@mcpu_option
 @cc_option
 @cflags_option
 @math_option
@@ -111,7 +110,7 @@ def command(
     limit: float,
     each: float,
     jobs: int | None,
-    runner: str,
+    runner: tuple[str, ...],
     scheduler: str | None,
     target: str,
     level: int,
@@ -179,7 +178,7 @@ def command(
             executor,
             count,
             Budget(trials, limit, each),
-            shlex.split(runner),
+            runner,
             progress,
             lambda t: t.write(output),
         )

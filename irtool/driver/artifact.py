@@ -134,17 +134,18 @@ class Artifact:
         artifact._specializer = specializer
         return artifact
 
-    def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "") -> Any:
+    def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "", runner: Sequence[str] = ()) -> Any:
         """Runs an entry (the first one, unless it is named): one value per runtime input, in order or by name.
 
         Returns what the interpreter does: an array, or a tuple of values. Inputs are taken by the interpreter's rule: an array
         of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`).
 
         Raises IrError for a wrong number, shape or dtype of inputs; ToolError where the library cannot be loaded or fails. Of
-        a build with `emit="exe"`, the program is run, in a process of its own.
+        a build with `emit="exe"`, the program is run, in a process of its own; `runner` is put before the program, as words: an
+        emulator, or what takes it to a device.
         """
         if self._specializer is not None:
-            return self._specializer.run(inputs)
+            return self._specializer.run(inputs, runner)
         entry = entry or next(iter(self._entries))
         if entry not in self._entries:
             raise UsageError(f"this build has no entry function @{entry}", help=nearest(entry, self._entries))
@@ -152,7 +153,9 @@ class Artifact:
         if signature is None:
             signature = self._signatures[entry] = Signature(entry, self._entries[entry])
         if self._program is not None and entry == next(iter(self._entries)):
-            return self._run_program(self._program, signature, inputs)
+            return self._run_program(self._program, signature, inputs, runner)
+        if runner:
+            raise UsageError("a runner runs programs, and this build has none", help="build with emit=exe")
         if self._loaded is None:
             alone = [s for s in self.report.get("sanitize", ()) if s != "undefined"]
             if alone:
@@ -168,10 +171,12 @@ class Artifact:
         self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
         return signature.result(outputs)
 
-    def _run_program(self, program: Path, signature: Signature, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
+    def _run_program(
+        self, program: Path, signature: Signature, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str]
+    ) -> Any:
         import numpy as np
 
         from ..backends.process import run_program
 
-        found = run_program(program, self._weights, signature.arrays(inputs), len(signature.stored))
+        found = run_program(program, self._weights, signature.arrays(inputs), len(signature.stored), runner)
         return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(found, signature.stored)])

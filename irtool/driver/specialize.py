@@ -26,8 +26,8 @@ class Specializer:
         self._compile = compile
         self._made: dict[Any, tuple[Any, list[int]]] = {}
 
-    def run(self, inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
-        """Runs on these inputs, after compiling for their shapes if needed."""
+    def run(self, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str] = ()) -> Any:
+        """Runs on these inputs, after compiling for their shapes if needed; `runner` as for `Artifact.run`."""
         function = self.module[self.entry]
         values = check_inputs(function.params, inputs, self.entry, span=function.span)
         shapes = tuple(_shape(v) for v in values)
@@ -47,7 +47,7 @@ class Specializer:
                     error = error or refused
                     continue
             artifact, taken = self._made[key]
-            return artifact.run([v for n, v in enumerate(values) if n not in taken])
+            return artifact.run([v for n, v in enumerate(values) if n not in taken], runner=runner)
         assert error is not None
         raise error
 
