@@ -15,12 +15,10 @@ from ...deferred import np
 from ...ir import Call, Constant
 from ...ops.base import attributes_of, call
 from ...ops.layout import Layout
+from ...ops.qnn.fixed_point import INT32_HIGH
 from ..constants import array_constant, has_data
 from .rules import Operand, derived, exact_form
 from .tensors import BYTES, QuantizedTensor, are_normal
-
-LARGEST = 2**31 - 1
-"""The greatest magnitude of a sum."""
 
 _LIKE = 1e-6
 """How far, relative, the scale of a bias may be from that of the sums: quantizers compute it as their product, in one or other order."""
@@ -86,7 +84,7 @@ def _product(
     if x.dtype not in BYTES or w.dtype not in BYTES or not isinstance(steps, int):
         return None
     bound = _sum_bound(x, w, steps, axis)
-    if bound > LARGEST:
+    if bound > INT32_HIGH:
         return None
     zeros = [array_constant(np.asarray(o.zero), "int32") for o in operands]
     scales = [array_constant(np.asarray(o.scale), "float32") for o in operands]
@@ -129,6 +127,6 @@ def bias_add(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) -> Qu
     if not np.allclose(x.scale, b.scale, rtol=_LIKE, atol=0):
         return None
     bound = x.bound + int(np.abs(np.asarray(b.expr.data).astype(np.int64)).max(initial=0))
-    if bound > LARGEST:
+    if bound > INT32_HIGH:
         return None
     return derived(Call(e.op, (x.expr, b.expr), e.attrs), x, shape, bound=bound)

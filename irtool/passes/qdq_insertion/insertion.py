@@ -8,6 +8,7 @@ from ...deferred import np
 from ...diagnostics import IrError, UsageError
 from ...ir import Call, Constant, Expr, Function, Tuple, rewrite
 from ...ops.base import call
+from ...ops.qnn.fixed_point import INT32_HIGH
 from ...ops.qnn.fixed_point import quantize as round_to
 from ..constants import array_constant, scalar_constant
 from ..mistakes import WrongPassOption
@@ -132,7 +133,7 @@ def _check_products(layer: Layer, quantities: Mapping[Expr, Quantity]) -> None:
     length = x.known_type.shape[-2 if getattr(layer.head.attrs, "transpose_a", False) else -1]  # type: ignore[attr-defined]  # a tensor
     low, high = quantities[x].reach
     largest = int(largest_sums(np.full((1, int(length)), LARGEST + 1), low, high)[0])
-    if largest > 2**31 - 1:
+    if largest > INT32_HIGH:
         raise IrError(
             f"{layer.name}: sums of {length} products may need {largest}, more than int32 has",
             layer.head.span,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...ops.qnn.fixed_point import limits
 
-_SMALLEST = float(2.0**-100)
+LEAST_SCALE = float(2.0**-100)
+"""Products of scales stay normal numbers."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ def quantity_of(low: float, high: float, dtype: str, symmetric: bool = False) ->
     low, high = min(low, 0.0), max(high, 0.0)
     if symmetric:
         scale = float(np.float32(max(max(-low, high) / min(-least or greatest, greatest), 0.0)))
-        return Quantity(max(scale, _SMALLEST) if scale else 1.0, 0, dtype)
+        return Quantity(max(scale, LEAST_SCALE) if scale else 1.0, 0, dtype)
     if low == high:
         return Quantity(1.0, 0, dtype)
-    scale = float(np.float32(max((high - low) / (greatest - least), _SMALLEST)))
+    scale = float(np.float32(max((high - low) / (greatest - least), LEAST_SCALE)))
     zero = int(np.clip(np.rint(least - low / scale), least, greatest))
     return Quantity(scale, zero, dtype)

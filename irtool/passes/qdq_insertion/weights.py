@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant
+from ...ops.qnn.fixed_point import INT32_HIGH
 from ..mistakes import AccumulatorOverflow
+from .quantities import LEAST_SCALE
 
 LARGEST = 127
 """Weights are -127 to 127: symmetric, so that the zero point is 0."""
-
-INT32_HIGH = 2**31 - 1
-
-_SMALLEST = float(2.0**-100)
-"""The least scale: products of scales stay normal numbers."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ def quantize_weights(
         raise IrError(f"the weights of {layer} have {_worst(w)}: they cannot be quantized", weights.span)
     rows = np.moveaxis(w, axis, 0).reshape(w.shape[axis], -1) if axis >= 0 else w.reshape(1, -1)
     peak = np.abs(rows).max(axis=1, initial=0)
-    scales = np.maximum(np.where(peak == 0, 1.0, peak / LARGEST), _SMALLEST)
+    scales = np.maximum(np.where(peak == 0, 1.0, peak / LARGEST), LEAST_SCALE)
     integers = np.rint(rows / scales[:, None])
     room = INT32_HIGH - largest_sums(integers, data_low, data_high)
     if (room < 0).any():
