@@ -340,6 +340,16 @@ def is_call_to(e: Expr, *names: str) -> TypeGuard[Call]:
     return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in names
 
 
+def called_operator(e: Expr) -> type[Operator] | None:
+    """The operator that is called; None where none is."""
+    return e.op.operator if isinstance(e, Call) and isinstance(e.op, Op) else None
+
+
+def operator_name(e: Expr) -> str:
+    """The name of the operator that is called; empty where none is."""
+    return e.op.name if isinstance(e, Call) and isinstance(e.op, Op) else ""
+
+
 def coerce(value: Any, hint: Any) -> Any:
     """`value` as the kind of attribute that `hint` names; TypeError or ValueError with a sentence where it is another.
 

@@ -13,7 +13,13 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError
+from ..ir import Expr, TensorType
 from ..ir.dtypes import numpy_dtype as numpy_dtype
+
+
+def dtype_of(e: Expr) -> str:
+    """The element type of a tensor; empty for anything else, and where the type is not known."""
+    return e.checked_type.dtype if isinstance(e.checked_type, TensorType) else ""
 
 
 def has_arrays(name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from ..deferred import np
 from ..ir import Call, Constant, Expr, Function, Module, TensorType, Tuple, children, post_order, rewrite
 from ..ops.base import call, is_call_to
+from ..ops.dtypes import dtype_of
 from .base import FunctionPass, register_pass
 from .constants import array_constant, has_data, to_array
 from .context import PassContext
@@ -98,7 +99,7 @@ class _Composer:
     def _applied(self, e: Expr, weight: Any, axis: int) -> Expr:
         """`weight` applied to `e`, as far behind as it goes, or as a layer in front of it."""
         moved = self._push(e, weight, axis)
-        return moved.expr if moved is not None else _layer(self.composed[e], weight, axis, _static(e), _dtype(e))
+        return moved.expr if moved is not None else _layer(self.composed[e], weight, axis, _static(e), dtype_of(e))
 
     def _past_resizing(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         a = e.attrs
@@ -109,7 +110,7 @@ class _Composer:
         ):
             return None
         source = _shape(e.args[0])
-        if source is None or (a.out_dtype or _dtype(e)) != _dtype(e.args[0]):
+        if source is None or (a.out_dtype or dtype_of(e)) != dtype_of(e.args[0]):
             return None
         if _size(source) >= _size(_static(e)) or weight.shape[0] > _MOST_GROWTH * weight.shape[1]:
             return None
@@ -149,7 +150,7 @@ class _Composer:
         rest = parts[0] if len(parts) == 1 else call("concatenate", Tuple(tuple(parts)), axis=axis)
         whole = list(_static(e))
         whole[axis] = matrix.shape[1]
-        return _Moved(_sum([_layer(rest, matrix, axis, whole, _dtype(e)), *moved], shape), True)
+        return _Moved(_sum([_layer(rest, matrix, axis, whole, dtype_of(e)), *moved], shape), True)
 
     def _past_reshape(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         shape, source = list(_static(e)), _shape(e.args[0])
@@ -187,7 +188,7 @@ class _Composer:
             if not _saves(weight, flat):
                 return None
             product = (weight @ flat).reshape(weight.shape[0], *first.shape[1:])
-            made = array_constant(product, _dtype(e))
+            made = array_constant(product, dtype_of(e))
             attrs = replace(e.attrs, channels=weight.shape[0])
             return _Moved(Call(e.op, (self.composed[e.args[0]], made), attrs, (), e.span), True)
         layer = _matrix_of(e)
@@ -243,8 +244,8 @@ def _is_plain_convolution(e: Call) -> bool:
         and a.kernel_layout == "OIHW"
         and a.out_layout in ("", a.data_layout)
         and has_data(e.args[1])
-        and _dtype(e) in _DTYPES
-        and _dtype(e) == _dtype(e.args[0]) == _dtype(e.args[1])
+        and dtype_of(e) in _DTYPES
+        and dtype_of(e) == dtype_of(e.args[0]) == dtype_of(e.args[1])
         and _shape(e) is not None
     )
 
@@ -261,9 +262,9 @@ def _matrix_of(e: Expr) -> tuple[Any, int] | None:
         if weight.shape[2:] != (1, 1) or tuple(a.strides) != (1, 1) or any(a.padding):
             return None
         return weight[:, :, 0, 0].astype("float64"), 1
-    if is_call_to(e, "nn.dense") and has_data(e.args[1]) and _dtype(e) in _DTYPES:
+    if is_call_to(e, "nn.dense") and has_data(e.args[1]) and dtype_of(e) in _DTYPES:
         shape = _shape(e)
-        if shape is None or not _dtype(e) == _dtype(e.args[0]) == _dtype(e.args[1]):
+        if shape is None or not dtype_of(e) == dtype_of(e.args[0]) == dtype_of(e.args[1]):
             return None
         return to_array(e.args[1]).astype("float64"), len(shape) - 1  # type: ignore[arg-type]  # has_data
     return None
@@ -301,11 +302,6 @@ def _static(e: Expr) -> tuple[int, ...]:
     shape = _shape(e)
     assert shape is not None
     return shape
-
-
-def _dtype(e: Expr) -> str:
-    t = e.checked_type
-    return t.dtype if isinstance(t, TensorType) else ""
 
 
 def _size(shape: Any) -> int:

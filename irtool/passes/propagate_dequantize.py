@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from ..deferred import np
 from ..ir import Call, Expr, Function, Module, TensorType, Tuple, children, post_order, rewrite
-from ..ops.base import call, is_call_to
+from ..ops.base import call, called_operator, is_call_to
 from .arithmetic import divide
 from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
 from .integer_forms.requantize import Grid, Rounded, combined, requantized, rounded
-from .integer_forms.rules import Operand, concatenation, find_exact_form, operator_of_call
+from .integer_forms.rules import Operand, concatenation, find_exact_form
 from .integer_forms.tensors import BYTES, QuantizedTensor, parameters, quantized_tensor
 
 
@@ -95,7 +95,7 @@ class _Propagation:
             return None
         if is_call_to(e, "qnn.quantize"):
             return self._quantized(e)
-        operator = operator_of_call(e)
+        operator = called_operator(e)
         if operator is None or is_call_to(e, "qnn.dequantize"):
             return None
         if is_call_to(e, "concatenate"):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod, sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..deferred import np
 from ..diagnostics import IrError, UsageError
@@ -30,7 +30,8 @@ from ..ir import (
     without_return_type,
 )
 from ..ir.types import distinct_leaves
-from ..ops.base import Pattern, call
+from ..ops.base import Pattern, call, called_operator
+from ..ops.dtypes import dtype_of
 from ..tir.dtypes import largest
 from .base import FunctionPass, register_pass
 from .constants import has_data, to_array
@@ -110,7 +111,7 @@ class _Reducer(PrecisionConverter):
         """What a function gives, in the types that it had: unrounded where nothing else reads it."""
         if isinstance(old, Tuple) and isinstance(new, Tuple):
             fields = tuple(
-                self.exact(a, b) if _is_float32(a) else b for a, b in zip(old.fields, new.fields, strict=True)
+                self.exact(a, b) if dtype_of(a) == "float32" else b for a, b in zip(old.fields, new.fields, strict=True)
             )
             new = new if all(a is b for a, b in zip(fields, new.fields, strict=True)) else self.typed(Tuple(fields))
         return self.restored(old, self.wide[new] if new in self.wide and self.readers[old] == 1 else new)
@@ -128,7 +129,7 @@ class _Reducer(PrecisionConverter):
         if any(isinstance(a, Function) for a in new.args):
             new = Call(new.op, tuple(map(self.typed, new.args)), new.attrs, new.type_args, new.span)
         result = None
-        if category == "always" and _is_float32(old):
+        if category == "always" and dtype_of(old) == "float32":
             result = self.product(old, new)
         elif category == "follow" and self.follows(new.args):
             result = self.following(old, new)
@@ -162,7 +163,7 @@ class _Reducer(PrecisionConverter):
     def following(self, old: Call, new: Call) -> Expr | None:
         """A call that goes on from rounded values: in float32 if it computes, on what is rounded if it moves elements."""
         operator = old.op.operator  # type: ignore[attr-defined]  # an operator, as the caller has seen
-        if operator.pattern in (Pattern.ELEMWISE, Pattern.BROADCAST) and _is_float32(old):
+        if operator.pattern in (Pattern.ELEMWISE, Pattern.BROADCAST) and dtype_of(old) == "float32":
             args = tuple(self.exact(a, b) for a, b in zip(old.args, new.args, strict=True))
             return self.round(self.typed(Call(new.op, args, new.attrs, (), new.span)))
         if operator.reshapes and new.args[0] in self.wide and self.readers[old.args[0]] == 1:
@@ -261,11 +262,5 @@ def _tensors(t: Type) -> list[TensorType]:
 
 
 def _is_elementwise(e: Expr) -> bool:
-    return (
-        isinstance(e, Call) and isinstance(e.op, Op) and e.op.operator.pattern in (Pattern.ELEMWISE, Pattern.BROADCAST)
-    )
-
-
-def _is_float32(e: Expr) -> bool:
-    t: Any = e.checked_type
-    return isinstance(t, TensorType) and t.dtype == "float32"
+    operator = called_operator(e)
+    return operator is not None and operator.pattern in (Pattern.ELEMWISE, Pattern.BROADCAST)

@@ -89,7 +89,8 @@ def measure(
 
 def _float_parts(body: Expr) -> list[Expr]:
     """The floating-point tensors of a function's result."""
-    from ..ir import TensorType, Tuple
+    from ..ir import Tuple
+    from ..ops.dtypes import dtype_of
 
     fields = body.fields if isinstance(body, Tuple) else (body,)
-    return [e for e in fields if isinstance(e.checked_type, TensorType) and e.checked_type.dtype.startswith("float")]
+    return [e for e in fields if dtype_of(e).startswith("float")]

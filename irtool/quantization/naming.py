@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, Var, post_order, rewrite, with_function
 from ..ir.walk import names_used
+from ..ops.dtypes import dtype_of
 from ..passes.constants import has_data
 
 
@@ -38,10 +39,7 @@ def _roles(e: Call) -> tuple[str, ...]:
     assert isinstance(e.op, Op)
     if e.op.name.startswith("qnn."):  # TVM names these in another order than they are given in
         return tuple(
-            "scale"
-            if isinstance(a.checked_type, TensorType) and a.checked_type.dtype == "float32" and n
-            else ("weight", "zero_point")[n > 1]
-            for n, a in enumerate(e.args)
+            "scale" if dtype_of(a) == "float32" and n else ("weight", "zero_point")[n > 1] for n, a in enumerate(e.args)
         )
     return e.op.operator.names_of_arguments(len(e.args))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...deferred import np
-from ...ir import Call, Constant, Expr, Op
+from ...ir import Call, Constant, Expr
 from ...ops.base import Operator, call
 from ..constants import scalar_constant, single_value
 from ..rule_table import RuleTable
@@ -134,8 +134,3 @@ def concatenation(e: Call, pieces: Sequence[QuantizedTensor], shape: tuple[Any, 
         return None
     whole = Call(e.op, (Tuple(tuple(p.expr for p in pieces)),), e.attrs)
     return derived(whole, first, shape, bound=max(p.bound for p in pieces))
-
-
-def operator_of_call(e: Call) -> type[Operator] | None:
-    """The operator that is called; None for calls of functions."""
-    return e.op.operator if isinstance(e.op, Op) else None

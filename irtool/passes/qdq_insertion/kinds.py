@@ -7,7 +7,8 @@ of the sets.
 
 from __future__ import annotations
 
-from ...ir import Call, Expr, Op
+from ...ir import Expr
+from ...ops.base import called_operator
 
 CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose")
 
@@ -42,13 +43,7 @@ _UNMOVED = frozenset({"max", "min"})
 """Operators that work on integers as they are, but are reductions whose result rarely meets a product."""
 
 
-def head_name(e: Expr) -> str:
-    """The operator's name; empty for what is no call of an operator."""
-    return e.op.name if isinstance(e, Call) and isinstance(e.op, Op) else ""
-
-
 def is_mover(e: Expr) -> bool:
     """True for a call that moves or picks elements: the integers of its result have the scale of its operand's."""
-    if not (isinstance(e, Call) and isinstance(e.op, Op)):
-        return False
-    return e.op.operator.integer_form == "same" and e.op.name not in _UNMOVED
+    operator = called_operator(e)
+    return operator is not None and operator.integer_form == "same" and operator.name not in _UNMOVED

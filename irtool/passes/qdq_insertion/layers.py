@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...ir import Call, Constant, Expr, post_order
+from ...ops.base import operator_name
 from ..constants import has_data
-from .kinds import head_name
 
 
 @dataclass(eq=False)
@@ -39,7 +39,7 @@ class Layer:
     @property
     def op(self) -> str:
         """The operator of the head."""
-        return head_name(self.head)
+        return operator_name(self.head)
 
 
 def name_calls(order: Sequence[Expr]) -> dict[Expr, str]:
@@ -47,7 +47,7 @@ def name_calls(order: Sequence[Expr]) -> dict[Expr, str]:
     counts: Counter[str] = Counter()
     names: dict[Expr, str] = {}
     for e in order:
-        short = head_name(e).rpartition(".")[2]
+        short = operator_name(e).rpartition(".")[2]
         if short:
             names[e] = f"{short}_{counts[short]}"
             counts[short] += 1

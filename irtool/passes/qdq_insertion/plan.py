@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...ir import Call, Constant, Expr, Function, TensorType, Tuple, TupleGetItem, children
-from ...ops.base import is_call_to
+from ...ops.base import is_call_to, operator_name
+from ...ops.dtypes import dtype_of
 from ...ops.layout import Layout
 from ..constants import has_data
-from .kinds import FOLLOWERS, JOINS, PRODUCTS, head_name, is_mover
+from .kinds import FOLLOWERS, JOINS, PRODUCTS, is_mover
 from .layers import Layer, aliases_of, matches, name_calls, top_level
 
 
@@ -83,9 +84,9 @@ class _Planner:
         """The layer that a node begins; None for one that begins none, but may have lengthened another."""
         if isinstance(e, TupleGetItem) and is_call_to(e.tuple, "split"):
             return self._layer(e.tuple, (e.tuple.args[0],), e, moves=True) if self._is_ready(e.tuple.args[0]) else None
-        if not isinstance(e, Call) or not _is_float(e):
+        if not isinstance(e, Call) or dtype_of(e) != "float32":
             return None
-        name = head_name(e)
+        name = operator_name(e)
         if name in PRODUCTS:
             return self._product(e)
         if name in FOLLOWERS and self._follow(e):
@@ -96,7 +97,9 @@ class _Planner:
             first = e.args[0] if e.args else e
             operands = first.fields if isinstance(first, Tuple) else e.args
             varying = [a for a in operands if not has_data(a)]
-            ready = varying and all(self._is_ready(a) for a in varying) and all(_is_float(a) for a in operands)
+            ready = (
+                varying and all(self._is_ready(a) for a in varying) and all(dtype_of(a) == "float32" for a in operands)
+            )
             return self._layer(e, tuple(operands)) if ready else None
         if is_mover(e) and self._is_ready(e.args[0]):
             return self._layer(e, (e.args[0],), moves=True)
@@ -162,14 +165,9 @@ class _Planner:
         plan.second = {plan.root(e) for e in plan.second}
 
 
-def _is_float(e: Expr) -> bool:
-    t = e.checked_type
-    return isinstance(t, TensorType) and t.dtype == "float32"
-
-
 def _obstacle(e: Call) -> str:
     """Why a product cannot be computed in integers; empty where it can."""
-    if not all(_is_float(a) for a in e.args):
+    if not all(dtype_of(a) == "float32" for a in e.args):
         return "its operands are not float32"
     if not all(isinstance(a.checked_type, TensorType) and a.checked_type.is_static for a in (*e.args, e)):
         return "its shapes are not known"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from ....deferred import np
 from ....ir import Call, Constant
+from ....ops.dtypes import dtype_of
 from ...dataflow import DFPattern, is_constant, is_expr, is_op, wildcard
-from .library import Composite, Library, always, biased, dtype, find_call, is_depthwise, tensor
+from .library import Composite, Library, always, biased, find_call, is_depthwise, tensor
 
 
 def _composites() -> Sequence[Composite]:
@@ -57,12 +58,12 @@ def _qnn_conv2d(e: Call) -> bool:
 
 
 def _dense(dense: Call) -> bool:
-    return all(dtype(a) == "float32" for a in dense.args) and dense.attrs.out_dtype in ("float32", "")
+    return all(dtype_of(a) == "float32" for a in dense.args) and dense.attrs.out_dtype in ("float32", "")
 
 
 def _qnn_dense(e: Call) -> bool:
     dense = find_call(e, "qnn.dense")
-    kinds = (dtype(dense.args[0]), dtype(dense.args[1]), dense.attrs.out_dtype, e.attrs.out_dtype)
+    kinds = (dtype_of(dense.args[0]), dtype_of(dense.args[1]), dense.attrs.out_dtype, e.attrs.out_dtype)
     return kinds == ("uint8", "uint8", "int32", "uint8")
 
 
@@ -71,7 +72,7 @@ def _is_dense_window(pool: Call) -> bool:
 
 
 def _avg_pool2d(pool: Call, kind: str = "float32") -> bool:
-    return dtype(pool.args[0]) == kind and _is_dense_window(pool)
+    return dtype_of(pool.args[0]) == kind and _is_dense_window(pool)
 
 
 def _quantized_average(e: Call) -> bool:
@@ -81,11 +82,11 @@ def _quantized_average(e: Call) -> bool:
 
 
 def _max_pool2d(pool: Call) -> bool:
-    return dtype(pool.args[0]) in ("float32", "uint8") and _is_dense_window(pool)
+    return dtype_of(pool.args[0]) in ("float32", "uint8") and _is_dense_window(pool)
 
 
 def _floats(e: Call) -> bool:
-    return all(dtype(a) == "float32" for a in e.args)
+    return all(dtype_of(a) == "float32" for a in e.args)
 
 
 LIBRARY = Library(
@@ -100,7 +101,7 @@ LIBRARY = Library(
         "nn.global_avg_pool2d": _avg_pool2d,
         "nn.global_max_pool2d": _max_pool2d,
         "nn.max_pool2d": _max_pool2d,
-        "qnn.add": lambda e: all(dtype(a) == "uint8" for a in e.args[:2]),
+        "qnn.add": lambda e: all(dtype_of(a) == "uint8" for a in e.args[:2]),
         "reshape": always,
     },
     'ConvertLayout{desired_layouts={"nn.conv2d": ["NHWC", "OHWI"], "qnn.conv2d": ["NHWC", "OHWI"]}},FoldConstant',

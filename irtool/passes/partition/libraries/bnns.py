@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir import Call, Constant, Expr
+from ....ops.base import operator_name
+from ....ops.dtypes import dtype_of
 from ..pattern_tables import read_table
-from .library import Composite, Library, always, dtype, find_call, name_of, tensor
+from .library import Composite, Library, always, find_call, tensor
 
 
 def _composites() -> Sequence[Composite]:
@@ -14,9 +16,9 @@ def _composites() -> Sequence[Composite]:
 
 
 def _conv2d_of(e: Expr) -> bool:
-    while name_of(e) != "nn.conv2d":
+    while operator_name(e) != "nn.conv2d":
         assert isinstance(e, Call)
-        if name_of(e) in ("add", "nn.bias_add") and not _is_bias_of_channels(e):
+        if operator_name(e) in ("add", "nn.bias_add") and not _is_bias_of_channels(e):
             return False
         e = e.args[0]
     return _conv2d(find_call(e, "nn.conv2d"))
@@ -25,7 +27,7 @@ def _conv2d_of(e: Expr) -> bool:
 def _is_bias_of_channels(e: Call) -> bool:
     if not isinstance(e.args[1], Constant):
         return False
-    if name_of(e) == "nn.bias_add":
+    if operator_name(e) == "nn.bias_add":
         return e.attrs.axis == 1
     shape = tensor(e.args[1]).shape
     return len(shape) in (3, 4) and shape[-2:] == (1, 1) and (len(shape) == 3 or shape[0] == 1)
@@ -46,7 +48,7 @@ def _dense_of(e: Expr) -> bool:
 def _dense(dense: Call) -> bool:
     if not isinstance(dense.args[1], Constant) or dense.attrs.out_dtype not in ("", "float32"):
         return False
-    return all(dtype(a) == "float32" for a in dense.args)
+    return all(dtype_of(a) == "float32" for a in dense.args)
 
 
 def _is_image(e: Expr) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir import Expr
+from ....ops.base import operator_name
 from ...dataflow import DFPattern, is_constant, is_op, is_tuple, is_tuple_get_item, wildcard
-from .library import Composite, Library, always, biased, find_call, is_depthwise, name_of
+from .library import Composite, Library, always, biased, find_call, is_depthwise
 
 
 def _composites() -> Sequence[Composite]:
@@ -31,7 +32,7 @@ def _normalized(y: DFPattern) -> DFPattern:
 
 
 def _conv2d(e: Expr) -> bool:
-    if name_of(e) == "clip" and (e.attrs.a_min, e.attrs.a_max) != (0, 6):  # type: ignore[attr-defined]  # attributes of the operator that was asked for
+    if operator_name(e) == "clip" and (e.attrs.a_min, e.attrs.a_max) != (0, 6):  # type: ignore[attr-defined]  # attributes of the operator that was asked for
         return False
     conv = find_call(e, "nn.conv2d")
     return conv.attrs.data_layout == "NCHW" and (conv.attrs.groups == 1 or is_depthwise(conv))

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from ....deferred import np
 from ....ir import Call, Constant, Expr
+from ....ops.base import operator_name
+from ....ops.dtypes import dtype_of
 from ....ops.nn.geometry import pad_amounts
 from ...dataflow import DFPattern, is_constant, is_op, wildcard
-from .library import Composite, Library, biased, dtype, find_call, name_of, tensor
+from .library import Composite, Library, biased, find_call, tensor
 
 
 def _composites() -> Sequence[Composite]:
@@ -42,13 +44,13 @@ def _composites() -> Sequence[Composite]:
 def _bias(e: Call) -> Call | None:
     """The addition of a bias in front of the requantization."""
     summed = find_call(e, "qnn.requantize").args[0]
-    return summed if isinstance(summed, Call) and name_of(summed) == "nn.bias_add" else None
+    return summed if isinstance(summed, Call) and operator_name(summed) == "nn.bias_add" else None
 
 
 def _product(e: Call, name: str) -> bool:
     anchor, bias = find_call(e, name), _bias(e)
-    kinds = (dtype(anchor.args[0]), dtype(anchor.args[1]), anchor.attrs.out_dtype, dtype(e))
-    if kinds != ("int8", "int8", "int32", "int8") or (bias is not None and dtype(bias.args[1]) != "int32"):
+    kinds = (dtype_of(anchor.args[0]), dtype_of(anchor.args[1]), anchor.attrs.out_dtype, dtype_of(e))
+    if kinds != ("int8", "int8", "int32", "int8") or (bias is not None and dtype_of(bias.args[1]) != "int32"):
         return False
     return not np.any(_value(anchor.args[3]))  # the weights' zero points
 
@@ -75,7 +77,9 @@ def _pad_can_be_fused(e: Call) -> bool:
 
 def _pool(pool: Call, data: Expr, result: Expr) -> bool:
     return (
-        pool.attrs.layout == "NHWC" and tensor(data).shape[0] == 1 and (dtype(data), dtype(result)) == ("int8", "int8")
+        pool.attrs.layout == "NHWC"
+        and tensor(data).shape[0] == 1
+        and (dtype_of(data), dtype_of(result)) == ("int8", "int8")
     )
 
 
@@ -92,14 +96,14 @@ def _max_pool2d(e: Call) -> bool:
 def _binary(e: Call) -> bool:
     lhs, rhs = e.args[:2]
     scalars = all(isinstance(a, Constant) and not tensor(a).shape for a in (lhs, rhs))
-    return (dtype(lhs), dtype(rhs)) == ("int8", "int8") and not scalars
+    return (dtype_of(lhs), dtype_of(rhs)) == ("int8", "int8") and not scalars
 
 
 def _softmax(e: Call) -> bool:
     """The result must be scaled by 1 / 256 around -128, which is what the library computes."""
     scale, zero = (_value(a) for a in e.args[1:])
     is_scaled = scale.size == zero.size == 1 and (scale.item(), zero.item()) == (1 / 256, -128)
-    return is_scaled and e.attrs.out_dtype == "int8" and dtype(find_call(e, "qnn.dequantize").args[0]) == "int8"
+    return is_scaled and e.attrs.out_dtype == "int8" and dtype_of(find_call(e, "qnn.dequantize").args[0]) == "int8"
 
 
 def _value(e: Expr) -> np.ndarray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir import Call
+from ....ops.dtypes import dtype_of
 from ...dataflow import is_op, wildcard
-from .library import Composite, Library, dtype, tensor
+from .library import Composite, Library, tensor
 
 _KINDS = [
     ("float16", "float16"),
@@ -28,7 +29,7 @@ def _composites() -> Sequence[Composite]:
 
 def _product(e: Call) -> bool:
     lhs, rhs = tensor(e.args[0]), tensor(e.args[1])
-    if lhs.dtype != rhs.dtype or (lhs.dtype, dtype(e)) not in _KINDS:
+    if lhs.dtype != rhs.dtype or (lhs.dtype, dtype_of(e)) not in _KINDS:
         return False
     return lhs.dtype != "int8" or all(isinstance(t.shape[-1], int) and t.shape[-1] % 4 == 0 for t in (lhs, rhs))
 

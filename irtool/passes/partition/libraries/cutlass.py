@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from ....ir import Call
+from ....ops.dtypes import dtype_of
 from ...dataflow import DFPattern, is_constant, is_op, wildcard
-from .library import Check, Composite, Library, dtype, find_call, first_call, tensor
+from .library import Check, Composite, Library, find_call, first_call, tensor
 
 
 def _composites() -> Sequence[Composite]:
@@ -63,7 +64,7 @@ def _gelu(y: DFPattern, in_float32: bool) -> DFPattern:
 
 
 def _fits(e: Call) -> bool:
-    kinds = (dtype(e.args[0]), dtype(e.args[1]))
+    kinds = (dtype_of(e.args[0]), dtype_of(e.args[1]))
     return kinds in (("float16", "float16"), ("float32", "float32")) or {*kinds} <= {"int8", "uint8"}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....ir import Call, Expr, Op, TensorType, TupleGetItem
+from ....ir import Call, Expr, TensorType, TupleGetItem
+from ....ops.base import operator_name
 from ....ops.layout import Layout
 from ...dataflow import DFPattern, is_constant, is_op
 
@@ -51,22 +52,12 @@ def tensor(e: Expr) -> TensorType:
     return t
 
 
-def dtype(e: Expr) -> str:
-    """The element type of a tensor; empty for anything else."""
-    return e.checked_type.dtype if isinstance(e.checked_type, TensorType) else ""
-
-
-def name_of(e: Expr) -> str:
-    """The operator that is called; empty where none is."""
-    return e.op.name if isinstance(e, Call) and isinstance(e.op, Op) else ""
-
-
 def first_call(e: Expr, *names: str) -> Call | None:
     """The first call of one of these operators, from `e` along first arguments; None if there is none."""
     while True:
         if isinstance(e, TupleGetItem):
             e = e.tuple
-        elif not isinstance(e, Call) or name_of(e) in names:
+        elif not isinstance(e, Call) or operator_name(e) in names:
             return e if isinstance(e, Call) else None
         elif not e.args:
             return None
