@@ -22,6 +22,7 @@ import numpy as np
 import irtool
 from irtool.backends.c import C
 from irtool.backends.library import open_library
+from irtool.benchmark.machine import ACCUMULATORS, multiply_adds
 from irtool.driver.options import Options
 from irtool.driver.parameters import bind_weights
 from irtool.driver.prepare import prepare_entries
@@ -30,39 +31,32 @@ from irtool.tir.program import CallFunction, RunKernel, steps
 from irtool.tir.stmt import PrimFunc
 
 _PEAK_STEPS = 20_000
-_ACCUMULATORS = 24
 
 _TOOLS = """
 #include <time.h>
 #include <string.h>
-typedef float bench_v __attribute__((vector_size({size})));
-static double bench_clock(int wall) {{
+static double bench_clock(int wall) {
   struct timespec t;
   clock_gettime(wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}}
-static __attribute__((noinline)) float bench_fma(int steps, const float *p) {{
-  bench_v m = p[0] - (bench_v){{0}}, c = p[1] - (bench_v){{0}}{accumulators};
-  for (int n = 0; n < steps; ++n) {{ {updates} }}
-  {{ bench_v s = {sum}; return s[0]; }}
-}}
+}
 static volatile float bench_sink;
-double bench_peak(int steps) {{
-  float p[2] = {{0.5f, 1.0f}};
+double bench_peak(int steps) {
+  float p[2] = {0.5f, 1.0f};
   double t = bench_clock(0);
   bench_sink = bench_fma(steps, p);
   return bench_clock(0) - t;
-}}
-double bench_copy(char *a, const char *b, long bytes, int times) {{
+}
+double bench_copy(char *a, const char *b, long bytes, int times) {
   double t = bench_clock(0);
-  for (int n = 0; n < times; ++n) {{ memcpy(a, b, (size_t)bytes); __asm__ volatile("" ::: "memory"); }}
+  for (int n = 0; n < times; ++n) { memcpy(a, b, (size_t)bytes); __asm__ volatile("" ::: "memory"); }
   return bench_clock(0) - t;
-}}
-double bench_call(int which, void **p, int times, int wall) {{
+}
+double bench_call(int which, void **p, int times, int wall) {
   double t = bench_clock(wall);
   for (int n = 0; n < times; ++n) bench_calls[which](p);
   return bench_clock(wall) - t;
-}}
+}
 """
 
 
@@ -110,7 +104,8 @@ class Compiled:
                 *wrappers,
                 run,
                 f"static void (*const bench_calls[])(void **) = {{{table}}};",
-                _tools(self.lanes),
+                multiply_adds("bench_fma", 4 * self.lanes),
+                _TOOLS,
             ]
         )
         self._folder = tempfile.TemporaryDirectory(prefix="irtool-bench-", ignore_cleanup_errors=True)
@@ -156,7 +151,7 @@ class Compiled:
     def peak(self) -> float:
         """Multiply-adds of one core now, in operations a second (each counts as two)."""
         taken = self._library.bench_peak(_PEAK_STEPS)
-        return 2.0 * _ACCUMULATORS * self.lanes * _PEAK_STEPS / taken
+        return 2.0 * ACCUMULATORS * self.lanes * _PEAK_STEPS / taken
 
     def _call(self, which: int, pointers: Any, times: int, wall: bool = False) -> float:
         return float(self._library.bench_call(which, pointers, times, int(wall)))
@@ -213,16 +208,6 @@ def _wrapper(n: int, name: str, k: PrimFunc, source: str) -> str:
 
 def _arguments(count: int) -> str:
     return ", ".join(f"p[{n}]" for n in range(count))
-
-
-def _tools(lanes: int) -> str:
-    names = [f"a{n}" for n in range(_ACCUMULATORS)]
-    return _TOOLS.format(
-        size=4 * lanes,
-        accumulators="".join(f", {a} = c * {n}.0f" for n, a in enumerate(names)),
-        updates=" ".join(f"{a} = {a} * m + c;" for a in names),
-        sum=" + ".join(names),
-    )
 
 
 def _filled(nbytes: int, dtype: str) -> np.ndarray:

@@ -6,7 +6,7 @@ from ..backends.base import Backend, TimingJob
 from ..diagnostics import ToolError
 from .record import Peak
 
-_ACCUMULATORS = 24
+ACCUMULATORS = 24
 _STEPS = 200_000
 _BYTES = 1 << 23
 _TURNS = 15
@@ -40,22 +40,30 @@ def measure_peak(backend: Backend) -> Peak | None:
         seconds, copied = job(_products(size)).run(), job(_copies()).run()
     except ToolError:
         return None
-    return Peak(2.0 * _ACCUMULATORS * (size // 4) * _STEPS / seconds, _BYTES / copied)
+    return Peak(2.0 * ACCUMULATORS * (size // 4) * _STEPS / seconds, _BYTES / copied)
+
+
+def multiply_adds(name: str, size: int) -> str:
+    """C of `float NAME(int steps, const float *p)`: in each step `ACCUMULATORS` multiply-adds of vectors of `size` bytes.
+
+    They are independent, and start from `p[0]`, the factor, and `p[1]`, which is added.
+    """
+    names = [f"a{n}" for n in range(ACCUMULATORS)]
+    start = "".join(f"  {name}_v {a} = c + {n}.0f;\n" for n, a in enumerate(names))  # equal ones would be computed once
+    step = " ".join(f"{a} = {a} * m + c;" for a in names)
+    return f"""typedef float {name}_v __attribute__((vector_size({size})));
+static __attribute__((noinline)) float {name}(int steps, const float *p) {{
+  {name}_v m = p[0] - ({name}_v){{0}}, c = p[1] - ({name}_v){{0}};
+{start}  for (int n = 0; n < steps; ++n) {{ {step} }}
+  {{ {name}_v s = {" + ".join(names)}; return s[0]; }}
+}}
+"""
 
 
 def _products(size: int) -> str:
-    """Prints the seconds of `_STEPS` steps of `_ACCUMULATORS` multiply-adds of vectors, the least of some turns."""
-    names = [f"a{n}" for n in range(_ACCUMULATORS)]
-    start = "".join(f"  v {a} = c + {n}.0f;\n" for n, a in enumerate(names))  # equal ones would be computed once
-    step = " ".join(f"{a} = {a} * m + c;" for a in names)
+    """Prints the seconds of `_STEPS` steps of multiply-adds, the least of some turns."""
     return f"""{_CLOCK}
-typedef float v __attribute__((vector_size({size})));
-static __attribute__((noinline)) float products(int steps, const float *p) {{
-  v m = p[0] - (v){{0}}, c = p[1] - (v){{0}};
-{start}  for (int n = 0; n < steps; ++n) {{ {step} }}
-  {{ v s = {" + ".join(names)}; return s[0]; }}
-}}
-static volatile float sink;
+{multiply_adds("products", size)}static volatile float sink;
 int main(void) {{
   const float p[2] = {{0.5f, 1.0f}};
   double best = 1e30;
