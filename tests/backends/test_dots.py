@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import platform
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.formulas import support, vector_math, vector_types
+from irtool.backends.formulas import vector_math, vector_types
 from irtool.passes.bind import bind_params
 from irtool.schedule.affine import loads as reads_of
 from irtool.schedule.word_kinds import word_kinds
@@ -20,28 +16,24 @@ from irtool.tir.forms import nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import DOTS, STEPS, meaning
 from tests.backends.bundle import Bundle
-from tests.backends.test_assembly import count, loops
+from tests.backends.instructions import ARM, Way, check_hottest_loop, compile_program, require, run_program
 from tests.nests import run_nest
 
 V = '#[version = "0.0.5"]\n'
-X86 = platform.machine().lower() in ("x86_64", "amd64")
-FLAGS = Path("/proc/cpuinfo").read_text(encoding="utf-8").split() if Path("/proc/cpuinfo").is_file() else []
-ARM = ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max")
 PATHS = {
-    "portable": ("gcc", "", [], "", "", 2),
-    "pairs of SSE2": ("gcc", "", ["-march=x86-64"], "", "pmaddwd", 4),
-    "pairs of AVX2": ("gcc", "", ["-march=x86-64-v3"], "avx2", "vpmaddwd", 8),
-    "pairs of AVX-512": ("gcc", "", ["-march=x86-64-v4"], "avx512bw", "vpmaddwd.*zmm", 16),
-    "pairs by clang": ("clang", "", ["-march=x86-64-v4"], "avx512bw", "vpmaddwd.*zmm", 16),
-    "AVX-VNNI": ("gcc", "", ["-march=x86-64-v3", "-mavxvnni"], "avx_vnni", "vpdpbusd.*ymm", 8),
-    "VNNI of 16 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*xmm", 4),
-    "VNNI of 64 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*zmm", 16),
-    "VNNI by clang": ("clang", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*zmm", 16),
-    "portable on Arm": (*ARM, ["-march=armv8-a"], "", "", 4),
-    "Arm's dot product": (*ARM, ["-march=armv8.2-a+dotprod"], "", "[su]dot", 4),
-    "Arm's mixed product": (*ARM, ["-march=armv8.2-a+dotprod+i8mm"], "", "usdot", 4),
+    "portable": Way("gcc", "", [], "", "", 2),
+    "pairs of SSE2": Way("gcc", "", ["-march=x86-64"], "", "pmaddwd", 4),
+    "pairs of AVX2": Way("gcc", "", ["-march=x86-64-v3"], "avx2", "vpmaddwd", 8),
+    "pairs of AVX-512": Way("gcc", "", ["-march=x86-64-v4"], "avx512bw", "vpmaddwd.*zmm", 16),
+    "pairs by clang": Way("clang", "", ["-march=x86-64-v4"], "avx512bw", "vpmaddwd.*zmm", 16),
+    "AVX-VNNI": Way("gcc", "", ["-march=x86-64-v3", "-mavxvnni"], "avx_vnni", "vpdpbusd.*ymm", 8),
+    "VNNI of 16 bytes": Way("gcc", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*xmm", 4),
+    "VNNI of 64 bytes": Way("gcc", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*zmm", 16),
+    "VNNI by clang": Way("clang", "", ["-march=x86-64-v4", "-mavx512vnni"], "avx512_vnni", "vpdpbusd.*zmm", 16),
+    "portable on Arm": Way(*ARM, ["-march=armv8-a"], "", "", 4),
+    "Arm's dot product": Way(*ARM, ["-march=armv8.2-a+dotprod"], "", "[su]dot", 4),
+    "Arm's mixed product": Way(*ARM, ["-march=armv8.2-a+dotprod+i8mm"], "", "usdot", 4),
 }
-"""By name: compiler, emulator, flags, what Linux calls the processor's feature, an instruction, and lanes."""
 
 
 def numbers(dtype: str, count: int, seed: int) -> np.ndarray:
@@ -63,16 +55,14 @@ def by_the_loop(name: str, start: np.ndarray, a: np.ndarray, b: np.ndarray) -> n
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) -> None:
-    cc, emulator, flags, feature, instruction, lanes = PATHS[path]
-    command = emulator.split()
-    if not shutil.which(cc) or (command and not shutil.which(command[0])) or (not command and not X86):
-        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+    way = PATHS[path]
+    require(way.cc, way.emulator)
+    lanes = way.lanes
     many = 16 * 40
     start = np.random.default_rng(1).integers(-(2**31), 2**31, many).astype("int32")
     start[::5], start[1::5] = 2**31 - 1, -(2**31)
     types = [(d, lanes) for d in ("int32", "uint32")]
-    lines = ["#include <stdint.h>", "#include <stdio.h>", "#include <string.h>", *support.INLINE]
-    lines += [vector_types.define_type(*t) for t in types]
+    lines = [vector_types.define_type(*t) for t in types]
     t = vector_types.vector_type("int32", lanes)
     calls, data, want = [], [start.tobytes()], []
     for n, name in enumerate(DOTS):
@@ -88,18 +78,10 @@ def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) 
     size = many * (1 + 2 * len(DOTS))
     lines += [f"static int32_t d[{size}], y[{many}];", "int main(void) {", "  int k;"]
     lines += [f"  if (fread(d, 4, {size}, stdin) != {size}) return 1;", *calls, "  return 0;\n}"]
-    (tmp_path / "dots.c").write_text("\n".join(lines) + "\n")
-    warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
-    line = [cc, "-std=c99", "-O2", *flags, *warnings, *(["-static"] if command else []), "dots.c"]
-    subprocess.run([*line, "-S", "-o", "dots.s"], cwd=tmp_path, check=True)
-    assembly = (tmp_path / "dots.s").read_text()
-    assert not instruction or re.search(instruction, assembly)
+    assembly = compile_program(way, lines, tmp_path)
     assert "pmaddubsw" not in assembly, "its sums of 16 bits saturate"
-    if feature and feature not in FLAGS:
-        pytest.skip(f"this processor has no {feature}; it was compiled")
-    subprocess.run([*line, "-o", "dots"], cwd=tmp_path, check=True)
-    got = subprocess.run([*command, "./dots"], input=b"".join(data), cwd=tmp_path, capture_output=True, check=True)
-    np.testing.assert_array_equal(np.frombuffer(got.stdout, "int32"), np.concatenate(want))
+    got = run_program(way, b"".join(data), tmp_path)
+    np.testing.assert_array_equal(np.frombuffer(got, "int32"), np.concatenate(want))
 
 
 CASES = {
@@ -145,8 +127,7 @@ def program(case: str, a: str, b: str) -> tuple[irtool.Module, np.ndarray, np.nd
 @pytest.mark.parametrize("build", BUILDS)
 def test_products_are_those_of_the_interpreter(build: str, tmp_path: Path) -> None:
     cc, options, flags, emulator = BUILDS[build]
-    if not shutil.which(cc) or (emulator and not shutil.which(emulator.split()[0])) or (not emulator and not X86):
-        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+    require(cc, emulator)
     bundle, want = Bundle(tmp_path, **options), []
     kinds = [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8")]
     for n, case in enumerate(CASES):
@@ -181,20 +162,9 @@ def test_which_sums_are_made_of_words(case: str, tmp_path: Path) -> None:
 
 def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:
     """Nothing is spilled, and weights are read once for all rows of a tile."""
-    if not X86 or not shutil.which("gcc"):
-        pytest.skip("gcc for x86-64 makes the code")
     text = f'{V}def @main(%x: Tensor[(64, 256), uint8], %w: Tensor[(192, 256), int8]) {{ nn.dense(%x, %w, units=192, out_dtype="int32") }}'
     w = numbers("int8", 192 * 256, 1).reshape(192, 256)
-    options = {"mcpu": "x86-64-v4", "cflags": "-mavx512vnni", "cc": "gcc", "weights": "file"}
-    made = irtool.build(irtool.parse(text), {"w": w}, name="net", emit="c", out_dir=tmp_path, **options)
-    line = made.report["compile"].split(" -c ")[0]
-    subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, check=True)
-    found = list(loops((tmp_path / "net.s").read_text()))
-    hottest = max(found, key=lambda lines: count(r"\bvpdpbusd\b.*%zmm", lines))
-    sums = count(r"\bvpdpbusd\b.*%zmm", hottest)
-    reads = count(r"\bv(mov|pbroadcast)\w+\s+-?\d*\(.*%zmm", hottest)
-    assert sums >= 16 and reads <= sums, hottest
-    assert not count(r"%zmm\d+, -?\d*\(%r[sb]p\)", hottest), hottest
+    check_hottest_loop(text, w, "-mavx512vnni", "vpdpbusd", tmp_path)
 
 
 def test_words_hold_neighbours_and_zeros() -> None:

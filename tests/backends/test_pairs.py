@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import ml_dtypes
@@ -12,31 +9,29 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.formulas import support, vector_math, vector_types
+from irtool.backends.formulas import vector_math, vector_types
 from irtool.passes.bind import bind_params
 from irtool.schedule.affine import loads as reads_of
 from irtool.schedule.word_kinds import word_kinds
 from irtool.tir.forms import nest_of
 from irtool.tir.pairs import DOT_PAIR, NUMBERS, meaning
 from irtool.tir.stmt import PrimFunc
-from tests.backends.test_assembly import count, loops
-from tests.backends.test_dots import ARM, FLAGS, X86
+from tests.backends.instructions import ARM, FLAGS, X86, Way, check_hottest_loop, compile_program, require, run_program
 from tests.nests import run_nest
 
 V = '#[version = "0.0.5"]\n'
 PATHS = {
-    "portable": ("gcc", "", [], "", "", 2),
-    "SSE2": ("gcc", "", ["-march=x86-64"], "", "mulps", 4),
-    "AVX2": ("gcc", "", ["-march=x86-64-v3", "-ffp-contract=fast"], "avx2", "vfmadd.*ymm", 8),
-    "AVX-512": ("gcc", "", ["-march=x86-64-v4", "-ffp-contract=fast"], "avx512bw", "vfmadd.*zmm", 16),
-    "AVX-512 by clang": ("clang", "", ["-march=x86-64-v4"], "avx512bw", "zmm", 16),
-    "BF16 of 16 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*xmm", 4),
-    "BF16 of 32 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*ymm", 8),
-    "BF16 of 64 bytes": ("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*zmm", 16),
-    "BF16 by clang": ("clang", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*zmm", 16),
-    "Arm": (*ARM, ["-march=armv8-a"], "", "", 4),
+    "portable": Way("gcc", "", [], "", "", 2),
+    "SSE2": Way("gcc", "", ["-march=x86-64"], "", "mulps", 4),
+    "AVX2": Way("gcc", "", ["-march=x86-64-v3", "-ffp-contract=fast"], "avx2", "vfmadd.*ymm", 8),
+    "AVX-512": Way("gcc", "", ["-march=x86-64-v4", "-ffp-contract=fast"], "avx512bw", "vfmadd.*zmm", 16),
+    "AVX-512 by clang": Way("clang", "", ["-march=x86-64-v4"], "avx512bw", "zmm", 16),
+    "BF16 of 16 bytes": Way("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*xmm", 4),
+    "BF16 of 32 bytes": Way("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*ymm", 8),
+    "BF16 of 64 bytes": Way("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*zmm", 16),
+    "BF16 by clang": Way("clang", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*zmm", 16),
+    "Arm": Way(*ARM, ["-march=armv8-a"], "", "", 4),
 }
-"""By name: compiler, emulator, flags, what Linux calls the processor's feature, an instruction, and lanes."""
 
 
 def numbers(count: int, seed: int) -> np.ndarray:
@@ -57,16 +52,14 @@ def in_order(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_build_gives_the_same_bits(path: str, tmp_path: Path) -> None:
-    cc, emulator, flags, feature, instruction, lanes = PATHS[path]
-    command = emulator.split()
-    if not shutil.which(cc) or (command and not shutil.which(command[0])) or (not command and not X86):
-        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+    way = PATHS[path]
+    require(way.cc, way.emulator)
+    lanes = way.lanes
     many = 16 * 200
     g = np.random.default_rng(1)
     start = (g.standard_normal(many) * 2.0 ** g.integers(-30, 30, many)).astype("float32")
     a, b = (numbers(many * NUMBERS, k).reshape(many, NUMBERS) for k in (2, 3))
-    lines = ["#include <stdint.h>", "#include <stdio.h>", "#include <string.h>", *support.INLINE]
-    lines += [vector_types.define_type(d, lanes) for d in ("float32", "int32", "uint32")]
+    lines = [vector_types.define_type(d, lanes) for d in ("float32", "int32", "uint32")]
     lines += [text for _, text in vector_math.define(DOT_PAIR, "float32", lanes)]
     t, i = (vector_types.vector_type(d, lanes) for d in ("float32", "int32"))
     call = f"irt_v{DOT_PAIR}_{t[4:]}(*(const {t}_u *)(c + k), *(const {i}_u *)(a + k), *(const {i}_u *)(b + k))"
@@ -74,17 +67,9 @@ def test_every_build_gives_the_same_bits(path: str, tmp_path: Path) -> None:
     lines += [f"  if (fread({x}, 4, {many}, stdin) != {many}) return 1;" for x in "cab"]
     lines += [f"  for (k = 0; k < {many}; k += {lanes}) *({t}_u *)(c + k) = {call};"]
     lines += [f"  fwrite(c, 4, {many}, stdout);", "  return 0;", "}"]
-    (tmp_path / "pairs.c").write_text("\n".join(lines) + "\n")
-    warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
-    line = [cc, "-std=c99", "-O2", *flags, *warnings, *(["-static"] if command else []), "pairs.c"]
-    subprocess.run([*line, "-S", "-o", "pairs.s"], cwd=tmp_path, check=True)
-    assert not instruction or re.search(instruction, (tmp_path / "pairs.s").read_text())
-    if feature and feature not in FLAGS:
-        pytest.skip(f"this processor has no {feature}; it was compiled")
-    subprocess.run([*line, "-o", "pairs"], cwd=tmp_path, check=True)
-    data = b"".join(x.tobytes() for x in (start, a, b))
-    got = subprocess.run([*command, "./pairs"], input=data, cwd=tmp_path, capture_output=True, check=True)
-    np.testing.assert_array_equal(np.frombuffer(got.stdout, "float32"), in_order(start, a, b))
+    compile_program(way, lines, tmp_path)
+    got = run_program(way, b"".join(x.tobytes() for x in (start, a, b)), tmp_path)
+    np.testing.assert_array_equal(np.frombuffer(got, "float32"), in_order(start, a, b))
 
 
 def test_the_meaning_is_a_loop() -> None:
@@ -170,19 +155,9 @@ def test_which_sums_are_made_of_pairs(case: str, tmp_path: Path) -> None:
 
 def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:
     """Nothing is spilled, and weights are read once for all rows of a tile."""
-    if not X86 or not shutil.which("gcc"):
-        pytest.skip("gcc for x86-64 makes the code")
     text = f'{V}def @main(%x: Tensor[(64, 256), bfloat16], %w: Tensor[(192, 256), bfloat16]) {{ nn.dense(%x, %w, units=192, out_dtype="float32") }}'
     w = np.random.default_rng(1).standard_normal((192, 256)).astype(ml_dtypes.bfloat16)
-    options = {"mcpu": "x86-64-v4", "cflags": "-mavx512bf16", "cc": "gcc", "weights": "file"}
-    made = irtool.build(irtool.parse(text), {"w": w}, name="net", emit="c", out_dir=tmp_path, **options)
-    line = made.report["compile"].split(" -c ")[0]
-    subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, check=True)
-    hottest = max(loops((tmp_path / "net.s").read_text()), key=lambda lines: count(r"\bvdpbf16ps\b.*%zmm", lines))
-    sums = count(r"\bvdpbf16ps\b.*%zmm", hottest)
-    reads = count(r"\bv(mov|pbroadcast)\w+\s+-?\d*\(.*%zmm", hottest)
-    assert sums >= 16 and reads <= sums, hottest
-    assert not count(r"%zmm\d+, -?\d*\(%r[sb]p\)", hottest), hottest
+    check_hottest_loop(text, w, "-mavx512bf16", "vdpbf16ps", tmp_path)
 
 
 def test_words_hold_pairs_and_zeros() -> None:

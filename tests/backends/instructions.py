@@ -1,0 +1,85 @@
+"""Programs that are compiled for a processor, looked at, and run there, or in an emulator."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.backends.formulas import support
+from tests.backends.test_assembly import count, loops
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+FLAGS = Path("/proc/cpuinfo").read_text(encoding="utf-8").split() if Path("/proc/cpuinfo").is_file() else []
+ARM = ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max")
+
+
+class Way(NamedTuple):
+    """How a program is compiled and run.
+
+    Attributes:
+        feature: what Linux calls what the processor needs.
+        instruction: a regular expression for one that the compiler makes.
+        lanes: of a vector, in elements of 32 bits.
+    """
+
+    cc: str
+    emulator: str
+    flags: list[str]
+    feature: str
+    instruction: str
+    lanes: int
+
+
+def require(cc: str, emulator: str) -> None:
+    """Skips the test where there is no such compiler, or nothing that runs its programs."""
+    if not shutil.which(cc) or (emulator and not shutil.which(emulator.split()[0])) or (not emulator and not X86):
+        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+
+
+def compile_program(way: Way, lines: Sequence[str], folder: Path) -> str:
+    """Writes a program, of which `lines` follow what vectors need, and gives its assembly, which has the instruction."""
+    text = ["#include <stdint.h>", "#include <stdio.h>", "#include <string.h>", *support.INLINE, *lines]
+    (folder / "program.c").write_text("\n".join(text) + "\n")
+    subprocess.run([*_line(way), "-S", "-o", "program.s"], cwd=folder, check=True)
+    assembly = (folder / "program.s").read_text()
+    assert not way.instruction or re.search(way.instruction, assembly)
+    return assembly
+
+
+def run_program(way: Way, data: bytes, folder: Path) -> bytes:
+    """What the program prints when it reads `data`. Skips the test where the processor lacks the feature."""
+    if way.feature and way.feature not in FLAGS:
+        pytest.skip(f"this processor has no {way.feature}; it was compiled")
+    subprocess.run([*_line(way), "-o", "program"], cwd=folder, check=True)
+    command = [*way.emulator.split(), "./program"]
+    return subprocess.run(command, input=data, cwd=folder, capture_output=True, check=True).stdout
+
+
+def _line(way: Way) -> list[str]:
+    warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
+    return [way.cc, "-std=c99", "-O2", *way.flags, *warnings, *(["-static"] if way.emulator else []), "program.c"]
+
+
+def check_hottest_loop(text: str, weights: np.ndarray, cflags: str, instruction: str, folder: Path) -> None:
+    """The loop with the most of an instruction, on AVX-512: nothing is spilled, weights are read once for all rows of a tile."""
+    if not X86 or not shutil.which("gcc"):
+        pytest.skip("gcc for x86-64 makes the code")
+    options = {"mcpu": "x86-64-v4", "cflags": cflags, "cc": "gcc", "weights": "file"}
+    made = irtool.build(irtool.parse(text), {"w": weights}, name="net", emit="c", out_dir=folder, **options)
+    line = made.report["compile"].split(" -c ")[0]
+    subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=folder, check=True)
+    wanted = rf"\b{instruction}\b.*%zmm"
+    hottest = max(loops((folder / "net.s").read_text()), key=lambda lines: count(wanted, lines))
+    sums = count(wanted, hottest)
+    reads = count(r"\bv(mov|pbroadcast)\w+\s+-?\d*\(.*%zmm", hottest)
+    assert sums >= 16 and reads <= sums, hottest
+    assert not count(r"%zmm\d+, -?\d*\(%r[sb]p\)", hottest), hottest
