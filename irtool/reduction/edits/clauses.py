@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from ...ir import Expr, Match, Var, bound_vars, rewrite
 from ..case import Case, nodes_of
 from ..search import Search
+from .parts import drop_parts
 from .placeholders import parameter_of, with_parameters, zeros_of
-from .replacing import entries, own_nodes, rewritten
+from .replacing import entries, own_nodes
 
 
 def take_clauses(search: Search) -> None:
@@ -47,18 +48,5 @@ def _stand_in(v: Var, takes_parameters: bool) -> Expr | None:
 
 def drop_clauses(search: Search) -> None:
     """Clauses go from a `match`, which is incomplete afterwards."""
-    case = search.best
-    sites = [(e, n) for _, e in nodes_of(case.module) if isinstance(e, Match) for n in range(len(e.clauses))]
-
-    def without(chosen: Sequence[tuple[Match, int]]) -> Case:
-        gone = set(chosen)
-
-        def leave(old: Expr, new: Expr) -> Expr:
-            if not isinstance(old, Match) or not isinstance(new, Match):
-                return new
-            left = tuple(c for n, c in enumerate(new.clauses) if (old, n) not in gone)
-            return new if len(left) in (0, len(new.clauses)) else Match(new.data, left, False, new.span)
-
-        return rewritten(case, leave)
-
-    search.keep_most(sites, without)
+    found = [e for _, e in nodes_of(search.best.module) if isinstance(e, Match)]
+    drop_parts(search, Match, found, lambda e: e.clauses, lambda e, left: Match(e.data, left, False, e.span))

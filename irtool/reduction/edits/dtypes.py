@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from ...diagnostics import IrError
-from ...ir import Call, Constant, Expr, MissingData, TensorType, Type
-from ...ops.base import attributes_of
+from ...ir import Constant, TensorType, Type
 from ..case import Case, nodes_of
 from ..search import Search
 from .retyping import retyped
@@ -32,17 +28,7 @@ def _without(case: Case, dtype: str) -> Case | None:
     def leaf(t: Type) -> Type:
         return TensorType(t.shape, _USUAL) if isinstance(t, TensorType) and t.dtype == dtype else t
 
-    def leave(old: Expr, new: Expr) -> Expr:
-        if isinstance(new, Constant) and new.dtype == dtype and not isinstance(new.data, MissingData):
-            return Constant(np.asarray(new.data).astype(np.float32), _USUAL)
-        if isinstance(new, Call) and dataclasses.is_dataclass(new.attrs):
-            named = {f.name: _USUAL for f in dataclasses.fields(new.attrs) if getattr(new.attrs, f.name) == dtype}
-            if named:
-                attrs = new.op_class.make(attributes_of(new.attrs, **named))
-                return Call(new.op, new.args, attrs, new.type_args, new.span)
-        return new
+    def constant(e: Constant) -> Constant:
+        return Constant(np.asarray(e.data).astype(np.float32), _USUAL) if e.dtype == dtype else e
 
-    try:
-        return retyped(case, leaf, leave)
-    except (IrError, ValueError, TypeError):  # an attribute that does not take it
-        return None
+    return retyped(case, leaf, constant, lambda v: _USUAL if v == dtype else v)

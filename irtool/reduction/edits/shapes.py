@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...diagnostics import IrError
-from ...ir import ANY, Call, Constant, Expr, MissingData, TensorType, Type, Var, rewrite_type, with_function
-from ...ops.base import attributes_of
+from ...ir import ANY, Constant, Expr, MissingData, TensorType, Type, Var, rewrite_type, with_function
 from ..case import Case, nodes_of
 from ..search import Search
 from .placeholders import with_parameters
@@ -72,21 +69,7 @@ def _changed(case: Case, change: Change, attributes: bool) -> Case | None:
             return t
         return TensorType(tuple(change(int(d)) if isinstance(d, int) else d for d in t.shape), t.dtype)
 
-    def leave(old: Expr, new: Expr) -> Expr:
-        if isinstance(new, Constant) and not isinstance(new.data, MissingData):
-            return _cut(new, [change(d) for d in new.data.shape])
-        if attributes and isinstance(new, Call) and dataclasses.is_dataclass(new.attrs):
-            fields = [(f.name, getattr(new.attrs, f.name)) for f in dataclasses.fields(new.attrs)]
-            named = {n: other for n, v in fields if (other := _number(v, change)) is not v}
-            if named:
-                attrs = new.op_class.make(attributes_of(new.attrs, **named))
-                return Call(new.op, new.args, attrs, new.type_args, new.span)
-        return new
-
-    try:
-        return retyped(case, leaf, leave)
-    except (IrError, ValueError, TypeError):  # an attribute that does not take it
-        return None
+    return retyped(case, leaf, lambda e: _cut(e, change), (lambda v: _number(v, change)) if attributes else None)
 
 
 def _number(value: Any, change: Change) -> Any:
@@ -99,12 +82,13 @@ def _number(value: Any, change: Change) -> Any:
     return value
 
 
-def _cut(e: Constant, shape: Sequence[int]) -> Constant:
+def _cut(e: Constant, change: Change) -> Constant:
     """The first elements along each axis; zeros where there are no more."""
     import numpy as np
 
     assert not isinstance(e.data, MissingData)
-    if list(e.data.shape) == list(shape):
+    shape = tuple(change(d) for d in e.data.shape)
+    if e.data.shape == shape:
         return e
     kept = e.data[tuple(slice(0, n) for n in shape)]
     made = np.zeros(shape, e.data.dtype)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from ...ir import Expr, Function, Tuple, TupleGetItem, let_chain, with_function, without_return_type
 from ..case import Case, nodes_of
 from ..search import Search
+from .parts import drop_parts
 from .placeholders import with_parameters
-from .replacing import entries, replaced, rewritten
+from .replacing import entries, replaced
 
 
 def drop_outputs(search: Search) -> None:
@@ -43,22 +44,5 @@ def drop_fields(search: Search) -> None:
     search.keep_most(list(direct), lambda chosen: replaced(case, {e: direct[e] for e in chosen}))
     if search.best is not case:
         return
-    sites = [
-        (e, n)
-        for _, e in nodes_of(case.module)
-        if isinstance(e, Tuple) and e not in taken and len(e.fields) > 1
-        for n in range(len(e.fields))
-    ]
-
-    def without(chosen: Sequence[tuple[Tuple, int]]) -> Case:
-        gone = set(chosen)
-
-        def leave(old: Expr, new: Expr) -> Expr:
-            if not isinstance(old, Tuple) or not isinstance(new, Tuple):
-                return new
-            left = tuple(e for n, e in enumerate(new.fields) if (old, n) not in gone)
-            return new if len(left) in (0, len(new.fields)) else Tuple(left, new.span)
-
-        return rewritten(case, leave)
-
-    search.keep_most(sites, without)
+    found = [e for _, e in nodes_of(case.module) if isinstance(e, Tuple) and e not in taken and len(e.fields) > 1]
+    drop_parts(search, Tuple, found, lambda e: e.fields, lambda e, left: Tuple(left, e.span))
