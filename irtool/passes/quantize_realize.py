@@ -15,7 +15,7 @@ from .mistakes import WrongPassOption
 
 @register_pass("QuantizeRealize", level=1, required=("InferType",))
 @dataclass(frozen=True)
-class QuantizeRealize(FunctionPass):
+class QuantizeRealize(Integers, FunctionPass):
     """Computes simulated rounding in integers: the last step of TVM's `relay.quantize`.
 
     ::
@@ -30,24 +30,7 @@ class QuantizeRealize(FunctionPass):
     changes: ClassVar[str] = "approximation"
     tolerance: ClassVar[float] = 0.25
 
-    dtype_input: str = "int8"
-    dtype_weight: str = "int8"
-    dtype_activation: str = "int32"
-    nbit_activation: int = 32
-    global_scale: float = 8.0
-    round_for_shift: bool = True
-    rounding: str = "UPWARD"
-
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         if self.rounding not in ("UPWARD", "TONEAREST"):
             raise UsageError(f"rounding is UPWARD or TONEAREST, not {self.rounding}", code=WrongPassOption)
-        options = Integers(
-            self.dtype_input,
-            self.dtype_weight,
-            self.dtype_activation,
-            self.nbit_activation,
-            self.global_scale,
-            self.round_for_shift,
-            self.rounding,
-        )
-        return realize(function, options)
+        return realize(function, self)

@@ -17,7 +17,7 @@ from .forward import Forward, Rule, Undecided, Value, forwarded, realized
 
 @dataclass(frozen=True)
 class Integers:
-    """The options of TVM's `qconfig` that decide about integers."""
+    """The options of TVM's `qconfig` that decide about integers, which are those of the pass."""
 
     dtype_input: str = "int8"
     dtype_weight: str = "int8"
