@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,11 +20,12 @@ from .compiler_options import (
     openmp_option,
     runner_option,
 )
+from .entry_module import read_entry_module
 from .known_types import ARRAYS, ONE_ARRAY, Given, type_options
 from .mistakes import ClashingOptions
-from .notes import say_constants, say_random
+from .notes import say_random
 from .output import write_text
-from .precision_option import PrecisionChoice, precision_options, say_calibrated
+from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .wrong_usage import Command
 
@@ -117,7 +118,7 @@ def command(
         raise UsageError("--json and --trace cannot both be printed", code=ClashingOptions)
     before = Record.read(earlier) if earlier is not None else None
     options = _options(target, level, entry, {k: v for k, v in flags.items() if v not in ("", None)})
-    subject = _lowered(_read(file, given, entry, missing_constants, seed), options, precision, given)
+    subject = _subject(file, given, missing_constants, seed, options, precision)
     told = {"target": target, "level": level, "precision": precision.name, **options.named}
     record = Record(file, _machine(options), told)
     _measure_whole(record, subject, options, (seconds, rounds), interp)
@@ -155,49 +156,25 @@ class _Options:
     named: dict[str, Any]
 
 
-def _read(file: str, given: Given, entry: str, missing_constants: str, seed: int) -> _Subject:
-    """Raises IrError for a module without the entry, or with types that are not known."""
+def _subject(
+    file: str, given: Given, missing_constants: str, seed: int, options: _Options, precision: PrecisionChoice
+) -> _Subject:
+    """The network in its precision. Raises IrError for a module without the entry, or with types that are not known."""
     from ..diagnostics import IrError
     from ..driver.mistakes import NoSuchEntry
-    from ..infer import require_types
     from ..ir import Function
-    from ..passes.bind import fill_missing_constants
     from .parameter_values import parameter_values
-    from .subject import read_module
 
-    module, given = read_module(file, given, is_settled=True)
-    before = module.functions.get(entry)
-    if not isinstance(before, Function):
-        raise IrError(f"there is no function @{entry} in {file}", code=NoSuchEntry)
-    places = {p.name: n for n, p in enumerate(before.params)}
-    if missing_constants in ("error", "param"):
-        module = fill_missing_constants(module, missing_constants)
-    module = given.bind(module, entry)
-    say_constants(module, missing_constants, seed)
-    module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
-    function = module.functions[entry]
-    assert isinstance(function, Function)
-    values, missing = parameter_values(function, module, entry, given, seed, True, places)
-    say_random(missing, max(len(places), len(function.params)), seed)
+    (entry,) = options.build.entries
+    read = read_entry_module(file, given, entry, missing_constants, seed)
+    function = read.module.functions[entry]
+    if not isinstance(function, Function):
+        raise IrError(f"@{entry} in {file} has been lowered: it cannot be run by itself", code=NoSuchEntry)
+    values, missing = parameter_values(function, read.module, entry, read.given, seed, True, read.places)
+    say_random(missing, max(len(read.places), len(function.params)), seed)
+    build = options.build
+    module, _ = precision.lower(read.module, entry, read.given.names, opt_level=build.opt_level, target=build.target)
     return _Subject(module, entry, values)
-
-
-def _lowered(subject: _Subject, options: _Options, precision: PrecisionChoice, given: Given) -> _Subject:
-    """The module in a lower precision."""
-    if precision.is_exact:
-        return subject
-    from ..driver.precision import lower_precision
-    from ..passes import run_passes
-
-    module, calibrated = lower_precision(
-        subject.module,
-        precision.name,
-        (subject.entry,),
-        lambda m, passes: run_passes(m, passes, opt_level=options.build.opt_level, target=options.build.target),
-        precision.calibration(given.names),
-    )
-    say_calibrated(calibrated)
-    return replace(subject, module=module)
 
 
 def _options(target: str, level: int, entry: str, flags: dict[str, Any]) -> _Options:

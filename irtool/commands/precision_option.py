@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from .grouped import grouped
 from .known_types import digest
 from .mistakes import ClashingOptions
 from .notes import say
+
+if TYPE_CHECKING:
+    from ..driver.precision import Calibrated
+    from ..ir import Module
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,25 @@ class PrecisionChoice:
     def calibration(self, names: Mapping[str, str]) -> Any:
         """The calibration data, None where nothing is to be calibrated; `names`: see `read_calibration`."""
         return read_calibration(self.files, names) if self.name == "int8" else None
+
+    def lower(
+        self, module: Module, entry: str, names: Mapping[str, str], **context: Any
+    ) -> tuple[Module, Calibrated | None]:
+        """A typed module, its weights bound, in this precision, and what calibrated it, which is said; None where nothing did.
+
+        `names`: see `read_calibration`; `context`: of the passes, as `run_passes` takes it.
+        """
+        if self.is_exact:
+            return module, None
+        from ..driver.precision import lower_precision
+        from ..passes import run_passes
+
+        def transform(m: Module, passes: Sequence[str]) -> Module:
+            return run_passes(m, passes, **context)
+
+        made, calibrated = lower_precision(module, self.name, (entry,), transform, self.calibration(names))
+        say_calibrated(calibrated)
+        return made, calibrated
 
     def key(self) -> object:
         """What tells its data from others."""

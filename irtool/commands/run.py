@@ -14,20 +14,20 @@ import click
 from . import kinds
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, runner_option
+from .entry_module import read_entry_module
 from .images import ImageRule, image_options
 from .judging import Judging, judging_options
 from .known_types import Given, type_options
 from .mistakes import ClashingOptions
-from .notes import say_constants, say_random
+from .notes import say_random
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
-from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
+from .precision_option import PrecisionChoice, error_line, precision_options
 from .tables import drawer
 from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
-    from ..driver.precision import Calibrated
     from ..ir import Module
 
 
@@ -151,49 +151,33 @@ def command(
     irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
     from ..diagnostics import IrError, UsageError
-    from ..driver.mistakes import NoSuchEntry
     from ..driver.precision import precision_error
-    from ..infer import require_types
     from ..interp import evaluate
     from ..ir import Function
     from ..ir.tensor_names import output_names
     from ..ir.values import value_leaves
-    from ..passes.bind import fill_missing_constants
-    from .subject import read_module
 
     if missing_constants == "random" and not random:
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
     compiling = _compiling(compare or [via], {"cc": cc, "mcpu": mcpu, "cflags": cflags, "sanitize": sanitize}, runner)
     judging.check()
     image.check(given.single)
-    given = replace(given, image=image)
-    module, given = read_module(file, given, is_settled=True)
-    if entry not in module.functions:
-        have = ", ".join("@" + n for n in module.functions) or "none"
-        raise IrError(f"there is no function @{entry} in {file} (it has {have})", code=NoSuchEntry)
-    if missing_constants in ("error", "param"):  # as parameters they may be among what is given
-        module = fill_missing_constants(module, missing_constants)
-    function = module.functions[entry]
-    places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
-    module = given.bind(module, entry)
-    say_constants(module, missing_constants, seed)
-    module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
-    before = module
+    read = read_entry_module(file, replace(given, image=image), entry, missing_constants, seed)
+    module = before = read.module
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
-    exact, calibrated = module, None
-    if not precision.is_exact:
-        module, calibrated = _lowered(module, entry, precision, given, chosen, level)
+    exact = module
+    module, calibrated = precision.lower(module, entry, read.given.names, opt_level=level, **chosen.context)
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    values, missing = parameter_values(function, before, entry, given, seed, random, places)
+    values, missing = parameter_values(function, before, entry, read.given, seed, random, read.places)
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
         results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling, facts)
     report_instruments(chosen.instruments)
-    say_random(missing, max(len(places), len(function.params)), seed)
+    say_random(missing, max(len(read.places), len(function.params)), seed)
     first = next(iter(results.values()))
     if not quiet:
         _show(first, output_names(before[entry]))
@@ -252,21 +236,6 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
     if entry not in module.functions:
         raise IrError(f"there is no function @{entry} any more after {','.join(chosen.passes)}", code=NoSuchEntry)
     return module
-
-
-def _lowered(
-    module: Module, entry: str, precision: PrecisionChoice, given: Given, chosen: PassChoice, level: int
-) -> tuple[Module, Calibrated | None]:
-    """The module in a lower precision, and what calibrated it if anything did."""
-    from ..driver.precision import lower_precision
-    from ..passes import run_passes
-
-    def transform(m: Module, passes: Sequence[str]) -> Module:
-        return run_passes(m, passes, opt_level=level, **chosen.context)
-
-    made, calibrated = lower_precision(module, precision.name, (entry,), transform, precision.calibration(given.names))
-    say_calibrated(calibrated)
-    return made, calibrated
 
 
 def _run(

@@ -25,7 +25,7 @@ from .compiler_options import (
 from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes
-from .precision_option import PrecisionChoice, precision_options, say_calibrated
+from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .wrong_usage import Command
 
@@ -136,11 +136,9 @@ def command(
     from ..diagnostics import UsageError
     from ..driver.options import Options, choose_backend
     from ..driver.parameters import bind_weights
-    from ..driver.precision import lower_precision
     from ..driver.prepare import prepare_entries
     from ..driver.tuned_table import Table
     from ..infer import require_types
-    from ..passes import run_passes
     from ..tune import Budget, tune
     from .build import module_to_build
     from .subject import read_subject
@@ -159,15 +157,7 @@ def command(
         module, given = module_to_build(read_subject(file), given, entry, missing_constants, said)
         source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
         source = require_types(source, (entry,))
-        if not precision.is_exact:
-            source, calibrated = lower_precision(
-                source,
-                precision.name,
-                (entry,),
-                lambda m, passes: run_passes(m, passes, opt_level=level, target=named),
-                precision.calibration(given.names),
-            )
-            say_calibrated(calibrated)
+        source, _ = precision.lower(source, entry, given.names, opt_level=level, target=named)
         prepared = prepare_entries(source, options, ())
     alone = bool(getattr(backend, "openmp", False))
     with _executor(scheduler, jobs, alone) as (executor, count), progress_bar("measuring") as progress:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.command_line import irtool
@@ -75,3 +77,22 @@ def test_what_cannot_be_is_refused(net: Path, options: tuple[str, ...], code: in
     got, out, err = irtool("bench", net, *QUICK, *options)
     assert got == code and err.startswith("error"), err
     assert not out
+
+
+def test_calibration_data_go_by_the_names_of_the_model(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    value = onnx.helper.make_tensor_value_info
+    weights = onnx.numpy_helper.from_array(np.linspace(-1, 1, 256, dtype="float32").reshape(16, 16), "w")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x:0", "w"], ["y"])],
+        "net",
+        [value("x:0", 1, [4, 16])],
+        [value("y", 1, [4, 16])],
+        [weights],
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), tmp_path / "net.onnx")
+    data: dict[str, Any] = {"x:0": np.ones((4, 16), "float32")}
+    np.savez(tmp_path / "data.npz", **data)
+    given = ("--precision", "int8", "--calibrate", tmp_path / "data.npz")
+    code, _, err = irtool("bench", tmp_path / "net.onnx", *QUICK, "--no-interp", "--no-kernels", *given)
+    assert code == 0, err

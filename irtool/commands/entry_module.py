@@ -1,0 +1,53 @@
+"""The module whose entry is run: its constants filled in, its weights bound, its types known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .known_types import Given
+from .notes import say_constants
+
+if TYPE_CHECKING:
+    from ..ir import Module
+
+
+@dataclass(frozen=True)
+class EntryModule:
+    """A module whose entry is run.
+
+    Attributes:
+        given: what is known of its parameters, what the file brings along included.
+        places: of the entry's parameters in the text, by name, weights among them; none of what has been lowered.
+    """
+
+    module: Module
+    given: Given
+    places: Mapping[str, int]
+
+
+def read_entry_module(file: str, given: Given, entry: str, missing_constants: str, seed: int) -> EntryModule:
+    """The module of a file; how constants without data are made is said.
+
+    Raises IrError for a module without the entry, or with types that are not known.
+    """
+    from ..diagnostics import IrError
+    from ..driver.mistakes import NoSuchEntry
+    from ..infer import require_types
+    from ..ir import Function
+    from ..passes.bind import fill_missing_constants
+    from .subject import read_module
+
+    module, given = read_module(file, given, is_settled=True)
+    if entry not in module.functions:
+        have = ", ".join("@" + n for n in module.functions) or "none"
+        raise IrError(f"there is no function @{entry} in {file} (it has {have})", code=NoSuchEntry)
+    if missing_constants in ("error", "param"):  # as parameters they may be among what is given
+        module = fill_missing_constants(module, missing_constants)
+    function = module.functions[entry]
+    places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
+    module = given.bind(module, entry)
+    say_constants(module, missing_constants, seed)
+    module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
+    return EntryModule(module, given, places)
