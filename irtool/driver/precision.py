@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 from ..diagnostics import UsageError, nearest
 from ..ir import Function, Module
+from ..ir.above import from_above
 
 EXACT = "float32"
 INT8 = "int8"
@@ -38,10 +38,6 @@ PASSES: dict[str, tuple[tuple[str, str], ...]] = {
 
 For int8 that is a quantization, which runs passes of its own.
 """
-
-_QUANTIZER = "irtool.quantization.lowering"
-"""The module whose `lower_to_int8` quantizes. It is looked up when it is needed, since it calibrates by programs that the driver
-builds."""
 
 
 def precision_passes(precision: str) -> tuple[str, ...]:
@@ -94,8 +90,8 @@ def lower_precision(
     """
     if precision != INT8:
         return transform(module, precision_passes(precision)), None
-    lower = importlib.import_module(_QUANTIZER).lower_to_int8
-    made: tuple[Module, Calibrated] = lower(module, entries, RANDOM if calibration is None else calibration)
+    quantized = from_above("quantization.lowering", "lower_to_int8")
+    made: tuple[Module, Calibrated] = quantized(module, entries, RANDOM if calibration is None else calibration)
     return made
 
 
