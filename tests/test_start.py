@@ -36,6 +36,22 @@ def test_passes_on_a_sample_import_what_they_need():
     assert not {f"irtool.{m}" for m in for_others} & found
 
 
+def test_a_build_imports_no_pass_that_it_does_not_run(tmp_path):
+    found = imported_by("build", str(SAMPLE), "--emit", "c", "--no-cache", "-o", str(tmp_path))
+    assert "irtool.passes.fuse_ops" in found
+    assert not {"irtool.passes.partition_graph", "irtool.passes.first_order_gradient", "irtool.passes.to_cps"} & found
+
+
+def test_a_model_imports_the_operators_that_it_has():
+    code = """
+import irtool, onnx.parser
+text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
+irtool.from_onnx(onnx.parser.parse_model(text))"""
+    found = imported_by(code=code)
+    assert "irtool.frontends.onnx.operators.elementwise" in found
+    assert "irtool.frontends.onnx.operators.pooling" not in found
+
+
 def test_the_list_of_commands_imports_nothing_that_one_command_needs():
     found = imported_by("--help")
     assert "irtool.commands.run" in found

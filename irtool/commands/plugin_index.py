@@ -13,7 +13,9 @@ PLACE = Path(plugin.__file__).with_name("index.json")
 
 def index() -> str:
     """The text of the index as the classes are now."""
+    from ..backends.base import backends
     from ..exports import exports
+    from ..frontends.onnx.operator import onnx_operators
     from ..ops import operators
     from ..passes import passes
     from ..passes.config_option import config_options
@@ -33,6 +35,8 @@ def index() -> str:
             "pass": entries(passes),
             "instrument": entries(instruments),
             "export": entries(exports),
+            "backend": entries(backends),
+            "ONNX operator": entries(onnx_operators),
             "pipeline": {name: (Pipeline.__module__, p.summary) for name, p in PIPELINES.items()},
             "option": {key: (readers[0].__module__, option.meaning) for key, option, readers in config_options()},
         }

@@ -15,6 +15,7 @@ from ..diagnostics import Diagnostic, Span, UsageError
 from ..ir import Module
 from ..ir.target import Target
 from ..plugin import Plugin
+from ..plugin.index import indexed
 from .mistakes import WrongContextOption
 from .names import check_pass_names
 from .registry import passes
@@ -303,9 +304,7 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     from ..diagnostics import nearest
     from ..ops.base import coerce
 
-    known: dict[str, Any] = {}
-    for cls in passes:
-        known.update(cls.config)
+    known = _options(config)
     checked = {}
     for key, value in config.items():
         if key not in known:
@@ -315,3 +314,13 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
         except (TypeError, ValueError) as error:
             raise UsageError(f"pass option {key}: {error}", code=WrongContextOption) from None
     return checked
+
+
+def _options(keys: Iterable[str]) -> dict[str, Any]:
+    """What passes declare of these options: from the modules that the index names, or, if it lacks one, from all passes."""
+    index = indexed("option")
+    modules = dict.fromkeys(index[k][0] for k in keys if k in index)
+    known = {k: option for m in modules for cls in passes.defined_in(m) for k, option in cls.config.items()}
+    if not known.keys() >= set(keys):
+        known = {k: option for cls in passes for k, option in cls.config.items()}
+    return known

@@ -64,6 +64,11 @@ def check_prerequisites(info: PassInfo) -> None:
             raise UsageError(f"the prerequisites of pass {info.name} form a cycle: {cycle}")
         elif name not in settled:
             path[name] = None
-            cls = passes.find(name)
             stack.append((name, True))
-            stack.extend((r, False) for r in (cls.required if cls is not None else ()))
+            stack.extend((r, False) for r in (info.required if name == info.name else _required(name)))
+
+
+def _required(name: str) -> Sequence[str]:
+    """The prerequisites of the pass of that name; none where there is no such pass."""
+    cls = passes.find(name)
+    return cls.required if cls is not None else ()

@@ -217,6 +217,15 @@ class Registry(Generic[T]):
             raise UsageError(f"unknown {self.kind} {name}", help=nearest(name, self._classes))
         return cls
 
+    def defined_in(self, module: str) -> list[T]:
+        """The classes that a module of irtool's defines; none if there is no such module."""
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+        return [cls for cls in self._classes.values() if cls.__module__ == module]
+
     def names(self) -> list[str]:
         """All names, sorted."""
         self.load()
