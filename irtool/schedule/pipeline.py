@@ -17,6 +17,7 @@ from .fuse_kernels import fuse_kernels
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
+from .narrow_constants import narrow_constants
 from .partition_padded_windows import partition_padded_windows
 from .separate_formulas import separate_formulas
 from .slice_constants import slice_constants
@@ -136,6 +137,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "TensorizeProducts",
         "sums of products of 8-bit numbers are made of words of four, of bfloat16 of two, for dot-product instructions; before layouts, as words have one",
         tensorize_products,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "NarrowConstants",
+        "factors and shifts of fixed-point products are held in 32 bits, once where they are broadcast; before layouts block them",
+        narrow_constants,
         vectors=True,
         once=True,
     ),

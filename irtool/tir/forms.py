@@ -14,7 +14,7 @@ Schedules read forms and make loops of them; `nest_of` makes the plain loops tha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .buffers import replace_buffers
@@ -122,7 +122,8 @@ class Steps:
         return 0
 
 
-AnyForm = Map | Reduction | TupleReduction | Steps
+LoopForm = Map | Reduction | TupleReduction
+AnyForm = LoopForm | Steps
 
 
 def nest_of(form: AnyForm) -> Stmt:
@@ -192,20 +193,21 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
     """The form over other buffers (of the same shapes)."""
     if not replaced:
         return form
-    memo: dict[Expr, Expr] = {}
-
-    def other(e: Expr) -> Expr:
-        return Load(replaced[e.source], e.indices) if isinstance(e, Load) and e.source in replaced else e
-
-    def change(e: Expr) -> Expr:
-        return rewrite(e, other, memo)
-
-    def store(s: Store) -> Store:
-        return Store(replaced.get(s.buffer, s.buffer), [change(i) for i in s.indices], change(s.value))
-
     if isinstance(form, Steps):
         return replace(form, body=replace_buffers(form.body, replaced))
-    stores = tuple(store(s) for s in form.stores)
+    made = rewrite_loads(form, lambda e: Load(replaced[e.source], e.indices) if e.source in replaced else e)
+    stores = tuple(Store(replaced.get(s.buffer, s.buffer), s.indices, s.value) for s in made.stores)
+    return Map(made.loops, stores) if isinstance(made, Map) else replace(made, stores=stores)
+
+
+def rewrite_loads(form: LoopForm, other: Callable[[Load], Expr]) -> LoopForm:
+    """The form with other values in place of reads, whose indices are rewritten by then."""
+    memo: dict[Expr, Expr] = {}
+
+    def change(e: Expr) -> Expr:
+        return rewrite(e, lambda x: other(x) if isinstance(x, Load) else x, memo)
+
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
     if isinstance(form, Map):
         return Map(form.loops, stores)
     if isinstance(form, Reduction):

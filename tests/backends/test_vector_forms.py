@@ -10,9 +10,9 @@ import irtool
 PROCESSORS = ["x86-64", "x86-64-v3", "native"]
 SIZE = 16 * 71 + 13
 TYPES = {"x": "float32", "y": "float32", "d": "float64", "h": "float16", "g": "float16", "b": "bfloat16", "n": "int32",
-         "m": "int64", "s": "int8", "u": "uint8", "w": "int16", "p": "bool", "q": "bool"}  # fmt: skip
-_LOOP = "right_shift(%m, 31i64)"
-"""Left to a loop: compilers find more in it."""
+         "m": "int64", "k": "int32", "j": "int64", "s": "int8", "u": "uint8", "w": "int16", "p": "bool", "q": "bool"}  # fmt: skip
+_WIDE = "multiply(cast(%n, dtype='int64'), cast(negative(%n), dtype='int64'))"
+"""Numbers of 64 bits on the way to shorter ones."""
 FORMS = [
     *(f"cast(%{v}, dtype='{t}')" for v in "xdhb" for t in ("float16", "bfloat16", "float32", "float64", "int32", "int8")),
     *(f"cast(%{v}, dtype='{t}')" for v in "nmsuwp" for t in ("float16", "bfloat16", "float32")),
@@ -27,7 +27,16 @@ FORMS = [
     "logical_and(less(%x, %y), less(%d, 0.5f64))",
     "where(%p, %x, %y)", "where(%p, %h, %g)", "where(%p, %s, add(%s, %s))", "where(less(%x, %y), %n, %n * 2)",
     "where(less(%d, 0.5f64), %x, %y)", "where(less(%x, %y), %m, %m + 1i64)", "where(less(%n, 7), %u, cast(3, dtype='uint8'))",
-    "left_shift(%n, 3)", "right_shift(%n, 3)", _LOOP,
+    "left_shift(%n, 3)", "right_shift(%n, 3)", "right_shift(%m, 31i64)", "left_shift(%m, 31i64)",
+    "right_shift(%n, %k)", "left_shift(%n, %k)", "right_shift(%n, bitwise_and(%n, 31))", "left_shift(%n, bitwise_and(%n, 31))",
+    "right_shift(%m, %j)", "left_shift(%m, %j)", "right_shift(%m, bitwise_and(%m, 63i64))", "left_shift(%m, bitwise_and(%m, 63i64))",
+    f"cast(right_shift(add({_WIDE}, 4096i64), 13i64), dtype='int32')", f"cast(right_shift({_WIDE}, %j), dtype='int8')",
+    f"cast(left_shift({_WIDE}, cast(%k, dtype='int64')), dtype='uint8')", f"cast(multiply({_WIDE}, %m), dtype='int32')",
+    f"cast(where(less({_WIDE}, %m), {_WIDE}, %m), dtype='int16')", f"less({_WIDE}, 9i64)", f"where(less({_WIDE}, 9i64), %n, %k)",
+    f"cast(where(less(%n, 7), {_WIDE}, %m), dtype='int32')", f"cast(minimum({_WIDE}, maximum(%m, -70i64)), dtype='int32')",
+    *(f"cast(subtract(cast(%{v}, dtype='int64'), multiply(cast(%n, dtype='int64'), %m)), dtype='int32')" for v in "suwpn"),
+    f"cast(bitwise_xor(bitwise_or({_WIDE}, %m), bitwise_and(%j, 77i64)), dtype='int32')",
+    "fixed_point_multiply(%n, multiplier=1717986854, shift=-3)", "fixed_point_multiply(%n, multiplier=-1717986854, shift=2)",
     "floor_divide(%n, 8)", "cast(floor_mod(cast(%s, dtype='int32'), 16), dtype='int8')",
      "floor_mod(%n, 8)",
     "exp(where(isnan(%x), 0f, %x))", "clip(round(%x), a_min=-127f, a_max=127f)", "fast_exp(%y)",
@@ -37,7 +46,10 @@ FORMS = [
 @pytest.fixture(scope="module")
 def inputs():
     generator = np.random.RandomState(0)
-    return {name: _values(generator, dtype) for name, dtype in TYPES.items()}
+    made = {name: _values(generator, dtype) for name, dtype in TYPES.items()}
+    for name in "kj":  # numbers of bits, some of them too many or none
+        made[name] = generator.randint(-3, 70, SIZE).astype(TYPES[name])
+    return made
 
 
 def _values(generator: np.random.RandomState, dtype: str) -> np.ndarray:
@@ -80,7 +92,7 @@ def test_vectors_give_what_loops_give(inputs, mcpu, monkeypatch):
 
 
 def test_they_are_vectors(tmp_path):
-    irtool.build(_in_one([f for f in FORMS if f != _LOOP]), name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v4")
+    irtool.build(_in_one(FORMS), name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v4")
     kernels = (tmp_path / "m.c").read_text().split("#if IRT_VECTOR")[1:]
     loops = [k.split("#else")[0] for k in kernels]
     assert len(loops) > len(FORMS) / 2

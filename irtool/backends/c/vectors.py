@@ -8,6 +8,7 @@ from ...tir import dtypes
 from ...tir.expr import Const, Expr
 from ...tir.stmt import Buffer
 from ..c_types import bare, enclose, literal
+from ..formulas import vector_shifts as shifts
 from ..formulas import vector_squares as squares
 from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
@@ -87,7 +88,7 @@ class VectorPrinter:
         self.types.update(
             {(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()), *PAIRED.get(name, ()))}
         )
-        self.types.update(dict.fromkeys(squares.types(name, t)))
+        self.types.update(dict.fromkeys((*squares.types(name, t), *shifts.types(name, t))))
         return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 
     def _scalar(self, e: Expr, lines: list[str]) -> str:

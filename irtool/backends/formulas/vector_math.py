@@ -31,6 +31,7 @@ from . import (
     vector_power_tables,
     vector_powers,
     vector_rounding,
+    vector_shifts,
     vector_squares,
     vector_trigonometry,
 )
@@ -114,6 +115,7 @@ _FAMILIES = (
     vector_logarithms,
     vector_powers,
     vector_rounding,
+    vector_shifts,
     vector_trigonometry,
 )
 

@@ -53,9 +53,12 @@ from .ir import (
     Value,
 )
 from .types import HALVES, MEMORY, Scalar, VectorType, compute_dtype, vector, width_for
+from .wide import LEAST_LANES, WIDE, WideLowering, find_wide
 
 WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
 """Of a 16-bit float these give one again: no rounding needed."""
+
+_SHIFTS = {"<<": "shl", ">>": "shr"}
 
 FunctionOf = tuple[str, tuple[int, ...]] | None
 """A vector function, and which arguments of a call it takes; None if there is none."""
@@ -167,7 +170,8 @@ class Lowering:
         body.steps.append(value)
         return self._apply(f"round_{dtype}", dtype, value)
 
-    def _varies(self, e: Expr) -> bool:
+    def varies(self, e: Expr) -> bool:
+        """Whether the value of a node changes with the lane."""
         found = self.varying.get(e)
         if found is None:
             for x in post_order(e):
@@ -192,10 +196,10 @@ class Lowering:
             return
         value = self._to_memory(s.value, value, body)
         index = s.indices[0] if s.indices else const(0)
-        step = self._stride(index)
+        step = self.stride(index)
         if step is None:
             raise Scalar
-        made = StoreVector(s.buffer, self._base(index), value, step, self.count)
+        made = StoreVector(s.buffer, self.base(index), value, step, self.count)
         function = ir.store_function(made)
         if function is not None:
             self.called[function] = None
@@ -205,7 +209,7 @@ class Lowering:
         """The value as it is stored."""
         if e.dtype == "bool":
             self.has_bytes = True
-            mask = self._masked(value, 8, body)
+            mask = self.masked(value, 8, body)
             return self._add(Unary(self._type("uint8"), "byte", mask), body)
         if e.dtype not in HALVES:
             return value
@@ -219,14 +223,15 @@ class Lowering:
         body.steps.append(value)
         return value
 
-    def _stride(self, index: Expr) -> int | None:
+    def stride(self, index: Expr) -> int | None:
+        """How far apart the places of two lanes are; None if not evenly."""
         terms, _ = self.simplify.linear(index)
         for atom in terms:
-            if atom is not self.lane and self._varies(atom):
+            if atom is not self.lane and self.varies(atom):
                 return None
         return terms.get(self.lane, 0)
 
-    def _base(self, index: Expr) -> Expr:
+    def base(self, index: Expr) -> Expr:
         """The place of the first lane."""
         return self.simplify.at(self.simplify(index), self._first)
 
@@ -242,16 +247,27 @@ class Lowering:
                 uses[k] = uses.get(k, 0) + 1
             if e not in self.varying:
                 self.varying[e] = e is self.lane or any(self.varying[k] for k in kids)
-        for e in self._needed(root):
+        order = self._needed(root)
+        wide = find_wide(order, self.varies) if self.lanes >= LEAST_LANES else set()
+        parts = WideLowering(self, body, made, uses)
+        for e in order:
             if e in made:
                 continue
+            if e in wide or (wide and e.dtype in WIDE):
+                parts.make(e)
+                continue
+            for k in children(e):
+                if k in parts.parts and k not in made:
+                    parts.join(k)
             value = self._node(e, made, body)
             body.steps.append(value)
             value.named = uses.get(e, 0) > 1 and not isinstance(e, Const | Var)
             made[e] = value
+        if root in parts.parts:
+            parts.join(root)
         return made[root]
 
-    def _masked(self, mask: Value, width: int, body: Body) -> Value:
+    def masked(self, mask: Value, width: int, body: Body) -> Value:
         """A mask, of integers that wide."""
         value = mask
         for step in (*_between(mask.type.dtype, f"int{width}", self.lanes), f"int{width}"):
@@ -273,16 +289,16 @@ class Lowering:
                 continue
             seen.add(e)
             stack.append((e, True))
-            if self._varies(e) and not isinstance(e, Load):
+            if self.varies(e) and not isinstance(e, Load):
                 kids = children(e)
-                if isinstance(e, Select) and not self._varies(e.cond):
+                if isinstance(e, Select) and not self.varies(e.cond):
                     kids = () if e.lazy else (e.then, e.other)
                 stack.extend((k, False) for k in reversed(kids))
         return order
 
     def _node(self, e: Expr, values: dict[Expr, Value], body: Body) -> Value:
         """The value of a node, whose operands are made; it is for the caller to append it."""
-        if not self._varies(e):
+        if not self.varies(e):
             return Splat(self._type("int32" if e.dtype == "bool" else e.dtype), e)
         if e is self.lane:
             return Lanes(self._type(e.dtype))
@@ -293,18 +309,21 @@ class Lowering:
         if isinstance(e, Select):
             return self._select(e, values, body)
         if isinstance(e, Cast):
-            return self._cast(e, values[e.value], body)
+            return self.cast(e, values[e.value], body)
         if isinstance(e, Not):
             return Unary(values[e.value].type, "not", values[e.value])
         assert isinstance(e, Call)
         return self._call(e, [values[a] for a in e.args], body)
 
-    def _cast(self, e: Cast, value: Value, body: Body) -> Value:
+    def cast(self, e: Cast, value: Value, body: Body) -> Value:
+        """A number as another type; it is for the caller to append it."""
         source, target = e.value.dtype, e.dtype
+        if source in WIDE and value.type.dtype == "int32":  # joined of its parts
+            source = "int32"
         if isinstance(value, Unary) and value.op == "is_set" and not value.named:
             value, source = value.value, "uint8"
         if source == "bool":
-            mask = self._masked(value, dtypes.bits(compute_dtype(target)), body)
+            mask = self.masked(value, dtypes.bits(compute_dtype(target)), body)
             return Unary(self._type(target), "number", mask)
         if dtypes.is_float(source) and not dtypes.is_float(target):
             if target not in ("int32", "int16", "int8") and (compute_dtype(source), target) != ("float32", "uint8"):
@@ -332,8 +351,8 @@ class Lowering:
             return Read(self._type(e.dtype), register)
         t = self._type(MEMORY.get(e.dtype, e.dtype))
         index = e.indices[0] if e.indices else const(0)
-        step = self._stride(index)
-        value = self._uneven(t, e, index) if step is None else self._even(t, e.source, self._base(index), step)
+        step = self.stride(index)
+        value = self._uneven(t, e, index) if step is None else self._even(t, e.source, self.base(index), step)
         function = ir.load_function(value)
         if function is not None:
             self.called[function] = None
@@ -359,7 +378,7 @@ class Lowering:
     def _uneven(self, t: VectorType, e: Load, index: Expr) -> LoadVector:
         """Elements whose places differ from lane to lane by known numbers."""
         assert isinstance(e.source, Buffer)
-        first = self._base(index)
+        first = self.base(index)
         places = []
         for n in range(self.count):
             here = self.simplify.at(self.simplify(index), {self.lane: const(n, self.lane.dtype)})
@@ -380,7 +399,7 @@ class Lowering:
             if sign in ("&", "|", "^", "==", "!="):
                 self.has_logic = True
                 width = max(a.type.bits, b.type.bits)
-                masks = self._masked(a, width, body), self._masked(b, width, body)
+                masks = self.masked(a, width, body), self.masked(b, width, body)
                 return Logic(self._type(f"int{width}"), sign, masks)
             raise Scalar
         t = self._type(dtype)
@@ -398,17 +417,20 @@ class Lowering:
             raise Scalar
         if op in ("+", "-", "*", "&", "|", "^"):
             return Arithmetic(t, op, a, b)
-        return self._shift(e, a) if op in ("<<", ">>") else self._division(e, a)
+        return self._shift(e, a, b) if op in ("<<", ">>") else self._division(e, a)
 
-    def _shift(self, e: Binary, a: Value) -> Value:
-        """A shift by a number of bits that C has a shift for, the same for all lanes."""
+    def _shift(self, e: Binary, a: Value, b: Value) -> Value:
         t = self._type(e.dtype)
-        if not isinstance(e.b, Const) or not 0 <= e.b.value < dtypes.bits(e.dtype):
+        if isinstance(e.b, Const) and 0 <= e.b.value < t.bits and (e.op == "<<" or e.dtype != "int64"):
+            return Shift(t, e.op, a, int(e.b.value))
+        if t.bits < 32:
             raise Scalar
-        # Few processors shift 64 bits with their sign; what fixed-point products need of them, compilers find in a loop.
-        if dtypes.bits(e.dtype) == 64:
-            raise Scalar
-        return Shift(t, e.op, a, int(e.b.value))
+        return self._apply(self.shift_function(e), e.dtype, a, b)
+
+    def shift_function(self, e: Binary) -> str:
+        """The function for a shift of 32 or 64 bits: one for any number of them, if need be."""
+        low, high = self.simplify.range(e.b)
+        return _SHIFTS[e.op] + ("" if low >= 0 and high < dtypes.bits(e.dtype) else "_any")
 
     def _division(self, e: Binary, a: Value) -> Value:
         """A division by a literal power of two that rounds down."""
@@ -421,7 +443,7 @@ class Lowering:
         return Shift(t, ">>", a, value.bit_length() - 1) if e.op in QUOTIENTS else Shift(t, "&", a, value - 1)
 
     def _select(self, e: Select, made: dict[Expr, Value], body: Body) -> Value:
-        if not self._varies(e.cond):
+        if not self.varies(e.cond):
             t = self._type(e.dtype)
             known = {k: v for k, v in made.items() if ir.is_at_hand(v)}
             then, other = Body(), Body()
@@ -433,8 +455,8 @@ class Lowering:
         values = made[e.cond], made[e.then], made[e.other]
         if e.dtype == "bool":
             width = max(v.type.bits for v in values)
-            return Logic(self._type(f"int{width}"), "choose", tuple(self._masked(v, width, body) for v in values))
-        mask = self._masked(values[0], self._type(e.dtype).bits, body)
+            return Logic(self._type(f"int{width}"), "choose", tuple(self.masked(v, width, body) for v in values))
+        mask = self.masked(values[0], self._type(e.dtype).bits, body)
         return self._apply("select", e.dtype, mask, *values[1:])
 
     def _call(self, e: Call, args: list[Value], body: Body) -> Value:

@@ -9,6 +9,7 @@ from ...diagnostics import IrError
 from ...ir import Constant, Dim, Expr, MissingData
 from ...ir.target import Target
 from ...ops.base import call
+from ...ops.elementwise import MOST_RIGHT
 from ...ops.qnn.fixed_point import limits, multiplier_and_shift
 from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
@@ -78,7 +79,7 @@ def fixed_point(e: Expr, factor: float) -> Expr:
 
 def to_nearest(e: Expr, factor: float, shape: Sequence[Dim]) -> Expr:
     """`e * factor` in 64-bit arithmetic, halves rounded away from zero."""
-    multiplier, shift = multiplier_and_shift(factor)
+    multiplier, shift = _visible_factor(factor)
 
     def wide(value: int) -> Constant:
         return scalar_constant(value, "int64")
@@ -96,10 +97,16 @@ def to_nearest(e: Expr, factor: float, shape: Sequence[Dim]) -> Expr:
     return cast(call("right_shift", e, wide(total)), "int32")
 
 
+def _visible_factor(factor: float) -> tuple[int, int]:
+    """The multiplier and the shift of a factor; 0 for one that no product of 63 bits is large enough for."""
+    multiplier, shift = multiplier_and_shift(factor)
+    return (multiplier, shift) if 31 - shift <= MOST_RIGHT else (0, 0)
+
+
 def _per_channel(e: Expr, factors: Sequence[float], shape: Sequence[Dim], axis: int, rounding: str) -> Expr:
     """`e * factors[channel]` in 64-bit arithmetic."""
     rank = len(shape)
-    pairs = [multiplier_and_shift(f) for f in factors]
+    pairs = [_visible_factor(f) for f in factors]
 
     def channels(values: Sequence[int]) -> Expr:
         return expand_to_axis(array_constant(np.array(values, "int64"), "int64"), rank, [axis])

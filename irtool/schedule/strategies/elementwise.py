@@ -12,7 +12,7 @@ import math
 from itertools import pairwise
 
 from ...tir import dtypes
-from ...tir.expr import Expr, Load, Var, children
+from ...tir.expr import Cast, Expr, Load, Var, children
 from ...tir.stmt import Stmt
 from ..affine import loads, simplifier, stride
 from ..block import Block
@@ -90,16 +90,19 @@ def vector_lanes(stage: Stage) -> int:
 
 
 def _widest(m: Map) -> int:
-    """Bytes of the widest numbers that are computed with, at least 4: what is narrower fills a part of a register."""
+    """Bytes of the widest numbers that are computed with, at least 4: what is narrower fills a part of a register. Integers of 64
+    bits that are made into shorter ones are computed in two registers."""
     widest = 4
-    seen: set[Expr] = set()
-    stack: list[Expr] = [s.value for s in m.stores]
+    seen: set[tuple[Expr, bool]] = set()
+    stack: list[tuple[Expr, bool]] = [(s.value, False) for s in m.stores]
     while stack:
-        e = stack.pop()
-        if e not in seen:
-            seen.add(e)
-            widest = max(widest, dtypes.itemsize(e.dtype))
-            stack.extend(() if isinstance(e, Load) else children(e))
+        e, becomes_short = stack.pop()
+        if (e, becomes_short) not in seen:
+            seen.add((e, becomes_short))
+            becomes_short = becomes_short or (isinstance(e, Cast) and dtypes.itemsize(e.dtype) <= widest)
+            if not (becomes_short and e.dtype == "int64"):
+                widest = max(widest, dtypes.itemsize(e.dtype))
+            stack.extend((k, becomes_short) for k in (() if isinstance(e, Load) else children(e)))
     return widest
 
 
