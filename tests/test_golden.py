@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from irtool.commands.goldens import find_goldens, run_golden
+from irtool.commands.goldens.finding import find_goldens
+from irtool.commands.goldens.golden import run_golden
 
 HERE = Path(__file__).parent
 FILES = sorted([*find_goldens(str(HERE / "golden")), *find_goldens(str(HERE.parent / "samples"))])
@@ -16,8 +17,8 @@ FILES = sorted([*find_goldens(str(HERE / "golden")), *find_goldens(str(HERE.pare
 def test_golden(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CC", "CFLAGS"):  # they stand at the head of C
         monkeypatch.delenv(name, raising=False)
-    outcome = run_golden(path)
-    assert outcome.passed, outcome.message
+    for outcome in run_golden(path)[0]:
+        assert outcome.passed, f"{outcome.name}\n{outcome.message}"
 
 
 @pytest.mark.promise("goldens")

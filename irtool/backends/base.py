@@ -174,6 +174,10 @@ class Backend(Plugin):
         """The tools that it finds here, and what they can do."""
         return ()
 
+    def features(self) -> Mapping[str, Callable[[], bool]]:
+        """What golden files may require of tools and processor (`// REQUIRES:`), each with what tells whether it is here."""
+        return {}
+
     def machine(self) -> VectorTarget:
         """What schedules are made for: the width and number of vector registers."""
         return VectorTarget(0)

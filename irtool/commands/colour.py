@@ -6,14 +6,18 @@ terminal. Types in comments are dim, so that on a dark terminal they are not the
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 WHEN = ("auto", "always", "never")
 _chosen = "auto"
+_is_captured = False
+"""True while what is printed is read by irtool itself."""
 
 _HEADS = {
     "error": "red",
@@ -34,11 +38,24 @@ def choose(when: str) -> None:
     _chosen = when
 
 
+@contextlib.contextmanager
+def uncoloured() -> Iterator[None]:
+    """Commands that run inside are not coloured unless they are told to, whatever the environment says; what was chosen outside
+    stays chosen there."""
+    global _chosen, _is_captured
+    before = _chosen, _is_captured
+    _chosen, _is_captured = "auto", True
+    try:
+        yield
+    finally:
+        _chosen, _is_captured = before
+
+
 def is_coloured(stream: Any) -> bool:
     """Whether what goes to that stream is coloured."""
     if _chosen != "auto":
         return _chosen == "always"
-    if os.environ.get("NO_COLOR"):
+    if _is_captured or os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
         return True

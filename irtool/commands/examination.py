@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 
 from ..backends.base import ABSENT, MISSING, OK, Finding, backends
@@ -99,6 +99,11 @@ def _plugins() -> Iterator[Finding]:
     for point in sorted(metadata.entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
         of = f" of {point.dist.name} {point.dist.version}" if point.dist is not None else ""
         yield Finding(f"plug-in {point.name}", OK, f"{point.value}{of}", "operators, passes and backends of others")
+
+
+def extra_features() -> dict[str, Callable[[], bool]]:
+    """Whether the package of each extra is installed, for golden files that need it."""
+    return {extra: lambda package=package: bool(_version(package)) for extra, package, _ in EXTRAS}  # type: ignore[misc]  # mypy cannot infer lambdas with defaults
 
 
 def _extras() -> Iterator[Finding]:

@@ -18,7 +18,7 @@ def laid_out(path: str, text: str, name: str) -> tuple[str, str]:
     file: then errors are what it is about."""
     from ..diagnostics import IrError
     from ..printer.layout import lay_out
-    from .goldens import is_golden
+    from .goldens.directives import is_golden
 
     if _OFF.search(text):
         return text, "it says so (irtool fmt: off)"
@@ -40,19 +40,19 @@ def _depends_on_layout(path: str, made: str) -> bool:
     It is run beside links to all that is in its folder, so that nothing there changes. What it runs asks no more: a golden file
     of `irtool fmt` itself would be run without end.
     """
-    from .goldens import run_golden
+    from .goldens.golden import passes
 
     if _examined.get() or not os.path.exists(path + ".expected"):
         return False
     token = _examined.set(True)
     try:
-        return _fails(path, made) and run_golden(path).passed
+        return _fails(path, made) and passes(path)
     finally:
         _examined.reset(token)
 
 
 def _fails(path: str, made: str) -> bool:
-    from .goldens import run_golden
+    from .goldens.golden import passes
 
     folder, name = os.path.split(os.path.abspath(path))
     with tempfile.TemporaryDirectory(prefix="irtool-fmt-") as temporary:
@@ -62,4 +62,4 @@ def _fails(path: str, made: str) -> bool:
         copy = os.path.join(temporary, name)
         with open(copy, "w", encoding="utf-8") as out:
             out.write(made)
-        return not run_golden(copy).passed
+        return not passes(copy)

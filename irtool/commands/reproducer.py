@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import tempfile
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import click
 from .. import __version__
 from ..diagnostics import InternalError, IrError
 from .carried import Carrier
+from .goldens.directives import silenced
 
 _SUBJECT = "\0"
 """Stands for the file itself in a command line until it is written."""
@@ -55,7 +55,7 @@ def write_reproducer(
             f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n{shorter}"
         )
         with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
-            out.write(head + re.sub(r"(//\s*)RUN:", r"\1ran:", text))
+            out.write(head + silenced(text))
     except OSError:
         return ""
     return path

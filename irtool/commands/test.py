@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from . import kinds
@@ -9,21 +13,36 @@ from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .wrong_usage import Command, WrongUsage
 
+if TYPE_CHECKING:
+    from .goldens.outcome import Outcome
+    from .goldens.worker import Result, Task
+
 
 @click.command(name="test", cls=Command, short_help="Run golden files (// RUN: lines and expected output).")
 @click.argument("paths", type=kinds.READ, nargs=-1)
 @click.option("--update", is_flag=True, help="Overwrite the expected output with the current one.")
-@click.option("-v", "--verbose", is_flag=True, help="Also list passing files.")
+@click.option("-v", "--verbose", is_flag=True, help="Also list passing cases.")
 @click.option(
-    "-k", "words", metavar="TEXT", multiple=True, help="Only files with TEXT in their path. Repeatable: any of them."
+    "-k", "words", metavar="TEXT", multiple=True, help="Only cases with TEXT in their path. Repeatable: any of them."
 )
-@click.option("--list", "lists", is_flag=True, help="Run nothing; print the files.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Run so many files at a time. Default: 1."
+)
+@click.option("--list", "lists", is_flag=True, help="Run nothing; print the cases.")
+@click.option("--features", is_flag=True, help="Run nothing; print what // REQUIRES: lines can name, and what is here.")
 @click.option(
     "--junit", type=kinds.WRITTEN, metavar="FILE", default=None, help="Also write the results as JUnit XML, for CI."
 )
 @loads_files
 def command(
-    paths: tuple[str, ...], update: bool, verbose: bool, words: tuple[str, ...], lists: bool, junit: str | None
+    paths: tuple[str, ...],
+    update: bool,
+    verbose: bool,
+    words: tuple[str, ...],
+    jobs: int,
+    lists: bool,
+    features: bool,
+    junit: str | None,
 ) -> None:
     """Run the `// RUN:` lines of each .relay file in PATHS and compare their output with FILE.relay.expected. PATHS
     are files and folders (default: the current folder).
@@ -33,62 +52,127 @@ def command(
     // RUN: not irtool opt --passes=Foo %s             must fail; its messages count as output
     // RUN: irtool opt -p A %s | irtool check -        pipes; every command must succeed (pipefail)
     // RUN: irtool check %s 2>&1                       messages count as output
+    // ERROR: unknown operator                         an error on the next line, or behind text on its own
+    // XFAIL: sums are not exact yet                   must fail; passing is a failure
+    // REQUIRES: clang, onnx                           is skipped where one of them is not there
+    // -----                                           another case, with the RUN lines of the first
 
     \b
-    irtool test -k conv --list tests/golden         which files those are
+    irtool test -j 4 tests/golden                   four files at a time
+    irtool test -k conv --list tests/golden         which cases those are
+    irtool test --update tests/golden/conv.relay    take over what is printed now; read the diff
     irtool test --junit results.xml tests/golden    a report for CI
 
-    %t is a temporary folder for the file, %% a percent sign. The only command is `irtool`; after `not`, anywhere in a
-    pipe, it must fail.
+    %t is a temporary folder for the case, %% a percent sign. The only command is `irtool`; after `not`, anywhere in a
+    pipe, it must fail. docs/goldens.md has all rules, and pytest collects the same files (`irtool_goldens`).
     """
-    import os
-    import sys
-    import time
-
-    paths = paths or (".",)
-    if lists and (update or junit):
-        raise WrongUsage("--list runs nothing, so it goes with neither --update nor --junit", ClashingOptions)
-    from ..diagnostics import IrError
-    from .colour import is_coloured, paint_diff
-    from .goldens import Outcome, find_goldens, run_golden
-    from .progress import progress_bar
-
-    for path in paths:
-        if not os.path.exists(path):
-            raise IrError(f"cannot read {path}: no such file or folder")
-    files = [f for p in paths for f in find_goldens(p)]
-    if not files:
-        raise IrError(f"no file with a `// RUN:` line in {', '.join(paths)}")
-    if words:
-        files = [f for f in files if any(w in f for w in words)]
-        if not files:
-            raise IrError(f"no golden file in {', '.join(paths)} has {' or '.join(words)} in its path")
-    if lists:
-        click.echo("\n".join(files))
+    if (lists or features) and (update or junit or (lists and features)):
+        other = "--features" if features else "--list"
+        raise WrongUsage(f"{other} runs nothing, so it goes alone with PATHS and -k", ClashingOptions)
+    if features:
+        _show_features()
         return
-    failed = updated = 0
-    results: list[tuple[Outcome, float]] = []
-    with progress_bar("golden files") as step:
-        for n, path in enumerate(files, 1):
-            begin = time.perf_counter()
-            outcome = run_golden(path, update)
-            results.append((outcome, time.perf_counter() - begin))
-            updated += outcome.updated
-            if not outcome.passed:
-                failed += 1
-                message = paint_diff(outcome.message) if is_coloured(sys.stdout) else outcome.message
-                click.echo(f"FAIL {path}\n{message}", color=True)
-            elif outcome.updated:
-                click.echo(f"updated {path}")
-            elif verbose:
-                click.echo(f"ok   {path}")
-            if step is not None:
-                step(n, len(files))
+    tasks, names = _tasks(paths or (".",), words, update)
+    if lists:
+        click.echo("\n".join(names))
+        return
+    results = _run(tasks, jobs, verbose)
     if junit is not None:
-        from .junit import junit_xml
+        from .goldens.junit import junit_xml
         from .output import write_text
 
         write_text(junit, junit_xml(results))
-    click.echo(f"{len(files) - failed} passed, {failed} failed" + (f", {updated} updated" if updated else ""))
-    if failed:
+    if not _sum_up(results):
         raise click.exceptions.Exit(1)
+
+
+def _show_features() -> None:
+    from .goldens.features import features
+    from .tables import show_table
+
+    rows = [("feature", "here"), *((name, "yes" if test() else "no") for name, test in features().items())]
+    click.echo(show_table(rows, [max(len(r[0]) for r in rows)], stream=sys.stdout))
+
+
+def _tasks(paths: Sequence[str], words: Sequence[str], update: bool) -> tuple[list[Task], list[str]]:
+    """What is to be run, and the names of the cases. Raises IrError where there is nothing."""
+    import os
+
+    from ..diagnostics import IrError
+    from .goldens.cases import read_cases
+    from .goldens.finding import find_goldens, stale_expectation
+    from .goldens.worker import Task
+    from .mistakes import UnreadableFile
+
+    for path in paths:
+        if not os.path.exists(path):
+            raise IrError(f"cannot read {path}: no such file or folder", code=UnreadableFile)
+    tasks: list[Task] = []
+    names: list[str] = []
+    files = list(dict.fromkeys(f for p in paths for f in find_goldens(p)))
+    for file in files:
+        try:
+            cases = {file: 0} if stale_expectation(file) else {c.name: c.number for c in read_cases(file)}
+        except OSError as error:
+            raise IrError(f"cannot read {file}: {error.strerror}", code=UnreadableFile) from None
+        chosen = {name: n for name, n in cases.items() if not words or any(w in name for w in words)}
+        if chosen:
+            names += chosen
+            tasks.append(Task(file, None if len(chosen) == len(cases) else frozenset(chosen.values()), update))
+    if not files:
+        raise IrError(f"no file with a `// RUN:` line in {', '.join(paths)}")
+    if not tasks:
+        raise IrError(f"no golden file in {', '.join(paths)} has {' or '.join(words)} in its path")
+    return tasks, names
+
+
+def _run(tasks: Sequence[Task], jobs: int, verbose: bool) -> list[Result]:
+    """Runs them, and says what came of each in their order."""
+    from contextlib import closing
+
+    from .goldens.side_by_side import perform_all
+    from .progress import progress_bar
+
+    results: list[Result] = []
+    with progress_bar("golden files") as step, closing(perform_all(tasks, jobs)) as performed:
+        for task, result in zip(tasks, performed):
+            results.append(result)
+            for outcome in result.outcomes:
+                _show(outcome, verbose and not result.is_written)
+            if result.is_written:
+                click.echo(f"updated {task.path}")
+            if step is not None:
+                step(len(results), len(tasks))
+    return results
+
+
+def _show(outcome: Outcome, verbose: bool) -> None:
+    from .colour import is_coloured, paint_diff
+    from .goldens.outcome import FAILED, PASSED, SKIPPED
+
+    is_painted = is_coloured(sys.stdout)
+
+    def say(word: str, colour: str, text: str) -> None:
+        click.echo((click.style(word, fg=colour, bold=True) if is_painted else word) + text, color=True)
+
+    if outcome.state == FAILED:
+        say("FAIL", "red", f" {outcome.name}\n{paint_diff(outcome.message) if is_painted else outcome.message}")
+    elif outcome.state == SKIPPED:
+        say("skip", "yellow", f" {outcome.name}: {outcome.message}")
+    elif verbose:
+        said = "" if outcome.state == PASSED else f": {outcome.state}: {outcome.message}"
+        say("ok", "green", f"   {outcome.name}{said}")
+
+
+def _sum_up(results: Sequence[Result]) -> bool:
+    """Prints how many cases passed; true if none failed."""
+    from collections import Counter
+
+    from .goldens.outcome import FAILED, PASSED, SKIPPED, XFAILED
+
+    counts = Counter(outcome.state for result in results for outcome in result.outcomes)
+    said = [f"{counts[PASSED]} passed", f"{counts[FAILED]} failed"]
+    said += [f"{counts[state]} {state}" for state in (SKIPPED, XFAILED) if counts[state]]
+    updated = sum(result.is_written for result in results)
+    click.echo(", ".join(said + ([f"{updated} updated"] if updated else [])))
+    return not counts[FAILED]

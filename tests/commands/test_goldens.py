@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from irtool.commands.goldens import parse_run_line, run_golden
+from irtool.commands.goldens.golden import run_golden
+from irtool.commands.goldens.run_line import parse_run_line
 from tests.command_line import irtool
 
 TEXT = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { exp(%x) }\n'
@@ -41,7 +42,7 @@ def test_how_a_line_is_read() -> None:
     ],
 )
 def test_lines_that_are_wrong(line: str, said: str, tmp_path: Path) -> None:
-    outcome = run_golden(str(golden(tmp_path, line)), update=True)
+    (outcome,), _ = run_golden(str(golden(tmp_path, line)), update=True)
     assert not outcome.passed and said in outcome.message and "RUN 1" in outcome.message
     assert not (tmp_path / "a.relay.expected").exists()
 
@@ -57,7 +58,7 @@ def test_lines_that_are_wrong(line: str, said: str, tmp_path: Path) -> None:
     ],
 )
 def test_any_command_that_fails_fails_the_line(line: str, said: str, tmp_path: Path) -> None:
-    outcome = run_golden(str(golden(tmp_path, line)), update=True)
+    (outcome,), _ = run_golden(str(golden(tmp_path, line)), update=True)
     assert not outcome.passed and said in outcome.message
     assert not (tmp_path / "a.relay.expected").exists()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,11 @@ class C(Backend):
         from ..toolchain.examination import examine_compiler
 
         return examine_compiler(Compiler())
+
+    def features(self) -> Mapping[str, Callable[[], bool]]:
+        from ..toolchain.examination import compiler_features
+
+        return compiler_features(Compiler())
 
     def machine(self) -> VectorTarget:
         if self.vector != "auto":

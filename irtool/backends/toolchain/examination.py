@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..base import ABSENT, MISSING, OK, Finding
 from .compiler import Compiler, read_macros
@@ -19,6 +20,7 @@ _SETS = {
 }  # fmt: skip
 """Instruction sets that generated code makes use of, by the macro that compilers define for each."""
 _PROGRAM = "int main(void) { return 0; }\n"
+_OPENMP, _SANITIZERS = "-fopenmp", "-fsanitize=address,undefined"
 _PATIENCE = 60
 """Seconds that a compiler may take for it."""
 
@@ -35,11 +37,31 @@ def examine_compiler(compiler: Compiler) -> Iterator[Finding]:
         help = "" if works else f"{name} cannot compile an empty program"
         yield Finding("C compiler", OK if works else MISSING, said, purpose, help, True)
         for part, flags, use in (
-            ("OpenMP", ["-fopenmp"], "--openmp: threads in compiled programs"),
-            ("sanitizers", ["-fsanitize=address,undefined"], "--sanitize: checks in compiled programs"),
+            ("OpenMP", [_OPENMP], "--openmp: threads in compiled programs"),
+            ("sanitizers", [_SANITIZERS], "--sanitize: checks in compiled programs"),
         ):
             yield Finding(part, OK if _compiles([*command, *flags]) else ABSENT, " ".join(flags), use)
     yield from _processor(compiler)
+
+
+def compiler_features(compiler: Compiler) -> dict[str, Callable[[], bool]]:
+    """What golden files may require: the compiler, gcc and clang by name, what it can do besides, and instruction sets."""
+    command = compiler.command
+
+    def can(*flags: str) -> bool:
+        return shutil.which(command[0]) is not None and _compiles([*command, *flags])
+
+    def has(instructions: str) -> bool:
+        return shutil.which(command[0]) is not None and instructions in _instructions(compiler)
+
+    return {
+        "cc": can,
+        "gcc": lambda: shutil.which("gcc") is not None,
+        "clang": lambda: shutil.which("clang") is not None,
+        "OpenMP": lambda: can(_OPENMP),
+        "sanitizers": lambda: can(_SANITIZERS),
+        **{name: functools.partial(has, name) for name in _SETS},
+    }
 
 
 def _compiles(command: Sequence[str]) -> bool:
@@ -70,11 +92,16 @@ def _processor(compiler: Compiler) -> Iterator[Finding]:
     yield Finding("threads", OK, str(thread_count()), "what OpenMP takes; OMP_NUM_THREADS sets another number")
     if shutil.which(compiler.command[0]) is None:
         return
-    macros = read_macros((*compiler.command, *compiler.flags))[0]
-    found = [name for name, macro in _SETS.items() if f" {macro} " in macros]
+    found = _instructions(compiler)
     yield Finding(
         "instructions", OK, ", ".join(found) or "none beyond the baseline", "--mcpu=native: what kernels are made of"
     )
     machine = compiler.machine()
     vectors = f"{machine.vector_bytes} bytes, {machine.registers} registers"
     yield Finding("vectors", OK, vectors, "sizes of tiles")
+
+
+def _instructions(compiler: Compiler) -> list[str]:
+    """The instruction sets of this processor that the compiler makes use of."""
+    macros = read_macros((*compiler.command, *compiler.flags))[0]
+    return [name for name, macro in _SETS.items() if f" {macro} " in macros]

@@ -1,0 +1,134 @@
+"""Directives: comments of a golden file that say how to test it.
+
+    // RUN: irtool check %s
+    // XFAIL: sums of int8 are not exact yet
+    %0 = nn.conv2D(%x, %w);  // ERROR: unknown operator
+
+A comment that begins with a word in capitals and a colon is a directive, or a mistake: a misspelt one must not be passed over in
+silence. Words that people use for notes to each other are neither.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...likeness import most_alike, nearest
+
+RUN, ERROR, XFAIL, REQUIRES = "RUN", "ERROR", "XFAIL", "REQUIRES"
+KNOWN = (RUN, ERROR, XFAIL, REQUIRES)
+_NOTES = frozenset(("TODO", "FIXME", "NOTE", "XXX", "HACK", "BUG", "WARNING"))
+_OF_OTHERS = {
+    "CHECK": "output is compared with all of FILE.expected, which --update writes",
+    "UNSUPPORTED": "REQUIRES: FEATURE runs a case only where that is there",
+    "SKIP": "REQUIRES: FEATURE runs a case only where that is there",
+    "EXPECT": "output is compared with FILE.expected; ERROR: TEXT expects an error",
+}
+"""Words of other test runners, and what there is here."""
+_WORD = re.compile(r"\s*([A-Z][A-Z_-]*)(?:@([^\s:]*))?(\s*:)?\s*(.*?)\s*$")
+_SIGN = re.compile(r"^\s*(?://|#)\s*([A-Z][A-Z_-]{2,})(?:@[^\s:]*)?:", re.MULTILINE)
+_LOUD = re.compile(rf"(//\s*)((?:{'|'.join(KNOWN)})(?:@[^\s:]*)?:)|^// -----[ \t]*$", re.MULTILINE)
+SEPARATOR = re.compile(r"(?://|#) -----[ \t]*\r?")
+"""The line between two cases."""
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One of them: `NAME@AT: text`, on a line (1-based), alone there or behind text."""
+
+    name: str
+    text: str
+    line: int
+    is_alone: bool = True
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is wrong with a golden file, and on which line (1-based)."""
+
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}"
+
+
+def marker_of(path: str) -> str:
+    """What begins a comment in such a file."""
+    return "#" if path.endswith(".onnxtxt") else "//"
+
+
+def is_golden(text: str) -> bool:
+    """True for a text with a directive, or with what looks like a misspelt one."""
+    words = set(_SIGN.findall(text))
+    return any(w in KNOWN for w in words) or any(most_alike(w, KNOWN) for w in words - _NOTES)
+
+
+def silenced(text: str) -> str:
+    """A Relay text in which comments are no directives any more, and no separators."""
+    return _LOUD.sub(lambda m: m[1] + m[2].lower().replace("run:", "ran:") if m[2] else "// ----", text)
+
+
+def read_directives(lines: list[str], marker: str, first: int = 1) -> tuple[list[Directive], list[Mistake]]:
+    """The directives in some lines, of which the first has the number `first`; and what is wrong with them."""
+    found: list[Directive] = []
+    mistakes: list[Mistake] = []
+    for line, comment, is_alone in _comments(lines, marker, first):
+        match = _WORD.match(comment)
+        if match is None:
+            continue
+        name, at, colon, text = match[1], match[2], match[3], match[4]
+        if problem := _problem(name, at, colon, text, is_alone):
+            mistakes.append(Mistake(line, problem))
+        elif name in KNOWN and colon:
+            found.append(Directive(name, text, line, is_alone, at or ""))
+    return found, mistakes
+
+
+def _problem(name: str, at: str | None, colon: str | None, text: str, is_alone: bool) -> str:
+    """What is wrong with a comment that begins with a word in capitals; empty if it is a directive, or none at all."""
+    if name in KNOWN:
+        if not colon:
+            is_meant = not text or (name == RUN and text.startswith(("irtool", "not ")))
+            return f"a colon is missing: {name}: …" if is_meant else ""
+        if at is not None and name != ERROR:
+            return f"{name} takes no place: write {name}: {text}"
+        if not text:
+            return f"{name}: says nothing; {_TAKES[name]}"
+        return "" if is_alone or name == ERROR else f"{name}: stands on a line of its own"
+    if not colon or name in _NOTES or len(name) < 3 or not (is_alone or most_alike(name, KNOWN)):
+        return ""
+    known = next((said for other, said in _OF_OTHERS.items() if name.startswith(other)), "")
+    hint = known or nearest(name, KNOWN) or f"known are {', '.join(KNOWN)}; a note begins with NOTE:"
+    return f"unknown directive {name}: ({hint})"
+
+
+_TAKES = {
+    RUN: "it takes a command, such as irtool check %s",
+    ERROR: "it takes words of the message, or a /REGEX/",
+    XFAIL: "it takes the reason",
+    REQUIRES: "it takes features, with commas between them; irtool test --features lists them",
+}
+
+
+def _comments(lines: list[str], marker: str, first: int) -> Iterator[tuple[int, str, bool]]:
+    """The comments that may be directives: number of the line, what stands behind the marker, and whether nothing stands before it."""
+    for number, line in enumerate(lines, first):
+        if marker not in line:
+            continue
+        if line.lstrip().startswith(marker):
+            yield number, line.lstrip()[len(marker) :], True
+            continue
+        for match in _tokens(marker).finditer(line):
+            if match[1]:
+                yield number, line[match.end() :], False
+                break
+
+
+@functools.cache
+def _tokens(marker: str) -> re.Pattern[str]:
+    """Strings and comments within a line, so that a marker inside them is none; a line's own comment is the group."""
+    return re.compile(rf'"(?:\\.|[^"\\])*"|/\*.*?\*/|({marker})')
