@@ -12,6 +12,7 @@ from typing import Any
 
 from ...deferred import np
 from ...ir import Call, Constant, Expr, Op
+from ...ops.base import is_call_to
 from ...ops.dtypes import bits
 from .quantities import Quantities, requantized
 from .value import Value, apply
@@ -52,7 +53,7 @@ def integer_form(x: Value, to: Quantities, dtype: str) -> Value | None:
     if not to.is_scalar or not to.is_known or dtype not in _NARROW:
         return None
     e = x.expr
-    relu = _is(e, "nn.relu")
+    relu = is_call_to(e, "nn.relu")
     if relu:
         e = e.args[0]  # type: ignore[attr-defined]  # it is a call
     found = _fine_form(e)
@@ -94,13 +95,9 @@ def _window(e: Call) -> int | None:
     return math.prod(known) if len(known) == len(shape) else None
 
 
-def _is(e: Expr, name: str) -> bool:
-    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == name
-
-
 def _dequantized(e: Expr) -> tuple[Value, Quantities] | None:
     """What a dequantize with one scale takes; None for anything else."""
-    if not _is(e, "qnn.dequantize"):
+    if not is_call_to(e, "qnn.dequantize"):
         return None
     data, scale, zero = (Value.of(a) for a in e.args)  # type: ignore[attr-defined]  # it is a call
     q = Quantities(scale, zero)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...ir import Call, Constant, Expr, Function, If, Let, Op, TensorType, Tuple, TupleGetItem, Type, Var
+from ...ops.base import is_call_to
 from .graph import ExprGraph, is_call_position
 from .patterns import (
     AltPattern,
@@ -128,7 +129,7 @@ class Matcher:
         name, args = _op_of(p), p.args
         if args is None or len(args) != 2:
             return False
-        if name == "divide" and _is_op_call(e, "multiply") and any(_is_op_call(a, "divide") for a in e.args):
+        if name == "divide" and is_call_to(e, "multiply") and any(is_call_to(a, "divide") for a in e.args):
             product = args[0]
             if isinstance(product, CallPattern) and _op_of(product) == "multiply" and product.args is not None:
                 for i in range(2):
@@ -136,7 +137,7 @@ class Matcher:
                     if self._visit(CallPattern(product.op, (product.args[1 - i], quotient)), e):
                         return True
                     self._undo(mark)
-        if name == "multiply" and _is_op_call(e, "divide") and any(_is_op_call(a, "multiply") for a in e.args):
+        if name == "multiply" and is_call_to(e, "divide") and any(is_call_to(a, "multiply") for a in e.args):
             for i in range(2):
                 quotient_ = args[i]
                 if isinstance(quotient_, CallPattern) and _op_of(quotient_) == "divide" and quotient_.args is not None:
@@ -266,10 +267,6 @@ def _type_of(e: Expr) -> Type | None:
 def _op_of(p: CallPattern) -> str:
     """The name of the operator that the pattern calls, or the empty string."""
     return p.op.expr.name if isinstance(p.op, ExprPattern) and isinstance(p.op.expr, Op) else ""
-
-
-def _is_op_call(e: Expr, name: str) -> bool:
-    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == name
 
 
 _OPERATOR_FACTS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ....ir import Call, Expr, Op, TensorType
-from ....ops.base import call
+from ....ir import Call, Expr, TensorType
+from ....ops.base import call, is_call_to
 from ....passes.constants import scalar_constant, single_value
 from ....passes.dataflow import PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
@@ -26,7 +26,7 @@ def gelu() -> RewriteRule:
         if not isinstance(t, TensorType) or before.checked_type != t or t.dtype not in ("float32", "float64"):
             return after
         numbers = [single_value(match[c]) for c in (root, one, half)]
-        divided = _is_call(match[inside], "divide")
+        divided = is_call_to(match[inside], "divide")
         wanted = [math.sqrt(2) if divided else math.sqrt(0.5), 1.0, 0.5]
         if any(n is None or abs(n - w) > 1e-6 * w for n, w in zip(numbers, wanted, strict=True)):
             return after
@@ -37,10 +37,6 @@ def gelu() -> RewriteRule:
         return call("multiply", call("multiply", match[x], scalar_constant(0.5, t.dtype)), summed)
 
     return RewriteRule(pattern, replace)
-
-
-def _is_call(e: Expr, name: str) -> bool:
-    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == name
 
 
 def _is_canonical(e: Expr, x: Expr) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ....deferred import np
-from ....ir import Call, Constant, Expr, Op, Tuple
+from ....ir import Constant, Expr, Tuple
+from ....ops.base import is_call_to
 from ..resampling import Filter, image_attributes, is_image_filter
 from ..value import Value, apply
 
@@ -33,9 +34,9 @@ def _leading(e: Expr, count: int) -> Iterator[int]:
     stack = [e]
     while stack and count:
         e = stack.pop()
-        if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "concatenate" and isinstance(e.args[0], Tuple):
+        if is_call_to(e, "concatenate") and isinstance(e.args[0], Tuple):
             stack.extend(reversed(e.args[0].fields))
-        elif isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "cast":
+        elif is_call_to(e, "cast"):
             stack.append(e.args[0])
         elif isinstance(e, Constant) and isinstance(e.data, np.ndarray):
             for n in e.data.ravel()[:count].tolist():
