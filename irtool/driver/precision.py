@@ -25,7 +25,11 @@ PASSES: dict[str, tuple[tuple[str, str], ...]] = {
         dtype: (
             ("SimplifyInference", "means and variances of normalisations become operators, which stay in float32"),
             ("FoldConstant", "… and the scales of batch normalisations constants"),
-            ("FoldScaleAxis", "… that go into the weights before these are rounded"),
+            (
+                "BackwardFoldScaleAxis",
+                "… that go into the weights before these are rounded; forwards, scales that are computed would: of weights that "
+                "are rounded when the program runs no words are made",
+            ),
             ("FoldConstant", "scaled weights are computed, in float32"),
             (f'ReducePrecision{{dtype="{dtype}"}}', "operands of products are rounded"),
             ("FoldConstant", "rounded weights are computed: only these are stored"),

@@ -41,6 +41,8 @@ from .to_mixed_precision import PrecisionConverter, type_of
 
 _LARGEST_LAST = 0.01
 """The part of a network's products that its last layer may be, and still stay in float32."""
+_LEAST_USES = 4
+"""The fewest products for which a number of a variable is rounded; below it, rounding takes as long as the products."""
 
 
 @register_pass("ReducePrecision", level=0)
@@ -57,7 +59,8 @@ class ReducePrecision(FunctionPass):
     Operators have the classes of ToMixedPrecision, with rules of exactness of their own. Products add up in float32. What is
     elementwise behind them is computed in float32, from constants in float32, and rounded where it ends: once, for all that read
     it. Operators that are never converted (softmax, means and variances of normalisations, exponentials) read and give
-    float32. The last layer, on which no other product depends, stays in float32; where it is more than a hundredth of the
+    float32. Products with a variable whose elements have fewer than four uses each stay in float32: the weights of a recurrence, which would
+    be rounded in every step. The last layer, on which no other product depends, stays in float32; where it is more than a hundredth of the
     network's products (a vocabulary), its operands are rounded, its sums are not. Parameters and results keep their types. Weights
     that the type does not hold are refused.
     """
@@ -140,6 +143,8 @@ class _Reducer(PrecisionConverter):
 
     def product(self, old: Call, new: Call) -> Expr | None:
         """A call that multiplies and adds up: operands rounded, and the result too unless it is the network's."""
+        if any(isinstance(a, Var) and _uses(old, n) < _LEAST_USES for n, a in enumerate(new.args)):
+            return None
         args = tuple(self.narrow(a) for a in new.args)
         field = "" if new.attrs is None else new.attrs.narrowed_attribute
         attrs = replace(new.attrs, **{field: "float32"}) if field else new.attrs
@@ -251,6 +256,11 @@ def _work(product: Call) -> float:
     """About how many products are added up, from the sizes of operands and result: exact for matrices."""
     sizes = [_size(type_of(a)) for a in product.args[:2]]
     return sqrt(prod(sizes) * _size(type_of(product)))
+
+
+def _uses(product: Call, number: int) -> float:
+    """About how many products each element of an operand is in."""
+    return _work(product) / max(1, _size(type_of(product.args[number])))
 
 
 def _size(t: Type) -> int:
