@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..tir import dtypes
-from ..tir.expr import Binary, Call, Const, Expr, Load, Var, const, post_order, substitute
+from ..tir.expr import Binary, Call, Const, Expr, Load, Select, Var, const, post_order, substitute
 from ..tir.forms import Map, Reduction
 from ..tir.kernel import Kernel
 from ..tir.pairs import NUMBERS, PACK_PAIR
@@ -249,7 +249,8 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
 
 def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
     """The axis of the words that an operand is packed into along its blocks."""
-    steps = _NUMBERS.get(store.value.name, 0) if isinstance(store.value, Call) else 0
+    value = store.value.then if isinstance(store.value, Select) else store.value
+    steps = _NUMBERS.get(value.name, 0) if isinstance(value, Call) else 0
     if not steps or preference.factor % steps or preference.factor < 2 * steps:
         return None
     factor = preference.factor // steps

@@ -19,6 +19,7 @@ from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .narrow_constants import narrow_constants
 from .partition_padded_windows import partition_padded_windows
+from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
 from .slice_constants import slice_constants
 from .subpixel import decompose_subpixels
@@ -158,6 +159,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FuseKernels",
         "kernels over the same rows are merged; the layouts, which define the rows, are final",
         fuse_kernels,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "ReadWordsInPlace",
+        "operands that lie in memory as words do are not copied into words; after layouts, and kernels are merged by now",
+        read_words_in_place,
         vectors=True,
         once=True,
     ),

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..tir.expr import Binary, Cast, Const, Expr, Load, Var, const, if_then_else, post_order, rewrite
+from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, if_then_else, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ..tir.kernel import Kernel
 from ..tir.pairs import DTYPE
@@ -217,7 +217,15 @@ def _packing(
         elif high >= p.extent:
             value = if_then_else(place < p.extent, value, zero)
         numbers.append(simplify(value))
-    return Map(tuple(loops), (Store(words, at, p.kind.pack(numbers)),))
+    return Map(tuple(loops), (Store(words, at, _word(numbers, p.kind)),))
+
+
+def _word(numbers: Sequence[Expr], kind: WordKind) -> Expr:
+    """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
+    inside = [e for e in numbers if isinstance(e, Select) and isinstance(e.other, Const) and not e.other.value]
+    if len(inside) < len(numbers) or any(e.cond is not inside[0].cond or not e.lazy for e in inside):
+        return kind.pack(numbers)
+    return if_then_else(inside[0].cond, kind.pack([e.then for e in inside]), const(0))
 
 
 def _formula(

@@ -63,10 +63,11 @@ class Buffer:
     """Memory for a tensor of static `shape`. Compared by identity.
 
     `layout` says how elements are ordered in memory: None is row-major; otherwise digits, outermost first, see `Layout`.
-    `finite`: no element is infinite or NaN, whatever the program is run on.
+    `finite`: no element is infinite or NaN, whatever the program is run on. `numbers`: its elements are words of numbers of this
+    dtype, and these lie in memory; empty where its elements do.
     """
 
-    __slots__ = ("dtype", "finite", "layout", "name", "scope", "shape")
+    __slots__ = ("dtype", "finite", "layout", "name", "numbers", "scope", "shape")
 
     def __init__(
         self,
@@ -77,9 +78,11 @@ class Buffer:
         layout: Layout | None = None,
         *,
         finite: bool = False,
+        numbers: str = "",
     ) -> None:
         self.layout = layout
         self.finite = finite
+        self.numbers = numbers
         self.name = name
         self.shape = tuple(int(d) for d in shape)
         self.dtype = dtype

@@ -153,6 +153,32 @@ def test_which_sums_are_made_of_pairs(case: str, tmp_path: Path) -> None:
     assert (f"irt_v{DOT_PAIR}" in (tmp_path / "m.c").read_text()) == (case not in ("groups", "depthwise"))
 
 
+@pytest.mark.parametrize("backend", ["c", "llvm"])
+def test_what_lies_as_words_do_is_not_copied(backend: str, tmp_path: Path) -> None:
+    """A 1 x 1 convolution reads what the first one has stored in blocks; a padded copy takes whole words."""
+    body = """
+  %0 = cast(nn.relu(nn.conv2d(%x, %w, padding=[1, 1], out_dtype="float32")), dtype="bfloat16");
+  %1 = cast(nn.relu(nn.conv2d(%0, %u, out_dtype="float32")), dtype="bfloat16");
+  nn.conv2d(%1, %w, padding=[1, 1], out_dtype="float32")"""
+    shapes = {"x": (1, 32, 6, 7), "w": (32, 32, 3, 3), "u": (32, 32, 1, 1)}
+    given = ", ".join(f"%{n}: Tensor[{s}, bfloat16]" for n, s in shapes.items())
+    module = irtool.parse(f"{V}def @main({given}) {{{body}\n}}")
+    g = np.random.default_rng(0)
+    values = {n: (g.standard_normal(s) / 8).astype(ml_dtypes.bfloat16) for n, s in shapes.items()}
+    want = np.asarray(irtool.evaluate(module, values))
+    for data in ({n: values[n] for n in "wu"}, {}):
+        found = tmp_path / str(len(data))
+        made = irtool.build(
+            module, data, target=f"{backend}{{blocked_updates=1}}", mcpu="native", name="m", out_dir=found
+        )
+        if backend == "c" and data:
+            text = (found / "m.c").read_text()
+            assert "p0_words" not in text and "irt_word_at_16" in text and "pad_words" in text
+        np.testing.assert_allclose(
+            np.asarray(made.run({n: v for n, v in values.items() if n not in data})), want, rtol=1e-2, atol=1e-2
+        )
+
+
 def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:
     """Nothing is spilled, and weights are read once for all rows of a tile."""
     text = f'{V}def @main(%x: Tensor[(64, 256), bfloat16], %w: Tensor[(192, 256), bfloat16]) {{ nn.dense(%x, %w, units=192, out_dtype="float32") }}'

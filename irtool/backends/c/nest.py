@@ -30,8 +30,8 @@ from ...tir.stmt import (
     expressions,
     pre_order,
 )
-from ..c_types import stored_type, value_type
-from ..formulas.support import FROM_BITS, KEEP_BRANCHES, PREFETCH, TO_BITS, Helper
+from ..c_types import enclose, stored_type, value_type
+from ..formulas.support import FROM_BITS, KEEP_BRANCHES, PREFETCH, TO_BITS, WORD_AT, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
@@ -128,7 +128,7 @@ class KernelWriter:
         params = []
         for n, b in enumerate(self.kernel.inputs):
             alone = "" if n in shared else "restrict "
-            params.append(f"const {stored_type(b.dtype)} *{alone}{self.places[b]}")
+            params.append(f"const {stored_type(b.numbers or b.dtype)} *{alone}{self.places[b]}")
         for n, b in enumerate(self.kernel.outputs):
             alone = "" if n in written else "restrict "
             params.append(f"{stored_type(b.dtype)} *{alone}{self.places[b]}")
@@ -141,7 +141,7 @@ class KernelWriter:
     @property
     def operand_types(self) -> list[str]:
         """The types of its parameters but for the worker, as pointers."""
-        types = [f"const {stored_type(b.dtype)} *" for b in self.kernel.inputs]
+        types = [f"const {stored_type(b.numbers or b.dtype)} *" for b in self.kernel.inputs]
         types += [f"{stored_type(b.dtype)} *" for b in self.kernel.outputs]
         return [*types, *(["unsigned char *"] if self.has_workspace else [])]
 
@@ -245,7 +245,16 @@ class KernelWriter:
         """What a buffer is called where it is used."""
         name = self.places[b]
         self.used.add(name)
-        return name
+        return f"((const {stored_type(b.dtype)} *)(const void *){name})" if b.numbers else name
+
+    def _element(self, b: Buffer, at: str) -> str:
+        """What memory has at a place."""
+        place = self._place(b)
+        return (
+            f"{place}[{at}]"
+            if not b.numbers
+            else self.expressions.helper(WORD_AT[b.numbers], f"{place} + {enclose(at)}")
+        )
 
     def _type(self, e: Expr) -> str:
         return self.expressions.type_of(e)
@@ -377,7 +386,7 @@ class KernelWriter:
         return body
 
     def _printer(self, repeated: Collection[Hashable] = ()) -> VectorPrinter:
-        return VectorPrinter(self.expressions, self._place, self.registers, self.vector_types, repeated)
+        return VectorPrinter(self.expressions, self._place, self._element, self.registers, self.vector_types, repeated)
 
     def _in_vectors(self, s: For) -> bool:
         """Writes a loop that vectors are made of; False where it is another loop."""
@@ -453,7 +462,7 @@ class KernelWriter:
         b = e.source
         if self._is_variable(b):
             return self._variable(b, e.indices)
-        text = f"{self._place(b)}[{indices[0]}]"
+        text = self._element(b, indices[0])
         if b.dtype in HALVES:
             return self.expressions.helper(FROM_BITS[b.dtype], text)
         return text

@@ -27,12 +27,14 @@ class VectorPrinter:
         self,
         scalars: Writer,
         place: Callable[[Buffer], str],
+        element: Callable[[Buffer, str], str],
         registers: Mapping[ir.Register, str],
         types: dict[tuple[str, int], None],
         repeated: Collection[Hashable] = (),
     ) -> None:
         self.scalars = scalars
         self.place = place
+        self.element = element
         self.registers = registers
         self.types = types
         self.text: dict[ir.Value, str] = {}
@@ -188,7 +190,7 @@ class VectorPrinter:
             return self._function(function, f"{place} + {base}")
         if v.is_whole and v.stride == 1:
             return f"*(const {t}_u *)({place} + {base})"
-        items = ", ".join(f"{place}[{bare(base)} + {n * v.stride}]" for n in range(v.count))
+        items = ", ".join(self.element(v.buffer, f"{bare(base)} + {n * v.stride}") for n in range(v.count))
         return enclose(f"({t}){{{items}}}")
 
     def _pick(self, v: ir.Pick, t: str, lines: list[str]) -> str:

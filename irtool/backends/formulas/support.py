@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...tir import dtypes
 from ...tir.words import DOTS, PACK
 from ..c_types import value_type
-from .words import PAIRS, dot_of_words
+from .words import PAIRS, WORDS_AT, dot_of_words
 
 
 class Helper(NamedTuple):
@@ -32,6 +32,10 @@ FROM_BITS = {"float16": Helper("h2f"), "bfloat16": Helper("b2f")}
 """A 16-bit float in single precision, of the bits that memory has."""
 TO_BITS = {"float16": Helper("f2h"), "bfloat16": Helper("f2b")}
 """The bits of the nearest 16-bit float."""
+WORD_AT = {
+    dtype: Helper("word_at", (str(16 if dtype == "bfloat16" else 8),)) for dtype in ("bfloat16", "int8", "uint8")
+}
+"""A word of the numbers that lie at a place, by the dtype of these."""
 
 INLINE = (
     "/* Some of these functions are used with vectors only, some without. */",
@@ -110,6 +114,7 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     "  return (int32_t)((uint32_t)a | (uint32_t)b << 8 | (uint32_t)c << 16 | (uint32_t)d << 24);\n}",
     **{Helper(name): dot_of_words(name) for name in DOTS},
     **{Helper(name): text for name, text in PAIRS.items()},
+    **{Helper("word_at", (width,)): text for width, text in WORDS_AT.items()},
 }
 
 

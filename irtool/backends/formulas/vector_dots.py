@@ -12,7 +12,16 @@ from ..vectors.types import VectorType
 from .templates import fill
 from .vector_types import vector_type
 
-TYPES: dict[str, tuple[str, ...]] = dict.fromkeys((*DOTS, "words"), ("uint32",))
+_LOADED = {
+    "words": (
+        "uint8_t",
+        "q[4 * k] | (uint32_t)q[4 * k + 1] << 8 | (uint32_t)q[4 * k + 2] << 16 | (uint32_t)q[4 * k + 3] << 24",
+    ),
+    "pairs": ("uint16_t", "q[2 * k] | (uint32_t)q[2 * k + 1] << 16"),
+}
+"""What loads words: of which numbers, and how one is made of them."""
+
+TYPES: dict[str, tuple[str, ...]] = dict.fromkeys((*DOTS, *_LOADED), ("uint32",))
 """The dtypes of vectors that a function uses beside its own."""
 
 # In assembly, as compilers have different names for it; an instruction of the older encoding has to say so.
@@ -98,16 +107,15 @@ _ARM = {
 }
 
 _WORDS = """
-IRT_INLINE $t irt_vwords_$n(const void *p) {
+IRT_INLINE $t irt_v${name}_$n(const void *p) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   typedef int32_t unaligned __attribute__((vector_size(4 * $lanes), aligned(1), may_alias));
   return *(const unaligned *)p;
 #else
-  const uint8_t *q = (const uint8_t *)p;
+  const $number *q = (const $number *)p;
   $u v;
   int k;
-  for (k = 0; k < $lanes; ++k)
-    v[k] = q[4 * k] | (uint32_t)q[4 * k + 1] << 8 | (uint32_t)q[4 * k + 2] << 16 | (uint32_t)q[4 * k + 3] << 24;
+  for (k = 0; k < $lanes; ++k) v[k] = $word;
   return ($t)v;
 #endif
 }
@@ -118,8 +126,9 @@ def written(name: str, t: VectorType) -> str:
     """The text of such a function, with braces doubled; empty for other names."""
     whole = vector_type(*t)
     words = {"t": whole, "u": f"irt_u32x{t.lanes}", "lanes": str(t.lanes), "n": whole[4:]}
-    if name == "words":
-        made = fill(_WORDS, **words)
+    if name in _LOADED:
+        number, word = _LOADED[name]
+        made = fill(_WORDS, name=name, number=number, word=word, **words)
     elif name in DOTS:
         head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
         made = "\n".join([head, _body(name, words), "}"])

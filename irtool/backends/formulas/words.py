@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.words import DOTS, STEPS
 
-_BITS = "  union { float f; uint32_t u; } p, q, r, s;\n"
+_BITS = "".join(f"  union {{ float f; uint32_t u; }} {v};\n" for v in "pqrs")
 PAIRS = {
     PACK_PAIR: f"IRT_INLINE int32_t irt_{PACK_PAIR}(float a, float b) {{\n"
-    "  union { float f; uint32_t u; } p, q;\n  p.f = a;\n  q.f = b;\n"
+    + _BITS[: len(_BITS) // 2]
+    + "  p.f = a;\n  q.f = b;\n"
     "  return (int32_t)(p.u >> 16 | (q.u & 0xffff0000u));\n}",
     DOT_PAIR: f"IRT_INLINE float irt_{DOT_PAIR}(int32_t a, int32_t b) {{\n"
     + _BITS
@@ -17,6 +18,24 @@ PAIRS = {
     "  return r.f * s.f + p.f * q.f;\n}",
 }
 """The same of words of two bfloat16 numbers, by name (see `tir.pairs`)."""
+
+_WORD_AT = """
+IRT_INLINE int32_t irt_word_at_{width}(const void *p) {{
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  typedef int32_t unaligned __attribute__((aligned(1), may_alias));
+  return *(const unaligned *)p;
+#else
+  const uint{width}_t *q = (const uint{width}_t *)p;
+  return (int32_t)({word});
+#endif
+}}"""
+_PARTS = {
+    "8": "(uint32_t)q[0] | (uint32_t)q[1] << 8 | (uint32_t)q[2] << 16 | (uint32_t)q[3] << 24",
+    "16": "(uint32_t)q[0] | (uint32_t)q[1] << 16",
+}
+WORDS_AT = {width: _WORD_AT.format(width=width, word=word).strip() for width, word in _PARTS.items()}
+"""The word of the numbers at a place, by how many bits one has. One read where memory has words so: of two, gcc broadcasts the sum
+from a register, not from memory."""
 
 
 def dot_of_words(name: str) -> str:

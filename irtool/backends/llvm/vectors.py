@@ -11,7 +11,7 @@ from ...tir.stmt import Buffer
 from ..vectors import ir
 from ..vectors.channels import picks
 from ..vectors.squares import begins_with_halves, stages
-from ..vectors.types import VectorType
+from ..vectors.types import MEMORY, VectorType
 from .builder import Builder, float_bits
 from .expression import Expressions
 from .types import literal, value_type, vector_type
@@ -102,7 +102,7 @@ class VectorPrinter:
         base = self.scalars.index(v.base)
         t = v.type
         if v.words:
-            place = self._address(v.buffer, VectorType(v.buffer.dtype, 1), base)
+            place = self._address(v.buffer, VectorType(MEMORY.get(v.buffer.dtype, v.buffer.dtype), 1), base)
             return self._v(f"load {vector_type(*t)}, ptr {place}, align 1")
         shuffle = find_shuffle(v.places) if v.places else None
         if shuffle is not None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...tir import dtypes
 from ...tir.expr import Expr
 from ...tir.places import name_of
 from ...tir.stmt import Buffer
@@ -227,8 +228,9 @@ def is_at_hand(v: Value) -> bool:
 
 def load_function(v: LoadVector) -> Function | None:
     """The library function that loads such elements; None where there is none or none is needed."""
-    if v.words:
-        return ("words", *v.type)
+    if v.words or (v.buffer.numbers and v.is_whole and v.stride == 1):
+        numbers = v.buffer.numbers or v.buffer.dtype
+        return ("words" if dtypes.itemsize(numbers) == 1 else "pairs", *v.type)
     if v.places:
         return (name_of(v.places), *v.type)
     if v.channel is not None:

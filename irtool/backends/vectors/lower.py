@@ -491,7 +491,7 @@ class Lowering:
             reads, base = pairs
             for v in (*args, *reads):
                 body.steps.remove(v)
-            self.called["words", *t] = None
+            self.called["pairs", *t] = None
             return LoadVector(t, reads[0].buffer, base, 1, reads[0].count, words=True)
         u = self._type("uint32")
         low, high = (self._add(Bitcast(u, a), body) for a in args)
