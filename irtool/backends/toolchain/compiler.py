@@ -30,9 +30,22 @@ _LEVELS = (
 )
 """Levels of the x86-64 psABI, with macros of GCC and Clang that tell them."""
 
-_SPARED = ("-fno-tree-ccp", "-fno-tree-pre", "-fno-gcse", "-fno-aggressive-loop-optimizations")
-"""Passes of gcc that take two fifths of its time and find nothing where constants are folded, equal parts have one name and loops
-have constant ends: they look for constants and equal parts, and derive numbers of iterations from what would overflow."""
+_SPARED = (
+    "-fno-tree-ccp",
+    "-fno-tree-pre",
+    "-fno-code-hoisting",
+    "-fno-gcse",
+    "-fno-gcse-after-reload",
+    "-fno-aggressive-loop-optimizations",
+    "-fno-split-loops",
+    "-fno-loop-interchange",
+    "-fno-loop-unroll-and-jam",
+    "-fno-version-loops-for-strides",
+    "-fno-ipa-cp-clone",
+)
+"""Passes of gcc that take half of its time and find nothing where constants are folded, equal parts have one name, and loops have
+constant ends and the order that a strategy gave them: they look for constants, equal parts and other orders of loops, and derive
+numbers of iterations from what would overflow."""
 
 _SPARED_OUT_OF_ORDER = ("-fno-schedule-insns2",)
 """The order of instructions after registers are assigned: a processor that runs them out of order finds its own."""
