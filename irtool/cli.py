@@ -10,17 +10,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import __version__
+from .garbage import YOUNG
 from .signals import TERMINATING, Interrupted, Stopped, insist_on_endings
-
-_YOUNG = 100_000
-"""Objects that a process makes between two searches for garbage cycles; Python's own 700 mean dozens while it only imports."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs the command line and exits with the codes of `run`; 129, 130 and 143 where it is hung up, interrupted, terminated."""
     from .commands.streams import finish, prepare_streams
 
-    gc.set_threshold(_YOUNG)
+    gc.set_threshold(YOUNG)  # Python's own 700 mean dozens of searches while it only imports
     arguments = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     answers = {signal.SIGINT: _interrupt, **dict.fromkeys(TERMINATING, _stop)}

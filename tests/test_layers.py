@@ -12,7 +12,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "deferred", "signals", "post_order"),
+    ("likeness", "deferred", "signals", "post_order", "garbage"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),

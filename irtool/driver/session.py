@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError, ToolError, UsageError
 from ..files import temporary_folder
+from ..garbage import rare_searches
 from ..ir import Expr, Module
 from ..passes.resolve import resolve
 from .artifact import Artifact
@@ -94,7 +95,7 @@ class Session:
         check_calibration(options.precision, given.calibration)
         if given.passes:
             resolve(given.passes)  # an unknown pass is said before anything is read or made
-        with temporary_folder() as work, ExitStack() as held:
+        with rare_searches(), temporary_folder() as work, ExitStack() as held:
             key = _key(given, options, self.measures) if self.cache else ""
             made = _cached(key, held) if key else None
             if made is None:

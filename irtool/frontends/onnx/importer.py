@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, IrError
+from ...garbage import rare_searches
 from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
@@ -56,13 +57,14 @@ def from_onnx(
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
     is not, and where the package `onnx` is missing.
     """
-    if not isinstance(model, Model):
-        model = read_model(*load_model(model))
-    check_calls(model)
-    missing = unsupported(model)
-    if missing:
-        raise IrError(missing)
-    return _Importer(model, shapes or {}, dims or {}, constants, values or {}, progress, say or _warn).run()
+    with rare_searches():
+        if not isinstance(model, Model):
+            model = read_model(*load_model(model))
+        check_calls(model)
+        missing = unsupported(model)
+        if missing:
+            raise IrError(missing)
+        return _Importer(model, shapes or {}, dims or {}, constants, values or {}, progress, say or _warn).run()
 
 
 def _warn(d: Diagnostic) -> None:
