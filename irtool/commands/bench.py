@@ -21,7 +21,9 @@ from .compiler_options import (
     runner_option,
 )
 from .entry_module import read_entry_module
+from .grouped import as_flags
 from .known_types import ARRAYS, ONE_ARRAY, Given, type_options
+from .measured_build import measured_build
 from .mistakes import ClashingOptions
 from .notes import say_random
 from .output import write_text
@@ -117,9 +119,9 @@ def command(
     if [output, trace].count("-") > 1:
         raise UsageError("--json and --trace cannot both be printed", code=ClashingOptions)
     before = Record.read(earlier) if earlier is not None else None
-    options = _options(target, level, entry, {k: v for k, v in flags.items() if v not in ("", None)})
+    options = measured_build(target, level, entry, flags)
     subject = _subject(file, given, missing_constants, seed, options, precision)
-    told = {"target": target, "level": level, "precision": precision.name, **options.named}
+    told = {"target": target, "level": level, "precision": precision.name, **as_flags(**flags)}
     record = Record(file, _machine(options), told)
     _measure_whole(record, subject, options, (seconds, rounds), interp)
     if kernels:
@@ -148,16 +150,8 @@ class _Subject:
     values: list[Any]
 
 
-@dataclass(frozen=True)
-class _Options:
-    """Those of the build, and the flags of the backend that were given by name."""
-
-    build: Options
-    named: dict[str, Any]
-
-
 def _subject(
-    file: str, given: Given, missing_constants: str, seed: int, options: _Options, precision: PrecisionChoice
+    file: str, given: Given, missing_constants: str, seed: int, options: Options, precision: PrecisionChoice
 ) -> _Subject:
     """The network in its precision. Raises IrError for a module without the entry, or with types that are not known."""
     from ..diagnostics import IrError
@@ -165,62 +159,50 @@ def _subject(
     from ..ir import Function
     from .parameter_values import parameter_values
 
-    (entry,) = options.build.entries
+    (entry,) = options.entries
     read = read_entry_module(file, given, entry, missing_constants, seed)
     function = read.module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} in {file} has been lowered: it cannot be run by itself", code=NoSuchEntry)
     values, missing = parameter_values(function, read.module, entry, read.given, seed, True, read.places)
     say_random(missing, max(len(read.places), len(function.params)), seed)
-    build = options.build
-    module, _ = precision.lower(read.module, entry, read.given.names, opt_level=build.opt_level, target=build.target)
+    module, _ = precision.lower(
+        read.module, entry, read.given.names, opt_level=options.opt_level, target=options.target
+    )
     return _Subject(module, entry, values)
 
 
-def _options(target: str, level: int, entry: str, flags: dict[str, Any]) -> _Options:
-    """Raises UsageError for a backend that times no kernels, and for several processors."""
-    from ..backends.base import merge_flags
-    from ..diagnostics import UsageError
-    from ..driver.options import Options, choose_backend
-
-    backend, named, sizes = choose_backend(target, merge_flags({}, flags))
-    if backend.lesser_machines():
-        raise UsageError("a network is timed for one processor; --mcpu names several", code=ClashingOptions)
-    options = Options(backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,))
-    return _Options(options, flags)
-
-
-def _machine(options: _Options) -> str:
+def _machine(options: Options) -> str:
     from ..driver.tuned_table import machine_name
 
-    return machine_name(options.build.backend, options.build.backend.machine())
+    return machine_name(options.backend, options.backend.machine())
 
 
 def _measure_whole(
-    record: Record, subject: _Subject, options: _Options, patience: tuple[float, int], interp: bool
+    record: Record, subject: _Subject, options: Options, patience: tuple[float, int], interp: bool
 ) -> None:
     from ..benchmark.measure import measure_calls
     from ..driver.session import BuildInput, Session
     from ..interp import evaluate
 
     seconds, rounds = patience
-    artifact = Session(options.build, False).build(BuildInput(lambda: subject.module, dict, lambda key: None), None)
+    artifact = Session(options, False).build(BuildInput(lambda: subject.module, dict, lambda key: None), None)
     record.whole = measure_calls(lambda: artifact.run(subject.values), seconds, rounds)
     if interp:
         record.interpreter = measure_calls(lambda: evaluate(subject.module, subject.values, entry=subject.entry), 0, 1)
 
 
 def _measure_kernels(
-    record: Record, subject: _Subject, options: _Options, patience: tuple[float, int], runner: tuple[str, ...]
+    record: Record, subject: _Subject, options: Options, patience: tuple[float, int], runner: tuple[str, ...]
 ) -> None:
     from ..benchmark.machine import measure_peak
     from ..benchmark.measure import measure_kernels
     from ..driver.prepare import prepare_entries
 
     seconds, rounds = patience
-    record.peak = measure_peak(options.build.backend)
-    prepared = prepare_entries(subject.module, options.build, ())
+    record.peak = measure_peak(options.backend)
+    prepared = prepare_entries(subject.module, options, ())
     with progress_bar("measuring kernels") as progress:
         record.kernels, record.sequence, record.skipped = measure_kernels(
-            prepared, options.build, seconds, rounds, runner, progress
+            prepared, options, seconds, rounds, runner, progress
         )

@@ -23,6 +23,7 @@ from .compiler_options import (
     runner_option,
 )
 from .known_types import ARRAYS, Given, type_options
+from .measured_build import measured_build
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes
 from .precision_option import PrecisionChoice, precision_options
@@ -132,9 +133,7 @@ def command(
     irtool build net.relay --params weights.npz --tuned tuned.json
     irtool tune net.relay -o tuned.json --cc aarch64-linux-gnu-gcc --mcpu cortex-a72 --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
-    from ..backends.base import merge_flags
     from ..diagnostics import UsageError
-    from ..driver.options import Options, choose_backend
     from ..driver.parameters import bind_weights
     from ..driver.prepare import prepare_entries
     from ..driver.tuned_table import Table
@@ -143,12 +142,7 @@ def command(
     from .build import module_to_build
     from .subject import read_subject
 
-    backend, named, sizes = choose_backend(target, merge_flags({}, {k: v for k, v in flags.items() if v != ""}))
-    options = Options(
-        backend=backend, target=named, sizes=sizes, opt_level=level, entries=(entry,), precision=precision.name
-    )
-    if options.backend.lesser_machines():
-        raise UsageError("kernels are measured for one processor; --mcpu names several", code=ClashingOptions)
+    options = measured_build(target, level, entry, flags, precision.name)
     if output == "-":
         raise UsageError("-o names a file: the table is read and written", code=ClashingOptions)
     table = Table.read(output) if os.path.exists(output) else Table()
@@ -157,9 +151,9 @@ def command(
         module, given = module_to_build(read_subject(file), given, entry, missing_constants, said)
         source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
         source = require_types(source, (entry,))
-        source, _ = precision.lower(source, entry, given.names, opt_level=level, target=named)
+        source, _ = precision.lower(source, entry, given.names, opt_level=level, target=options.target)
         prepared = prepare_entries(source, options, ())
-    alone = bool(getattr(backend, "openmp", False))
+    alone = bool(getattr(options.backend, "openmp", False))
     with _executor(scheduler, jobs, alone) as (executor, count), progress_bar("measuring") as progress:
         outcome = tune(
             prepared,
