@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
 
-.PHONY: run test test-peers pages check format bench compare fuzz mutants clean
+.PHONY: run test test-peers docs pages check format bench compare fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -11,10 +11,15 @@ run: $(STAMP)
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2
 
-# Tests with tools that irtool does not need: clang 15 or later beside C and llvmlite, pyright on plug-ins and scripts, TVM on Relax.
+# Tests with tools that irtool does not need: clang 15 or later beside C and llvmlite, pyright on plug-ins and scripts, TVM on Relax,
+# MkDocs on docs/, Chromium on drawings.
 # pyright comes from PyPI and npm; clang is the system's (on Debian: apt-get install clang-19).
 test-peers: $(STAMP)-peers
 	$(BIN)/python -m pytest --peers tests/backends/test_llvm.py tests/peers
+
+# The site of docs/ in build/site: python -m http.server -d build/site.
+docs: $(STAMP)-docs
+	$(BIN)/mkdocs build --strict --quiet
 
 # Writes docs/conformance.md and docs/robustness.md from the results of all tests.
 pages: $(STAMP)-dev
@@ -63,6 +68,10 @@ $(STAMP)-dev: pyproject.toml
 
 $(STAMP)-peers: $(STAMP)-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	touch $@
+
+$(STAMP)-docs: $(STAMP) pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 $(STAMP)-compare: $(STAMP) pyproject.toml benchmarks/compare/requirements.txt

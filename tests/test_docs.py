@@ -22,6 +22,17 @@ def test_reference_is_fresh(name: str) -> None:
 PAGES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"])
 
 
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as hosts of repositories and the site make them."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_the_site_has_every_page() -> None:
+    named = re.findall(r": (\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == sorted({p.name for p in DOCS.glob("*.md")} | {"contributing.md"})
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_a_page_renders(page: Path) -> None:
     """No Markdown is left over as text, no text becomes code by its indentation, and links lead to files."""
@@ -34,8 +45,11 @@ def test_a_page_renders(page: Path) -> None:
             if part.type == "text":
                 assert "`" not in part.content and "::" not in part.content and not part.content.startswith("|"), where
             if part.type == "link_open":
-                target = str(part.attrs["href"])
-                assert target.startswith("http") or (page.parent / target.split("#")[0]).exists(), target
+                target, _, heading = str(part.attrs["href"]).partition("#")
+                if not target.startswith("http"):
+                    path = page.parent / target if target else page
+                    assert path.exists(), f"{where}: {target}"
+                    assert not heading or heading in headings(path), f"{where}: {target}#{heading}"
 
 
 def test_every_operator_that_runs_shows_the_shapes_of_a_call() -> None:

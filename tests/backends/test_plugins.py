@@ -21,7 +21,7 @@ from irtool.driver.options import choose_backend
 from irtool.plugin.loading import plugins_kept
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "write-a-backend.md").read_text(encoding="utf-8")
 NET = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 8), float32]) { tanh(add(%x, %x)) }\n'
 
 pytestmark = pytest.mark.promise("backends")
@@ -116,7 +116,7 @@ def cli(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
     """A folder with the backend of the page and a module."""
-    (text,) = [b for b in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "@backend" in b]
+    (text,) = [b for b in re.findall(r"^```python.*?\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "@backend" in b]
     (tmp_path / "outline.py").write_text(text, encoding="utf-8")
     (tmp_path / "net.relay").write_text(NET)
     return tmp_path

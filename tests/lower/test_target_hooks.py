@@ -121,7 +121,9 @@ def test_devices_of_the_kind_are_for_its_target() -> None:
     assert str(target_of(VirtualDevice(12, 0), [Target("llvm"), Target("beta")])) == "beta"
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8").split("## A target kind")[1]
+PAGE = (
+    (Path(__file__).parents[2] / "docs" / "write-a-backend.md").read_text(encoding="utf-8").split("## A target kind")[1]
+)
 PAGE = PAGE.split("\n## ")[0]
 
 
