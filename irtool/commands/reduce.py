@@ -15,18 +15,12 @@ from .grouped import grouped
 from .mistakes import ClashingOptions
 from .pass_options import PassChoice, pass_options
 from .progress import progress_bar
+from .regular_expression import pattern
 from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..reduction import Case, Search
-
-
-def _pattern(ctx: click.Context, option: click.Parameter, value: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if value is None else re.compile(value, re.MULTILINE)
-    except re.error as error:
-        raise click.BadParameter(f"{value!r} is no regular expression: {error}", ctx, option) from None
 
 
 @dataclass(frozen=True)
@@ -88,7 +82,7 @@ expectation_options = grouped(
         "pattern",
         metavar="RE",
         default=None,
-        callback=_pattern,
+        callback=pattern,
         help="A regular expression matches the text after the passes, or the message.",
     ),
     click.option(

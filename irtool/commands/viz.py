@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from .known_types import ARRAYS, Given, entry_of, entry_option, type_options
 from .mistakes import ClashingOptions
 from .output import write_text
 from .pass_options import PassChoice, pass_options
+from .regular_expression import pattern
 from .source import file_or_stdin
 from .wrong_usage import Command, WrongUsage
 
@@ -57,6 +59,13 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
     help="Draw the loops of each kernel of a build before and after each primitive of its schedule. An HTML page.",
 )
 @click.option(
+    "--kernel",
+    callback=pattern,
+    metavar="REGEX",
+    default=None,
+    help="With --schedule: only kernels whose name has a match of REGEX.",
+)
+@click.option(
     "--target",
     type=kinds.TARGET,
     metavar="TARGET",
@@ -74,6 +83,7 @@ def command(
     folded: bool,
     pipeline: bool,
     schedule: bool,
+    kernel: re.Pattern[str] | None,
     target: str,
     chosen: PassChoice,
     given: Given,
@@ -88,19 +98,23 @@ def command(
     irtool viz net.relay
     irtool viz net.relay -o net.html
     irtool viz net.relay --pipeline -o passes.html
-    irtool viz net.relay --schedule --target=c -o loops.html
+    irtool viz net.relay --schedule --kernel=conv2d -o loops.html
     irtool viz net.onnx -o net.svg
     irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
     irtool viz net.relay -o net.json; netron net.json
     """
     asked = style is not None
+    if kernel is not None and not schedule:
+        raise WrongUsage("--kernel goes with --schedule", ClashingOptions)
     style = style or _ENDINGS.get(os.path.splitext(output or "")[1].lower(), "text")
     if pipeline or schedule:
         style = _page_style(pipeline, schedule, asked or output is not None, style)
     module, text, name = _read(file, given, entry)
     if pipeline or schedule:
         page = (
-            _draw_schedule(module, chosen, name, target) if schedule else _draw_pipeline(module, chosen, name, folded)
+            _draw_schedule(module, chosen, name, target, kernel)
+            if schedule
+            else _draw_pipeline(module, chosen, name, folded)
         )
         write_text(output, page)
         return
@@ -134,7 +148,7 @@ def _page_style(pipeline: bool, schedule: bool, is_chosen: bool, style: str) -> 
     return "html"
 
 
-def _draw_schedule(module: Module, chosen: PassChoice, name: str, target: str) -> str:
+def _draw_schedule(module: Module, chosen: PassChoice, name: str, target: str, kernel: re.Pattern[str] | None) -> str:
     """The page of the loops of a build's kernels."""
     from ..diagnostics import IrError
     from ..driver.build import build
@@ -142,7 +156,7 @@ def _draw_schedule(module: Module, chosen: PassChoice, name: str, target: str) -
     from ..viz.html import write_steps
     from ..viz.loops import ScheduleRecorder
 
-    recorder = ScheduleRecorder()
+    recorder = ScheduleRecorder(kernel)
     with watching(recorder):
         build(
             module,
@@ -152,6 +166,8 @@ def _draw_schedule(module: Module, chosen: PassChoice, name: str, target: str) -
             instruments=chosen.instruments or None,
             **chosen.context,
         )
+    if not recorder.steps and recorder.left_out:
+        raise IrError(f"no kernel has a name like that; there are {', '.join(recorder.left_out)}")
     if not recorder.steps:
         raise IrError("there is no kernel to schedule")
     return write_steps(name, recorder.steps)

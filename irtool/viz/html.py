@@ -26,11 +26,15 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 @dataclass(frozen=True)
 class Step:
-    """One drawing of a page: what it is called, and what is said of it. None stands for the drawing before it, unchanged."""
+    """One drawing of a page: what it is called, and what is said of it. None stands for the drawing before it, unchanged.
+
+    Steps of a group follow one another; a page with several groups has a list of them.
+    """
 
     title: str
     drawing: Drawing | None
     remark: str = ""
+    group: str = ""
 
 
 def write_html(drawing: Drawing) -> str:
@@ -46,7 +50,7 @@ def write_steps(name: str, steps: Sequence[Step]) -> str:
     told: list[dict[str, Any]] = []
     for s in steps:
         shown += s.drawing is not None
-        told.append({"title": s.title, "remark": s.remark, "view": shown})
+        told.append({"title": s.title, "remark": s.remark, "view": shown, "group": s.group})
     families = [f for f in FAMILIES if any(n.family == f for d in drawn for n in d.nodes())]
     data = {"steps": told, "views": [v[1] for v in views]}
     key = "\n".join(legend(families, 0, 0))
@@ -57,6 +61,7 @@ def write_steps(name: str, steps: Sequence[Step]) -> str:
         "STYLE": part("palette.css") + part("page.css"),
         "SLIDER": "" if len(steps) > 1 else " hidden",
         "LAST": str(len(steps) - 1),
+        "GROUPS": "" if len({s.group for s in steps}) > 1 else " hidden",
         "KEY": f'<svg class="irviz legend" width="150" height="{21 * len(families)}" aria-label="colours">{key}</svg>',
         "VIEWS": "\n".join(v[0] for v in views),
         "DATA": script_data(data),

@@ -34,7 +34,9 @@ def draw_module(module: Module, text: str | None = None, name: str = "", folded:
 def draw_plainly(module: Module, text: str | None = None, name: str = "") -> Drawing:
     """The drawing of a module with each of its operators in the function that it is in."""
     if text is None:
-        text = to_text(module, constants="elide")
+        text = to_text(
+            infer_known_types(module)[0], constants="elide"
+        )  # constants keep their types, without their values
         module = parse(text, filename=name)
     module, _ = infer_known_types(module)
     return read_drawing(module, text.partition(_SECTION)[0], name).number()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,25 +17,34 @@ from .html import Step
 _FAMILIES = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
 _LONGEST = 120
 _PREFIX = "tvmgen_default_"
+_COMPUTE = "compute"
 
 
 @dataclass
 class ScheduleRecorder:
     """A watcher of primitives that keeps a step for each call, and one before the first of each stage.
 
+    Of kernels whose name has no match of `kernels`, if it is given, there are none.
+
     Stages of a kernel for lesser processors follow those for the first one; what is done to forms that are no blocks yet,
     as `winograd` does, has no loops of its own to show, and is a step that changes nothing.
     """
 
+    kernels: re.Pattern[str] | None = None
     steps: list[Step] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     _stage: str = ""
     _shown: set[str] = field(default_factory=set)
 
     def begin_stage(self, kernel: str, stage: int, strategy: str, reason: str, form: Any) -> None:
         """A stage is about to be scheduled."""
-        self._stage = f"{kernel.removeprefix(_PREFIX)} stage {stage}"
+        name = kernel.removeprefix(_PREFIX)
+        if self.kernels is not None and not self.kernels.search(name):
+            self.left_out += [name] if name not in self.left_out else []
+            return
+        self._stage = f"{name} stage {stage}"
         loops = [Block.of(form)] if hasattr(form, "loops") and hasattr(form, "stores") else []
-        self.steps.append(Step(f"{self._stage}: {strategy}", _draw(self._stage, loops, set()), reason))
+        self.steps.append(Step(f"{self._stage}: {strategy}", _draw(self._stage, loops, set()), reason, self._stage))
         self._shown = _keys(loops)
 
     def end_stage(self) -> None:
@@ -47,10 +57,10 @@ class ScheduleRecorder:
             return
         blocks = [b for b in (after if isinstance(after, list) else [after]) if isinstance(b, Block)]
         if not blocks:
-            self.steps.append(Step(call, None, self._stage))
+            self.steps.append(Step(call, None, "", self._stage))
             return
         old = _keys([before]) if isinstance(before, Block) else self._shown
-        self.steps.append(Step(call, _draw(self._stage, blocks, old), self._stage))
+        self.steps.append(Step(call, _draw(self._stage, blocks, old), "", self._stage))
 
 
 def _draw(name: str, blocks: list[Block[Any]], old: set[str]) -> Drawing:
@@ -63,7 +73,7 @@ def _draw(name: str, blocks: list[Block[Any]], old: set[str]) -> Drawing:
         for depth, (title, family, details) in enumerate(_rows(b)):
             node = Node(cut(title, 60), family=family, details=tuple(cut(d, 60) for d in details))
             node.mark = "new" if old and _key(title, family, details) not in old else ""
-            texts = details or [title] if family == "other" else [f"for {title}:{_said(family)}"]
+            texts = _texts(title, family, details)
             lines += [cut("  " * min(depth, 40) + t, _LONGEST) for t in texts]
             node.lines = (len(lines) - len(texts) + 1, len(lines))
             if graph.nodes:
@@ -74,6 +84,15 @@ def _draw(name: str, blocks: list[Block[Any]], old: set[str]) -> Drawing:
     if not graphs:
         graphs, lines = [Graph(name, [Node("a stage of its own kind", family="other")])], ["// no loops to show"]
     return Drawing(graphs, "\n".join(lines), name).number()
+
+
+def _texts(title: str, family: str, details: list[str]) -> list[str]:
+    """The lines of the text for a row."""
+    if family != "other":
+        return [f"for {title}:{_said(family)}"]
+    if title == _COMPUTE:
+        return details
+    return [": ".join([title, *details])]
 
 
 def _rows(b: Block[Any]) -> Iterator[tuple[str, str, list[str]]]:
@@ -99,7 +118,7 @@ def _rows(b: Block[Any]) -> Iterator[tuple[str, str, list[str]]]:
     for c in b.caches:
         yield f"copy to {c.buffer.name}", "other", []
     update = [f"acc = {show_expr(b.form.update)}"] if isinstance(b.form, Reduction) else []
-    yield "compute", "other", [*update, *(line.strip() for s in b.form.stores for line in show_stmt(s).splitlines())]
+    yield _COMPUTE, "other", [*update, *(line.strip() for s in b.form.stores for line in show_stmt(s).splitlines())]
 
 
 def _spread(b: Block[Any], v: Any) -> Iterator[str]:

@@ -229,7 +229,11 @@
     get("found").textContent = `${state.hit + 1} of ${state.hits.length}`;
   }
 
-  // Steps.
+  // Steps. A group is called by the number of its first step.
+  const starts = data.steps.map((s, i) => i).filter((i) => i === 0 || data.steps[i].group !== data.steps[i - 1].group);
+  get("group").replaceChildren(...starts.map((i) => new Option(data.steps[i].group, i)));
+  const groupOf = (step) => starts.findLast((i) => i <= step);
+  const beginGroup = (by) => show(starts[Math.min(starts.length - 1, Math.max(0, starts.indexOf(groupOf(state.step)) + by))]);
   function show(step) {
     const s = data.steps[step], changed = state.view !== s.view || !now().done;
     state.step = step;
@@ -239,8 +243,10 @@
     now().svg.classList.toggle("leaving", step + 1 < data.steps.length && data.steps[step + 1].view !== s.view);
     get("step").value = step;
     get("step").setAttribute("aria-valuetext", s.title);
-    get("pass").textContent = s.title;
+    get("pass").textContent = get("group").hidden || !s.title.startsWith(`${s.group}: `) ? s.title : s.title.slice(s.group.length + 2);
     get("remark").textContent = s.remark;
+    get("count").textContent = `${step + 1} of ${data.steps.length}`;
+    get("group").value = groupOf(step);
     if (!changed) return;
     if (!now().done) layOut(now());
     state.chosen = -1;
@@ -306,6 +312,7 @@
     "/": () => { find.focus(); find.select(); }, "0": () => get("fit").click(), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8),
     o: () => all(true), c: () => all(false), t: () => get("side").click(),
     "[": () => show(Math.max(0, state.step - 1)), "]": () => show(Math.min(data.steps.length - 1, state.step + 1)),
+    "{": () => beginGroup(-1), "}": () => beginGroup(1),
     Escape: () => {
       if (find.value) { find.value = ""; search(); return; }
       const node = now().nodes[state.chosen];
@@ -319,7 +326,7 @@
       if (e.key === "Escape") { find.value = ""; search(); find.blur(); choose(Math.max(state.chosen, 0)); e.preventDefault(); }
       return;
     }
-    if (e.target.closest?.("button, input, #text") && e.key !== "/" && e.key !== "Escape") return;
+    if (e.target.closest?.("button, input, select, #text") && e.key !== "/" && e.key !== "Escape") return;
     if (e.key.startsWith("Arrow")) { const next = walk(e.key); if (next) choose(next.n); e.preventDefault(); return; }
     if (e.key === "Enter" || e.key === " ") { const node = now().nodes[state.chosen]; if (node) { if (node.inside) toggle(node); choose(node.n); e.preventDefault(); } return; }
     if (keys[e.key]) { keys[e.key](); e.preventDefault(); }
@@ -335,6 +342,7 @@
   get("step").oninput = (e) => show(+e.target.value);
   get("back").onclick = () => show(Math.max(0, state.step - 1));
   get("next").onclick = () => show(Math.min(data.steps.length - 1, state.step + 1));
+  get("group").onchange = (e) => show(+e.target.value);
   find.oninput = search;
   show(0);
   document.documentElement.dataset.ready = "yes";

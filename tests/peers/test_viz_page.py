@@ -15,8 +15,14 @@ import pytest
 
 from irtool.viz.drawing import BLOCK
 from irtool.viz.html import write_html
+from tests.command_line import irtool as command
 from tests.viz.test_drawing import draw, layers
 
+NET = """#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 96), float32], %w: Tensor[(128, 96), float32]) {
+  nn.softmax(nn.relu(nn.dense(%x, %w, units=128)))
+}
+"""
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
 
 
@@ -32,6 +38,39 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
         found = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield found
         found.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_page_of_a_schedule(size: str, browser: Any, tmp_path: Path) -> None:
+    net, path = tmp_path / "net.relay", tmp_path / "loops.html"
+    net.write_text(NET, encoding="utf-8")
+    assert command("viz", net, "--schedule", "--target=c{mcpu=none}", "-o", path) == (0, "", "")
+    wide, high = SIZES[size]
+    context = browser.new_context(viewport={"width": wide, "height": high})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda e: wrong.append(str(e)))
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= wide
+    group, count = "document.getElementById('group').selectedOptions[0].text", "#count"
+    stages = page.locator("#group option").all_inner_texts()
+    assert len(stages) > 2 and page.evaluate(group) == stages[0]
+    last = int(page.inner_text(count).split(" of ")[1])
+    assert page.inner_text(count) == f"1 of {last}"
+    page.keyboard.press("]")
+    assert page.inner_text(count) == f"2 of {last}" and page.evaluate(group) == stages[0]
+    page.keyboard.press("}")
+    assert page.evaluate(group) == stages[1] and not page.inner_text("#pass").startswith(stages[1])
+    page.keyboard.press("{")
+    assert page.inner_text(count) == f"1 of {last}"
+    page.select_option("#group", label=stages[-1])
+    assert page.evaluate(group) == stages[-1] and page.locator(".view:visible").count() == 1
+    inside = page.evaluate(
+        "(() => { const a = document.getElementById('step').getBoundingClientRect(), b = document.getElementById('next').getBoundingClientRect();"
+        " return b.left >= a.right && Math.abs(a.top + a.bottom - b.top - b.bottom) < 4; })()"
+    )
+    assert inside and wrong == []  # the slider and its buttons stand in one row
+    context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

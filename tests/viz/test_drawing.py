@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import irtool
@@ -182,3 +183,13 @@ def test_the_same_drawing_each_time() -> None:
 
     text = layers(5)
     assert [told(n) for n in draw(text).nodes()] == [told(n) for n in draw(text).nodes()]
+
+
+def test_constants_of_an_untyped_module_keep_their_types() -> None:
+    """As in what is read from an ONNX model; the text that is drawn has no values of constants, so that nothing else tells."""
+    ids = irtool.relay.var("ids", shape=(5,), dtype="int64")
+    table = irtool.relay.const(np.zeros((30, 8), "float32"))
+    module = irtool.Module.from_expr(irtool.relay.Function([ids], irtool.relay.take(table, ids, axis=0)))
+    (graph,) = draw_module(module).graphs
+    (node,) = [n for n in graph.nodes if n.label == "take"]
+    assert "data 30×8" in node.details and node.type == "Tensor[(5, 8), float32]"

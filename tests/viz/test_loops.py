@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,33 @@ def test_loops_are_drawn_as_they_are_by_then(tmp_path: Path) -> None:
     assert any("vectorized" in line for line in last["text"]) and not any(
         "vectorized" in line for line in first["text"]
     )
+    assert any(re.fullmatch(r" *accumulators: [\dx ]+", line) for line in last["text"])
     assert all("mark" not in n for n in first["nodes"]) and any(
         n.get("mark") == "new" for v in views for n in v["nodes"]
     )
+
+
+def test_only_kernels_with_that_name_are_drawn(tmp_path: Path) -> None:
+    net = NET.replace("nn.relu(nn.dense(%x, %w, units=128))", "nn.softmax(nn.dense(%x, %w, units=128))")
+    path = tmp_path / "net.relay"
+    path.write_text(net, encoding="utf-8")
+    groups = {}
+    for words in ([], ["--kernel=softmax$"]):
+        code, out, err = command("viz", path, "--schedule", f"--target={TARGET}", *words)
+        assert (code, err) == (0, "")
+        data = json.loads(tags_of(out).scripts[0])
+        groups[len(words)] = list(dict.fromkeys(s["group"] for s in data["steps"]))
+        assert data["steps"][0]["view"] == 0 and data["views"]
+    assert groups[0][0] == "fused_nn_dense stage 0" and len(groups[0]) > len(groups[1]) > 1
+    assert groups[1] == [g for g in groups[0] if g.startswith("fused_nn_softmax ")]
+    code, out, err = command("viz", path, "--schedule", "--kernel=conv")
+    assert (code, out) == (1, "") and "there are fused_nn_dense, fused_nn_softmax" in err
+    for words, said in (
+        (["--kernel=conv"], "goes with --schedule"),
+        (["--schedule", "--kernel=("], "no regular expression"),
+    ):
+        code, out, err = command("viz", path, *words)
+        assert (code, out) == (2, "") and said in err
 
 
 def test_watching_changes_no_schedule() -> None:
