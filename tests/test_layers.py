@@ -34,7 +34,7 @@ LAYERS = [
     ("frontends",),
     ("lsp",),
     ("commands",),
-    ("cli", "__main__"),
+    ("cli", "__main__", "pytest_plugin"),
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {

@@ -64,7 +64,7 @@ def command(
     irtool test --junit results.xml tests/golden    a report for CI
 
     %t is a temporary folder for the case, %% a percent sign. The only command is `irtool`; after `not`, anywhere in a
-    pipe, it must fail. docs/goldens.md has all rules, and pytest collects the same files (`irtool_goldens`).
+    pipe, it must fail. docs/golden-tests.md has all rules, and pytest collects the same files (`irtool_goldens`).
     """
     if (lists or features) and (update or junit or (lists and features)):
         other = "--features" if features else "--list"

@@ -1,0 +1,37 @@
+"""`irtool new`: a package to begin with."""
+
+from __future__ import annotations
+
+import click
+
+from . import kinds
+from .wrong_usage import Command
+
+
+@click.command(
+    name="new", cls=Command, short_help="Write a plug-in package to begin with: a pass, its tests, pyproject."
+)
+@click.argument("kind", type=click.Choice(["pass"]))
+@click.argument("name")
+@click.option(
+    "-o", "--output", "folder", type=kinds.FOLDER, metavar="DIR", default=None,
+    help="The folder to make. Default: my-pass for MyPass.",
+)  # fmt: skip
+def command(kind: str, name: str, folder: str | None) -> None:
+    """Write a package with a pass named NAME: the pass, golden files, tests for pytest, and the pyproject.toml by which
+    irtool finds the pass once the package is installed.
+
+    \b
+    irtool new pass MyPass                  writes my-pass/
+    irtool new pass MyPass -o passes/mine   writes passes/mine/
+    cd my-pass && pip install -e '.[test]' && pytest
+
+    NAME is in CamelCase, and no pass has it yet. Nothing is written into a folder that exists.
+    """
+    from .templates.package import write_package
+
+    made = write_package(kind, name, folder)
+    click.echo(f"wrote {made.folder}:")
+    for path in made.files:
+        click.echo(f"  {path}")
+    click.echo(f"next: cd {made.folder} && pip install -e '.[test]' && pytest")
