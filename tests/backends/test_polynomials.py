@@ -50,7 +50,8 @@ POLYNOMIALS: dict[str, tuple[Callable[[Any, float], float], Function, float, flo
     "vector_exponentials _SINH_TERMS": (odd, math.sinh, 0, 1, SINGLE),
     "vector_exponentials _TANH_TERMS": (odd, math.tanh, 0, 0.625, SINGLE),
     "vector_exponentials _ERF_TERMS": (odd, math.erf, 0, 1, SINGLE),
-    "vector_exponentials _LOG_ERFC_TERMS": (lambda t, x: 1 - math.exp(value(t, x)), math.erf, 1, 3.95, SINGLE),
+    "vector_exponentials _LOG2_ERFC_TERMS": (lambda t, x: 1 - 2 ** value(t, x), math.erf, 1, 3.95, SINGLE / 4),
+    "vector_exponentials _SHORT_EXP2_TERMS": (value, lambda x: 2**x, -0.5, 0.5, SINGLE),
     "vector_logarithms _ASINH_TERMS": (odd, math.asinh, 0, 0.75, SINGLE),
     "vector_logarithms _ACOSH_TERMS": (
         lambda t, f: math.sqrt(2 * f) * value(t, f), lambda f: math.log1p(f + math.sqrt(f * (f + 2))), 0, 1, SINGLE),

@@ -20,9 +20,12 @@ _TANH_TERMS = (1.0, -0.3333325982093811, 0.13331128656864166, -0.053721092641353
                -0.005660051014274359)  # fmt: skip
 _ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.026853812858462334,
               0.005188330076634884, -0.0008010214078240097, 7.853924034861848e-05)  # fmt: skip
-_LOG_ERFC_TERMS = (-0.00034151977160945535, -1.127089262008667, -0.6381447911262512, -0.1031067743897438,
-                   0.021838072687387466, -0.002947660395875573, 0.00018637940229382366)  # fmt: skip
-"""log(1 - erf x) from 1 to 3.95; beyond, erf is 1 in single precision."""
+_LOG2_ERFC_TERMS = (-0.0038543427363038063, -1.6121233701705933, -0.944227397441864, -0.12787248194217682,
+                    0.021320460364222527, -0.0016597273061051965)  # fmt: skip
+"""log2(1 - erf x) from 1 to 3.95; beyond, erf is 1 in single precision."""
+_SHORT_EXP2_TERMS = (1.0, 0.6931469440460205, 0.24022239446640015, 0.05550775304436684, 0.009671607054769993,
+                     0.0013252822682261467)  # fmt: skip
+"""Of 2^x, with a relative error of 9.6e-8, and none at 0."""
 
 # exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: k is half as large, so that 2^k is a normal number even where the
 # result is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.
@@ -90,13 +93,24 @@ _RATIO = """IRT_INLINE {t} irt_vratio_{n}({t} a, {t} b) {{
   return a / b;
 #endif
 }}"""
+# 2^x for x from -126 to 127, where neither it nor 2^k is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.
+_NORMAL_EXP2 = (
+    """IRT_INLINE {t} irt_vnormal_exp2_{n}({t} x) {{
+  {t} z = x + 12583039.0f, r = x - (z - 12583039.0f);
+  return """
+    + horner("r", _SHORT_EXP2_TERMS)
+    + """ * ({t})(({i})z << 23);
+}}"""
+)
+# From 0.625 on 1 - 2 / (exp(2a) + 1), which is 1 in single precision from 9.02 on.
 _TANH = (
     """IRT_INLINE {t} irt_vtanh_{n}({t} x) {{
   {t} a = irt_vfabs_{n}(x), z = x * x;
   {t} small = x * """
     + horner("z", _TANH_TERMS)
     + """;
-  {t} large = 1.0f - 2.0f / (irt_vexp_{n}(a + a) + 1.0f);
+  {t} c = irt_vselect_{n}(a > 9.02f, 9.02f - ({t}){{0}}, a);
+  {t} large = 1.0f - irt_vratio_{n}(2.0f - ({t}){{0}}, irt_vnormal_exp2_{n}(c * 2.88539008f) + 1.0f);
   large = ({t})(({i})large | (({i})x & INT32_MIN));
   return irt_vselect_{n}(a < 0.625f, small, large);
 }}"""
@@ -108,8 +122,8 @@ _ERF = (
     + horner("z", _ERF_TERMS)
     + """;
   {t} c = irt_vselect_{n}(a > 3.95f, 3.95f - ({t}){{0}}, a);
-  {t} large = 1.0f - irt_vbounded_exp_{n}("""
-    + horner("c", _LOG_ERFC_TERMS)
+  {t} large = 1.0f - irt_vnormal_exp2_{n}("""
+    + horner("c", _LOG2_ERFC_TERMS)
     + """);
   large = ({t})(({i})large | (({i})x & INT32_MIN));
   return irt_vselect_{n}(a < 1.0f, small, large);
@@ -199,6 +213,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("inverse", "float32"): _INVERSE,
     ("ratio", "float32"): _RATIO,
     ("sigmoid", "float32"): SIGMOID,
+    ("normal_exp2", "float32"): _NORMAL_EXP2,
     ("tanh", "float32"): _TANH,
     ("erf", "float32"): _ERF,
     ("scale", "float32"): _SCALE,
@@ -215,8 +230,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "falling_exp": ("select",),
     "flushed_exp": (),
     "sigmoid": ("falling_exp", "fabs", "select", "ratio"),
-    "tanh": ("exp", "fabs", "select"),
-    "erf": ("select", "bounded_exp", "fabs"),
+    "normal_exp2": (),
+    "tanh": ("normal_exp2", "ratio", "fabs", "select"),
+    "erf": ("normal_exp2", "fabs", "select"),
     "exp2": ("select", "scale"),
     "exp10": ("select", "scale"),
     "expm1": ("select",),
