@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from irtool.commands import recording
 from irtool.commands.sessions import Terminal, excerpt, has_sessions, renew
 
 ROOT = Path(__file__).parent.parent
@@ -55,3 +57,13 @@ def test_commands_that_go_wrong_are_refused(tmp_path: Path) -> None:
         terminal.run("irtool opt --no-such-option")
     with pytest.raises(ValueError, match="a session begins with a command"):
         renew("```console\nno command\n```\n")
+
+
+def test_the_recorded_session_is_fresh() -> None:
+    shown = recording.PLACE.read_text(encoding="utf-8")
+    wanted = recording.draw(recording.record())
+    assert "".join(recording.texts(shown)) == "".join(recording.texts(wanted)), (
+        "run python -m irtool.commands.recording"
+    )
+    assert "error[E0302]:" in recording.texts(shown) and "@font-face" not in wanted
+    assert len(set(re.findall(r"fill: (#\w+)", wanted))) >= 5
