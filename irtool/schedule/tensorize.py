@@ -23,6 +23,7 @@ from ..tir.kernel import Kernel
 from ..tir.pairs import DTYPE
 from ..tir.program import (
     CONSTANT,
+    TEMP,
     Derivation,
     Program,
     RunKernel,
@@ -35,6 +36,9 @@ from ..tir.program import (
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
 from .affine import depends, simplifier
+from .finite_weights import FiniteWeights
+from .winograd.choice import beats_pairs
+from .winograd.convolution import find_convolution
 from .word_kinds import WordKind, word_kinds
 
 _REUSE = 8
@@ -64,9 +68,11 @@ class Product:
 
 
 def tensorize_products(program: Program, target: VectorTarget) -> None:
-    """Every product of 8-bit or bfloat16 numbers for which it pays."""
+    """Every product of 8-bit or bfloat16 numbers for which it pays. Convolutions of bfloat16 numbers that will be faster in float32, by
+    transformed tiles, are left alone."""
     if target.lanes(4) < 4:
         return
+    finite = FiniteWeights(program)
     made: dict[tuple[Slot, int], Slot] = {}
     for k, calls in runs_of(program).items():
         if k.finished:
@@ -75,6 +81,8 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         for at, form in enumerate(k.stages):
             p = find_product(form) if isinstance(form, Reduction) else None
             if isinstance(form, Reduction) and p is not None and _pays(k, form, p, constants, target):
+                if _is_transformed(finite.mark(k), at, calls, target):
+                    break
                 _replace(k, at, p, constants, calls, made)
                 break
     program.kernels = kernels_in_use(program)
@@ -138,6 +146,18 @@ def _pays(k: Kernel, r: Reduction, p: Product, constants: set[Buffer], target: V
         elif reuse < _REUSE:
             return False
     return True
+
+
+def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
+    """True if a stage will be a transformed convolution, between other kernels: what comes from outside, or goes there, has no blocks."""
+    c = find_convolution(
+        k.stages, at, [b for n, b in enumerate(k.inputs) if all(s.inputs[n].resolve().kind == CONSTANT for s in calls)]
+    )
+    if c is None or not c.weights.finite or c.data.source not in k.inputs:
+        return False
+    number = k.inputs.index(c.data.source)
+    beside = [slot.resolve() for s in calls for slot in (s.inputs[number], *s.outputs)]
+    return all(slot.kind == TEMP for slot in beside) and beats_pairs(c, target)
 
 
 def _moves(e: Load, v: Var) -> bool:

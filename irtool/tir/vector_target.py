@@ -70,6 +70,12 @@ class VectorTarget:
     copy_cost: int = size(8, "updates", "cost of copying one element of an operand")
     copied_reads: float = size(1.5, "reads", "fewest reads of each element that make a copy worthwhile")
     guarded_reads: int = size(10, "reads", "most guarded reads of each padded element; above it, a padded copy is made")
+    paired_products: int = size(
+        1,
+        "per lane",
+        "products of bfloat16 numbers that an instruction adds to each sum; 1: there is no such instruction",
+        2,
+    )
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
     winograd: str = "auto"
     """Which 3 x 3 convolutions are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with tiles of

@@ -585,6 +585,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "blocked_updates": (1, 100),
     "copied_steps": (1, 3),
     "band_results": (1, 16),
+    "paired_products": (1, 2),
     "copy_cost": (1, 100),
     "copied_reads": (1.0, 4.0),
     "guarded_reads": (1, 100),

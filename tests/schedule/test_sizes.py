@@ -40,7 +40,7 @@ NETWORKS = {
     "pooling": "def @main(%x: Tensor[(1, 3, 20, 20), float32]) { nn.max_pool2d(%x, pool_size=[5, 5], padding=[2, 2, 2, 2]) }",
 }
 
-IN_WINOGRAD = {"tiles_bytes", "transformed_updates"}
+IN_WINOGRAD = {"tiles_bytes", "transformed_updates", "paired_products"}
 """What tests/schedule/test_winograd.py tries."""
 
 EFFECTS: dict[str, tuple[float, str]] = {

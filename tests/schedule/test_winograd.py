@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -262,3 +263,45 @@ def test_rows_of_the_products_keep_to_sets_of_the_cache_of_their_own(channels: i
             step = sum(4 * k for v, k in terms.items() if isinstance(v, Var) and v.name == moving)
             sets = [step * n // 64 % 64 for n in range(count)]
             assert step and max(map(sets.count, sets)) <= 4, (channels, moving, step)
+
+
+def in_halves(dtype: str, channels: int, image: tuple[int, int]) -> irtool.Module:
+    """A 3 x 3 convolution of 16-bit numbers between two others."""
+    h, w = image
+    text = f"""{V}def @main(%x: Tensor[(1, 16, {h}, {w}), {dtype}], %u: Tensor[({channels}, 16, 1, 1), {dtype}],
+  %w: Tensor[({channels}, {channels}, 3, 3), {dtype}], %v: Tensor[(8, {channels}, 1, 1), {dtype}]) {{
+  %0 = cast(nn.relu(nn.conv2d(%x, %u, out_dtype="float32")), dtype="{dtype}");
+  %1 = cast(nn.relu(nn.conv2d(%0, %w, padding=[1, 1], out_dtype="float32")), dtype="{dtype}");
+  nn.conv2d(%1, %v, out_dtype="float32")
+}}"""
+    return irtool.infer_types(irtool.parse(text))
+
+
+def half_values(module: irtool.Module, dtype: str) -> dict[str, Any]:
+    kind = getattr(ml_dtypes, dtype) if dtype == "bfloat16" else np.dtype(dtype)
+    return {n: (a / 8).astype(kind) for n, a in values(module).items()}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_convolutions_of_halves(dtype: str) -> None:
+    """Widened as they are transformed: as near as sums in float32 are."""
+    module = in_halves(dtype, 16, (9, 11))
+    given = half_values(module, dtype)
+    x = given.pop("x")
+    want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    for target in ("c{winograd=4,blocked_updates=1}", "c{winograd=2,mcpu=x86-64-v3}"):
+        made = irtool.build(module, params=given, inputs=["x"], target=target)
+        assert "winograd" in [k["strategy"] for k in made.report["kernels"]]
+        np.testing.assert_allclose(np.asarray(made.run([x])), want, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.promise("winograd")
+def test_words_of_pairs_or_transformed_tiles() -> None:
+    """An instruction for pairs of bfloat16 numbers must halve the sums to be the faster one."""
+    for channels, size, one, two in ((64, 56, True, True), (256, 14, True, False), (512, 7, True, False)):
+        module = in_halves("bfloat16", channels, (size, size))
+        given = {n: a for n, a in half_values(module, "bfloat16").items() if n != "x"}
+        for products, wanted in ((1, one), (2, two)):
+            program = lower_module(prepare(bind_params(module, given)))
+            schedule_program(program, VectorTarget(64, 32, paired_products=products))
+            assert ("winograd" in [k.choice.strategy for k in program.kernels]) == wanted, (channels, products)

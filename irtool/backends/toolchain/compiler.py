@@ -136,7 +136,7 @@ class Compiler:
                 said = complaint.splitlines()[0]
                 raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
         if "__AVX512F__" in macros:
-            return VectorTarget(64, 32)
+            return VectorTarget(64, 32, paired_products=2 if "__AVX512BF16__" in macros else 1)
         if "__AVX__" in macros:
             return VectorTarget(32, 16)
         bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)

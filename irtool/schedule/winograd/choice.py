@@ -58,6 +58,20 @@ class TilingChoice:
     reason: str
 
 
+def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
+    """True if a convolution of bfloat16 numbers, whose layouts are not chosen yet, will be faster transformed than made of words of
+    two: channels are taken to lie side by side, as they do behind other convolutions."""
+    lanes = target.lanes(_FLOAT)
+    if target.winograd == "off" or c.channel[1] % lanes or c.filters[1] % lanes:
+        return False
+    if target.winograd != "auto":
+        return bool(_tilings(c, int(target.winograd), lanes, target))
+    if c.updates < target.transformed_updates:
+        return False
+    costs = [_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
+    return bool(costs) and min(costs) <= _GAIN * _direct(c, target) / target.paired_products
+
+
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> TilingChoice | None:
     """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`. `wanted` is
     the label of the plan to take, if there is such a plan, whatever it costs."""

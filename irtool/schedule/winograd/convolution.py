@@ -1,17 +1,20 @@
-"""Which reductions are convolutions that can be transformed: 3 x 3 windows, one step apart, all channels of float32."""
+"""Which reductions are convolutions that can be transformed: 3 x 3 windows, one step apart, sums in float32 over all channels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...tir.expr import Binary, Const, Expr, Load, Select, Var, substitute
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope
 from ..affine import depends, loads, simplifier
 
 TAPS = 3
+
+_HALVES = ("bfloat16", "float16")
+"""Dtypes of operands that are widened to float32, element by element."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def _factors(r: Reduction) -> tuple[Load, Load] | None:
     product = e.b
     if not isinstance(product, Binary) or product.op != "*":
         return None
-    a, b = product.a, product.b
+    a, b = (x.value if isinstance(x, Cast) and x.value.dtype in _HALVES else x for x in (product.a, product.b))
     if not (
         isinstance(a, Load) and isinstance(b, Load) and isinstance(a.source, Buffer) and isinstance(b.source, Buffer)
     ):
@@ -164,7 +167,7 @@ def _opened(c: Convolution, forms: Sequence[AnyForm], at: int) -> Convolution:
         if not isinstance(value.other, Const) or value.other.value or not value.lazy:
             return c
         conditions, value = _conjuncts(value.cond), value.then
-    if not isinstance(value, Load) or not isinstance(value.source, Buffer) or value.source.dtype != "float32":
+    if not isinstance(value, Load) or not isinstance(value.source, Buffer) or value.source.dtype != b.dtype:
         return c
     axes: list[SpatialAxis] = []
     place: dict[Expr, Expr] = {}

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...tir.expr import Expr, Load, Var, all_of, const, if_then_else, less, minimum, rewrite, substitute
+from ...tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less, minimum, rewrite, substitute
 from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
@@ -131,13 +131,11 @@ class _Nest:
         c, lanes, size = self.conv, self.lanes, self.tiling.window
         group = Var("group")
 
-        def element(y: Expr, x: Expr, lane: Var) -> Load:
+        def element(y: Expr, x: Expr, lane: Var) -> Expr:
             places: dict[Expr, Expr] = {c.channel[0]: group * lanes + lane, c.rows.of: y, c.columns.of: x}
             if c.image is not None:
                 places[c.image[0]] = image
-            load = substitute(c.data, places)
-            assert isinstance(load, Load)
-            return load
+            return cast(substitute(c.data, places), "float32")
 
         top, left = row + c.rows.shift, column + c.columns.shift
 
