@@ -157,3 +157,25 @@ def test_a_file_is_whole_or_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPa
     assert code == 1 and "cannot write a.relay: No space left on device" in err
     assert (folder / "a.relay").read_text() == UGLY
     assert os.listdir(folder) == ["a.relay"]
+
+
+def test_each_case_of_a_golden_file_is_laid_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.relay"
+    loose, tidy = "def   @main( ) { add(1f,2f) }\n", "def @main() {\n  add(1f, 2f)\n}\n"
+    head = "// Sums.\n// RUN: irtool opt -p FoldConstant --types=none %s\n// -----\n"
+    path.write_text(f"{head}\n// One.\n{loose}\n// -----\n{loose}")
+    assert irtool("test", "--update", path)[0] == 0
+    assert irtool("fmt", path)[0] == 0
+    assert path.read_text() == f"{head}// One.\n{tidy}// -----\n{tidy}"
+    assert irtool("test", path)[0] == irtool("fmt", "--check", path)[0] == 0
+
+
+def test_errors_keep_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "a.relay"
+    text = "// RUN: irtool check %s\ndef @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { exp(%x);\n"
+    text += "  add(%x, %y) } // ERROR: E03\n"
+    path.write_text(text)
+    assert irtool("test", path) == (0, "1 passed, 0 failed\n", "")
+    code, _, err = irtool("fmt", "-v", path)
+    assert code == 0 and irtool("test", path)[0] == 0
+    assert "kept" in err or path.read_text() != text

@@ -56,6 +56,7 @@ def test_the_package_passes_its_tests_once_it_is_installed(folder: Path) -> None
 def test_the_code_that_it_writes_is_in_order(folder: Path) -> None:
     assert irtool("new", "pass", "KeepPairs", "-o", "some/where")[0] == 0
     assert irtool("test", "--load", "some/where/keep_pairs.py", "some/where") == (0, "4 passed, 0 failed\n", "")
+    assert irtool("fmt", "--check", "some/where")[0] == 0
     for words in (("ruff", "check"), ("mypy", "--strict")):
         pytest.importorskip(words[0])
         done = python(folder, "-m", *words, "some/where/keep_pairs.py", "some/where/tests/test_keep_pairs.py")
