@@ -193,6 +193,7 @@ def _build_input(
 ) -> BuildInput:
     """What is built; `said` gets what is said when it is read."""
     from ..driver.session import BuildInput
+    from .progress import progress_bar
 
     given = asked
 
@@ -216,6 +217,7 @@ def _build_input(
         passes,
         said,
         calibration if precision.files else None,
+        lambda: progress_bar("calibrating"),
     )
 
 

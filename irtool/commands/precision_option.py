@@ -51,11 +51,14 @@ class PrecisionChoice:
             return module, None
         from ..driver.precision import lower_precision
         from ..passes import run_passes
+        from .progress import progress_bar
 
         def transform(m: Module, passes: Sequence[str]) -> Module:
             return run_passes(m, passes, **context)
 
-        made, calibrated = lower_precision(module, self.name, (entry,), transform, self.calibration(names))
+        made, calibrated = lower_precision(
+            module, self.name, (entry,), transform, self.calibration(names), lambda: progress_bar("calibrating")
+        )
         say_calibrated(calibrated)
         return made, calibrated
 

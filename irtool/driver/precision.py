@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,12 @@ Calibration = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """What ranges of 8 bits are found from: `random`; arrays by name of an input; or several such."""
 
 RANDOM = "random"
+
+Progress = Callable[[int, int], None]
+"""Called with the number of steps that are done and of all."""
+
+Watched = Callable[[], AbstractContextManager[Progress | None]]
+"""What shows progress, from when it is entered until it is left; None: nobody watches."""
 
 PASSES: dict[str, tuple[tuple[str, str], ...]] = {
     EXACT: (),
@@ -89,16 +96,20 @@ def lower_precision(
     entries: Sequence[str],
     transform: Callable[[Module, Sequence[str]], Module],
     calibration: Calibration | None = None,
+    watched: Watched = nullcontext,
 ) -> tuple[Module, Calibrated | None]:
     """A typed module, its weights bound, in a precision, and what calibrated it if anything did.
 
-    `transform` runs passes. Without calibration data, int8 is calibrated on random inputs. Raises what these raise, and of
+    `transform` runs passes; calibration is `watched`. Without calibration data, int8 is calibrated on random inputs. Raises what these raise, and of
     int8 IrError for data that do not fit and for a network without a layer to quantize.
     """
     if precision != INT8:
         return transform(module, precision_passes(precision)), None
     quantized = from_above("quantization.lowering", "lower_to_int8")
-    made: tuple[Module, Calibrated] = quantized(module, entries, RANDOM if calibration is None else calibration)
+    with watched() as step:
+        made: tuple[Module, Calibrated] = quantized(
+            module, entries, RANDOM if calibration is None else calibration, step
+        )
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from ..passes.resolve import resolve
 from .artifact import Artifact
 from .options import TIR, Options
 from .outputs import Content, Emission, write_files
-from .precision import EXACT, Calibration, check_calibration, lower_precision, measure_error
+from .precision import EXACT, Calibration, Watched, check_calibration, lower_precision, measure_error
 
 if TYPE_CHECKING:
     from .cache import Key
@@ -36,6 +36,7 @@ class BuildInput:
         warnings: what was said while `module` was called; kept in the report, and so in the cache.
         calibration: gives what calibrates the precision int8, called after `module`; None: random inputs. What it gives counts
             among what `identify` tells.
+        watched: shows how far the calibration is.
     """
 
     module: Callable[[], Module]
@@ -45,6 +46,7 @@ class BuildInput:
     passes: str | Sequence[Any] = ()
     warnings: Sequence[str] = ()
     calibration: Callable[[], Calibration] | None = None
+    watched: Watched = nullcontext
 
     @classmethod
     def of(
@@ -133,6 +135,7 @@ class Session:
                 options.entries,
                 lambda m, passes: _transform(m, passes, options, self.instruments),
                 given.calibration and given.calibration(),
+                given.watched,
             )
         try:
             prepared = prepare_entries(source, options, self.instruments)

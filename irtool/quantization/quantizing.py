@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..deferred import np
 from ..diagnostics import IrError
-from ..driver.precision import RANDOM, Calibration
+from ..driver.precision import RANDOM, Calibration, Progress
 from ..ir import Constant, Expr, Function, Module
 from ..passes import run_passes
 from ..passes.qdq_insertion.insertion import Insertion, Range
@@ -25,8 +25,6 @@ from .report import Report
 from .running import runner, with_results
 from .samples import samples_of
 from .tidying import with_single_zeros
-
-Progress = Callable[[int, int], None]
 
 
 class Quantized(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError
-from ..driver.precision import RANDOM, Calibration
+from ..driver.precision import RANDOM, Calibration, Progress
 from ..ir import Expr, Function, Module, Var, rewrite, with_function, without_return_type
 from ..ir.walk import free_variables
 from ..ops.base import is_call_to
@@ -20,7 +20,7 @@ from .errors import Noise
 from .mistakes import NotFinite, NothingToQuantize
 from .naming import lift_constants
 from .qconfig import QConfig
-from .quantizing import Progress, Quantized
+from .quantizing import Quantized
 from .report import Report
 from .running import runner, with_results
 from .samples import samples_of
