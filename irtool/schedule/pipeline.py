@@ -21,6 +21,7 @@ from .narrow_constants import narrow_constants
 from .partition_padded_windows import partition_padded_windows
 from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
+from .share_kernels import share_kernels
 from .slice_constants import slice_constants
 from .subpixel import decompose_subpixels
 from .tensorize import tensorize_products
@@ -167,6 +168,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "operands that lie in memory as words do are not copied into words; after layouts, and kernels are merged by now",
         read_words_in_place,
         vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "ShareKernels",
+        "kernels that differ in scales and zero points only become one; stages are final, and schedules are still to be made",
+        share_kernels,
         once=True,
     ),
     ProgramStage(
