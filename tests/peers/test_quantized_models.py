@@ -1,0 +1,74 @@
+"""Models that ONNX Runtime has quantized give its quantized values: all but one in a thousand, and those are one step away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from tests.peers.quantized_models import NETWORKS, WAYS, inputs_of, save
+
+pytestmark = pytest.mark.promise("quantized networks")
+
+SAMPLES, RUNS = 4, 24
+LEAST_EQUAL = 0.999
+
+OWN_KERNELS = {
+    "average pool": "the runtime rounds one in five means of four another way than its own float operators do",
+    "softmax": "the runtime's table gives one in thirty another way than its own float operators do",
+}
+"""Where the runtime, optimized, leaves what the file says."""
+
+
+@pytest.fixture(autouse=True)
+def _peers(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--peers"):
+        pytest.skip("needs --peers")
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_quantized_values_are_those_of_the_runtime(name: str, way: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "net.onnx", tmp_path / "net8.onnx"
+    save(name, source)
+    WAYS[way](source, target, [inputs_of(name, seed) for seed in range(SAMPLES)])
+    step = result_step(target)
+    literal, optimized = session(target, optimized=False), session(target, optimized=True)
+    module, params = irtool.from_onnx(target)
+    built = irtool.build(module, params, cflags="-O1")
+    by_definition, by_runtime = [], []
+    for seed in range(RUNS):
+        inputs = inputs_of(name, seed)  # some that calibrated it, and others
+        found = np.asarray(built.run(inputs), "float64")
+        for steps, s in ((by_definition, literal), (by_runtime, optimized)):
+            steps.append(np.rint(np.abs(found - s.run(None, inputs)[0]) / step).ravel())
+    for steps, least in ((by_definition, LEAST_EQUAL), (by_runtime, 0 if name in OWN_KERNELS else LEAST_EQUAL)):
+        off = np.concatenate(steps)
+        assert off.max() <= 1, f"{int(off.max())} steps away"
+        assert (off == 0).mean() >= least, f"{(off == 0).mean():.5f} of {off.size} are equal"
+
+
+def session(path: Path, optimized: bool) -> Any:
+    """ONNX Runtime with all its optimizations, or computing operator by operator what the file says."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def result_step(path: Path) -> float:
+    """The difference of neighbouring numbers that the result of a quantized model has."""
+    import onnx
+
+    graph = onnx.load(path).graph
+    values = {i.name: onnx.numpy_helper.to_array(i) for i in graph.initializer}
+    last = next(n for n in graph.node if n.output[0] == graph.output[0].name)
+    assert last.op_type == "DequantizeLinear", last.op_type
+    return float(values[last.input[1]])
