@@ -103,3 +103,18 @@ def test_calibration_draws_inputs_like_the_one_of_the_comparison() -> None:
             assert np.array_equal(one[name], again[name])
         assert 3 < one["x"].mean() < 8 and 0 <= one["ids"].min() <= one["ids"].max() <= 7
     assert not np.array_equal(drawn[1]["x"], drawn[2]["x"])
+
+
+def test_quantized_outputs_are_compared_in_steps(tmp_path: Path) -> None:
+    found = {}
+    for engine, output in (("irtool", [0.5, 1.02, 2.5, -3.0]), ("onnxruntime", [0.5, 1.0, 2.0, -3.0])):
+        (tmp_path / engine).mkdir()
+        np.save(tmp_path / engine / "output.npy", np.array(output))
+        found[engine] = Measured()
+    compare_outputs(found, tmp_path, step=0.25)
+    assert (found["irtool"].equal, found["irtool"].steps) == (0.75, 2)
+    engines = {
+        e: measured(0.1) | {k: getattr(m, k) for k in ("difference", "equal", "steps")} for e, m in found.items()
+    }
+    table = resource_table({"d": {"title": "D", "threads": {"1": engines}}}, "1")
+    assert "| 2e-01, 75.0 % equal, steps 2 |" in table

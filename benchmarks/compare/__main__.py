@@ -51,6 +51,9 @@ def main() -> None:
             found = measure(path, list(ENGINES), int(t), options.seconds, options.precision)
             results[name]["threads"][t] = {e: _summary(m) for e, m in found.items()}
             said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
+            own = found["irtool"]
+            if own.equal is not None:
+                said += f"; {100 * own.equal:.2f} % of quantized outputs are ONNX Runtime's, others {own.steps} steps away at most"
             print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
     text = _page(results, counts, options.seconds, precision, options.precision)
     print(text)
@@ -85,6 +88,11 @@ def _page(results: dict[str, Any], counts: list[str], seconds: float, precision:
         for e, m in engines.items()
         if m.get("error") or m.get("empty")
     ]
+    quantized_outputs = (
+        "; the share of equal quantized values, and how many steps the others are away at most"
+        if name == "int8"
+        else ""
+    )
     return f"""# irtool beside ONNX Runtime and OpenVINO{"" if name == "float32" else f", {name}"}
 
 `make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
@@ -102,7 +110,7 @@ parentheses. The ratio is irtool's best time over that of the better peer: below
 
 With {counts[0]} thread{"s" if counts[0] != "1" else ""}. "Built here" is the whole way from the ONNX file, the C compiler
 included; "built before" opens the library of an earlier build. The difference is that of irtool's output from ONNX Runtime's,
-relative to the largest output.
+relative to the largest output{quantized_outputs}.
 
 {resource_table(results, counts[0])}
 {"## Failures" + chr(10) + chr(10) + "".join(failures) if failures else ""}"""

@@ -47,6 +47,19 @@ def quantized(path: Path) -> Path:
     return made
 
 
+def output_step(path: Path) -> float | None:
+    """The difference of neighbouring values that the first output of a model has, if it is dequantized with one scale."""
+    import onnx
+
+    graph = onnx.load(path).graph
+    scales = {i.name: i for i in graph.initializer}
+    last = next((n for n in graph.node if n.output[0] == graph.output[0].name), None)
+    if last is None or last.op_type != "DequantizeLinear" or last.input[1] not in scales:
+        return None
+    scale = onnx.numpy_helper.to_array(scales[last.input[1]])
+    return float(scale.ravel()[0]) if scale.size == 1 else None
+
+
 def samples(inputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Inputs for calibration: these, and others with as many numbers of the same mean and deviation, or whole numbers up to the largest."""
     yield inputs

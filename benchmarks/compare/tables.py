@@ -79,8 +79,12 @@ def _difference(engines: list[Mapping[str, Any]]) -> str:
     """The difference of the first one's output, unless the output of one is empty."""
     if any(e.get("empty") for e in engines):
         return "shows nothing"
-    difference = engines[0].get("difference")
-    return f"{difference:.0e}" if difference is not None else "–"  # noqa: RUF001  # an empty cell
+    difference, equal = engines[0].get("difference"), engines[0].get("equal")
+    if difference is None:
+        return "–"  # noqa: RUF001  # an empty cell
+    if equal is None:
+        return f"{difference:.0e}"
+    return f"{difference:.0e}, {100 * equal:.1f} % equal, steps {engines[0]['steps']}"
 
 
 def _cell(measured: Mapping[str, Any], name: str, unit: float = 1.0, digits: int = 1) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..signals import emptiness
+from .quantized import output_step
 
 
 @dataclass
@@ -31,6 +32,8 @@ class Measured:
         error: why there is nothing of the above.
         empty: why agreement on its output would show nothing, as a clause.
         difference: largest difference of the output from ONNX Runtime's, relative to the largest output; None where that shows nothing.
+        equal: of an output of quantized values, the share of those that are ONNX Runtime's; None of others.
+        steps: how many steps the others are away at most.
     """
 
     times: list[float] = field(default_factory=list)
@@ -41,6 +44,8 @@ class Measured:
     error: str = ""
     empty: str = ""
     difference: float | None = None
+    equal: float | None = None
+    steps: int | None = None
 
     @property
     def best(self) -> float:
@@ -149,12 +154,13 @@ def measure(
             for w in working if n % 2 == 0 else reversed(working):
                 w.turn(runs)
         found = {engine: w.end() for engine, w in workers.items()}
-        compare_outputs(found, Path(place))
+        compare_outputs(found, Path(place), output_step(model))
         return found
 
 
-def compare_outputs(found: dict[str, Measured], place: Path) -> None:
-    """Sets the difference of each from ONNX Runtime's output, out of the folders of the engines, and says which are empty."""
+def compare_outputs(found: dict[str, Measured], place: Path, step: float | None = None) -> None:
+    """Sets the difference of each from ONNX Runtime's output, out of the folders of the engines, and says which are empty. `step`:
+    between neighbours of the quantized values that the output has."""
     outputs = {e: np.load(p) for e in found if (p := place / e / "output.npy").exists()}
     for engine, output in outputs.items():
         found[engine].empty = emptiness(output)
@@ -162,5 +168,8 @@ def compare_outputs(found: dict[str, Measured], place: Path) -> None:
     if wanted is None or found["onnxruntime"].empty:
         return
     for engine, output in outputs.items():
-        difference = np.abs(output.astype("float64") - wanted).max()
-        found[engine].difference = float(difference / np.abs(wanted).max())
+        difference = np.abs(output.astype("float64") - wanted)
+        found[engine].difference = float(difference.max() / np.abs(wanted).max())
+        if step is not None:
+            steps = np.rint(difference / step)
+            found[engine].equal, found[engine].steps = float((steps == 0).mean()), int(steps.max())
