@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.command_line import irtool as in_this_process
 
 ROOT = Path(__file__).parent.parent.parent
 NETWORK = """#[version = "0.0.5"]
@@ -30,6 +33,26 @@ def irtool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         return subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=300, check=False)
 
     return run
+
+
+@pytest.mark.parametrize(
+    "command", [("build", "--emit=c"), ("run",), ("tune", "--trials=1", "--each=0.001", "-o", "tuned.json")]
+)
+def test_calibration_shows_how_far_it_is(command: tuple[str, ...], tmp_path: Path, monkeypatch) -> None:
+    """Eight random inputs, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "net.relay").write_text(NETWORK)
+    shown: list[tuple[str, int, int]] = []
+
+    @contextlib.contextmanager
+    def progress_bar(what: str):
+        yield lambda done, total: shown.append((what, done, total))
+
+    monkeypatch.setattr("irtool.commands.progress.progress_bar", progress_bar)
+    code, _, err = in_this_process(*command, "net.relay", "--precision=int8")
+    assert code == 0, err
+    assert [s for s in shown if s[0] == "calibrating"] == [("calibrating", n, 8) for n in range(1, 9)]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
