@@ -21,8 +21,9 @@ def command(name: str | None) -> None:
     """List the backends for `irtool build --target`, or describe NAME: outputs and flags.
 
     \b
-    irtool backends c
-    irtool build --target='c{math=strict,vector=none}' net.relay
+    Examples:
+      irtool backends c
+      irtool build --target='c{math=strict,vector=none}' net.relay
     """
     click.echo(_explain(name) if name else _list())
 

@@ -29,6 +29,7 @@ from .notes import say_random
 from .output import write_text
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
+from .verbosity import is_quiet
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -104,10 +105,11 @@ def command(
     in the network. Inputs and weights that nobody gives are random.
 
     \b
-    irtool bench net.onnx
-    irtool bench net.relay --params weights.npz --json before.json
-    irtool bench net.relay --params weights.npz --compare before.json --no-interp
-    irtool bench net.onnx --trace trace.json                              open it at https://ui.perfetto.dev
+    Examples:
+      irtool bench net.onnx
+      irtool bench net.relay --params weights.npz --json before.json
+      irtool bench net.relay --params weights.npz --compare before.json --no-interp
+      irtool bench net.onnx --trace trace.json                              open it at https://ui.perfetto.dev
     """
     from ..benchmark.compare import SLOWER, changes
     from ..benchmark.record import Record
@@ -130,7 +132,7 @@ def command(
         write_text(output, record.to_json())
     if trace is not None:
         write_text(trace, to_trace(record))
-    quiet = "-" in (output, trace)
+    quiet = "-" in (output, trace) or is_quiet()
     if not quiet:
         click.echo(show_record(record, sys.stdout))
     if before is not None:

@@ -28,7 +28,9 @@ from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
+from .report import summarize
 from .tables import drawer
+from .verbosity import is_verbose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,11 +106,12 @@ def command(
     The environment variables CC and CFLAGS are honoured. Builds are cached in $XDG_CACHE_HOME/irtool.
 
     \b
-    irtool build net.relay --params weights.npz -o out/
-    irtool build --emit=exe --testbench --vector=none net.relay
-    irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
-    irtool build --emit=tir net.relay -o net.tir
-    irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
+    Examples:
+      irtool build net.relay --params weights.npz -o out/
+      irtool build --emit=exe --testbench --vector=none net.relay
+      irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
+      irtool build --emit=tir net.relay -o net.tir
+      irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
     from ..driver.options import choose_options
     from ..driver.session import Session
@@ -257,6 +260,8 @@ def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: floa
     elif not reports.quiet:
         told = partial(click.echo, err=reports.explain)  # the schedule alone, in a file, is one that --schedule reads
         _summary(artifact, seconds, told)
+        if is_verbose():
+            told(summarize(artifact.report))
         if goal.is_source and "compile" in artifact.report:
             told(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
 

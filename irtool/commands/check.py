@@ -13,6 +13,7 @@ import click
 from . import kinds
 from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
 from .pass_options import loads_files
+from .verbosity import is_quiet
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -71,8 +72,9 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
     An undetermined type is a warning; with --target, it is an error. The exit code is 1 if there are errors.
 
     \b
-    irtool check --target=c --shape x=1,3,224,224 net.relay
-    irtool check --partial --params weights.npz net.relay
+    Examples:
+      irtool check --target=c --shape x=1,3,224,224 net.relay
+      irtool check --partial --params weights.npz net.relay
     """
     wanted = Wanted(**asked)
     if wanted.target is not None:
@@ -96,7 +98,7 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
 
             text = render(diagnostics)
             click.echo(paint_message(text) if is_coloured(sys.stderr) else text, err=True, color=True)
-        if not errors:
+        if not errors and not is_quiet():
             click.echo(f"{len(files)} file{'s' if len(files) > 1 else ''}, no errors")
     if errors:
         raise click.exceptions.Exit(1)

@@ -19,9 +19,10 @@ def command(shell: str | None) -> None:
     It completes commands, options, passes, operators, instruments, files, and the functions of the module on the line.
 
     \b
-    eval "$(irtool completion bash)"                                     in ~/.bashrc
-    eval "$(irtool completion zsh)"                                      in ~/.zshrc, after compinit
-    irtool completion fish > ~/.config/fish/completions/irtool.fish
+    Examples:
+      eval "$(irtool completion bash)"                                     in ~/.bashrc
+      eval "$(irtool completion zsh)"                                      in ~/.zshrc, after compinit
+      irtool completion fish > ~/.config/fish/completions/irtool.fish
     """
     from .shell import group
 

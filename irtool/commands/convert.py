@@ -11,6 +11,7 @@ import click
 from . import kinds
 from .mistakes import BadValue, ClashingOptions, MissingWord, UnreadableFile, UnwritableFile
 from .pass_options import loads_files
+from .verbosity import is_quiet
 from .wrong_usage import Command, WrongUsage
 
 _TEXT = (".relay", ".txt", ".onnx", ".onnxtxt")
@@ -45,10 +46,11 @@ def command(sources: tuple[str, ...], output: str, params_out: str | None, entry
     put together, and at most one Relay text, which comes first.
 
     \b
-    irtool convert net.params -o net.safetensors                           another format
-    irtool convert weights/ more.npz -o all.params                         a folder of .npy files, and more
-    irtool convert net.relay -o bare.relay --params-out weights.npz        constants become parameters
-    irtool convert bare.relay weights.npz -o net.relay                     parameters become constants
+    Examples:
+      irtool convert net.params -o net.safetensors                           another format
+      irtool convert weights/ more.npz -o all.params                         a folder of .npy files, and more
+      irtool convert net.relay -o bare.relay --params-out weights.npz        constants become parameters
+      irtool convert bare.relay weights.npz -o net.relay                     parameters become constants
 
     The format of a source is told by its contents, that of an output by its name; a name without an ending is a folder. bfloat16
     stays bfloat16 in every format.
@@ -93,9 +95,9 @@ def _convert_text(text: str, weights: tuple[str, ...], output: str, params_out: 
             from ..diagnostics import IrError
 
             raise IrError("the text has no constants that could be parameters", filename=text)
-        _write_tensors(params_out, values, is_quiet=output == "-")
+        _write_tensors(params_out, values, is_printed=output == "-")
     write_text(output, to_text(module, types="none"))
-    if output != "-":
+    if output != "-" and not is_quiet():
         click.echo(f"wrote {output} ({os.path.getsize(output)} bytes)")
 
 
@@ -137,7 +139,7 @@ def _read_tensors(paths: tuple[str, ...]) -> Any:
     return ParameterFile.merged(found)
 
 
-def _write_tensors(path: str, tensors: Mapping[str, Any], is_quiet: bool = False) -> None:
+def _write_tensors(path: str, tensors: Mapping[str, Any], is_printed: bool = False) -> None:
     """Writes tensors in the format that the path tells. Raises IrError."""
     from ..diagnostics import IrError
     from ..ir.conversion import dtype_name
@@ -155,7 +157,7 @@ def _write_tensors(path: str, tensors: Mapping[str, Any], is_quiet: bool = False
             write_params(path, tensors)
     except OSError as error:
         raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None
-    if not is_quiet:
+    if not is_printed and not is_quiet():
         total = sum(a.nbytes for a in tensors.values())
         count = len(tensors)
         click.echo(f"wrote {path} ({count} tensor{'s' if count != 1 else ''}, {total} bytes)")

@@ -47,6 +47,12 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
 
     For differing constants, report the number of differing elements, the maximum difference and its index. The exit code
     is that of diff(1): 0 if the modules are equal, 1 if they differ, 2 if they cannot be compared.
+
+    \b
+    Examples:
+      irtool diff before.relay after.relay
+      irtool diff --values before.relay after.relay                 the results on random inputs, too
+      irtool opt -p FuseOps net.relay | irtool diff net.relay -
     """
     from ..diagnostics import IrError, UsageError
 

@@ -20,8 +20,9 @@ def command(style: str) -> None:
     """Look at what irtool uses here: Python, the C compiler and its options, the processor, caches, plug-ins, optional packages.
 
     \b
-    irtool doctor
-    CC=clang irtool doctor --json
+    Examples:
+      irtool doctor
+      CC=clang irtool doctor --json
 
     Of each part, the report says whether it is there, which one it is, and what it is for. The exit code is 1 if a part is
     missing without which programs cannot be built.

@@ -19,8 +19,9 @@ def command(code: str | None) -> None:
     versions; codes do not.
 
     \b
-    irtool explain E0104
-    irtool explain UnknownOperator
+    Examples:
+      irtool explain E0104
+      irtool explain UnknownOperator
     """
     from .code_manual import explain_code, list_codes
 

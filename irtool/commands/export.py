@@ -14,12 +14,13 @@ from .mistakes import BadValue, ClashingOptions
 from .output import write_parts, write_text
 from .pass_options import loads_files
 from .source import file_or_stdin
+from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..exports import Export
 
 
-@click.command(name="export", short_help="Write a module in another format: ONNX, Relax.")
+@click.command(name="export", cls=Command, short_help="Write a module in another format: ONNX, Relax.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
 @click.option(
     "--to",
@@ -68,9 +69,10 @@ def command(
     """Write a module in another format. What the format has no counterpart for is reported, all of it, and nothing is written.
 
     \b
-    irtool export net.relay --params weights.npz -o net.onnx
-    irtool export net.relay --opset=18 --external-data -o net.onnx
-    irtool export --to=relax net.relay -o net.py
+    Examples:
+      irtool export net.relay --params weights.npz -o net.onnx
+      irtool export net.relay --opset=18 --external-data -o net.onnx
+      irtool export --to=relax net.relay -o net.py
     """
     from ..diagnostics import UsageError
     from ..exports import Request, parse_export

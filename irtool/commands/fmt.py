@@ -11,6 +11,7 @@ import click
 from . import kinds
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
+from .verbosity import is_quiet
 from .wrong_usage import Command, WrongUsage
 
 _ENDING = ".relay"
@@ -29,9 +30,10 @@ def command(paths: tuple[str, ...], check: bool, diff: bool, verbose: bool) -> N
     path) to standard output.
 
     \b
-    irtool fmt net.relay                    rewrite the file
-    irtool fmt --check --diff samples/      show what would change; exit code 1 if anything would
-    irtool fmt < net.relay                  print
+    Examples:
+      irtool fmt net.relay                    rewrite the file
+      irtool fmt --check --diff samples/      show what would change; exit code 1 if anything would
+      irtool fmt < net.relay                  print
 
     Names, bindings, attributes and comments stay. A text is read again before it is written: its meaning is the same. In a
     file with the comment `// irtool fmt: off` nothing changes; nor does a golden file (`// RUN:`) with errors in its text, or
@@ -60,7 +62,7 @@ def command(paths: tuple[str, ...], check: bool, diff: bool, verbose: bool) -> N
         unchanged += not is_other
     if wrong:
         raise IrError(wrong)
-    if paths != ("-",):
+    if paths != ("-",) and not is_quiet():
         would = "would be " if check or diff else ""
         click.echo(f"{changed} {would}changed, {unchanged} unchanged", err=diff)
     if check and changed:
@@ -100,7 +102,7 @@ def _format(path: str, check: bool, diff: bool, verbose: bool) -> bool:
         _print_diff(text, made, name)
     elif not check and (path == "-" or made != text):
         write_text(path, made)
-        if path != "-":
+        if path != "-" and not is_quiet():
             click.echo(f"formatted {path}")
     if check and made != text:
         click.echo(f"would change {name}", err=diff)

@@ -12,7 +12,13 @@ from .wrong_usage import Command, WrongUsage
 @click.argument("name", metavar="[COMMAND]", required=False)
 @click.pass_context
 def command(ctx: click.Context, name: str | None) -> None:
-    """Print the help of irtool, or of COMMAND: the same as `irtool --help` and `irtool COMMAND --help`."""
+    """Print the help of irtool, or of COMMAND: the same as `irtool --help` and `irtool COMMAND --help`.
+
+    \b
+    Examples:
+      irtool help
+      irtool help build
+    """
     from ..diagnostics import nearest
     from .shell import group
 

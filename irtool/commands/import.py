@@ -68,8 +68,9 @@ def command(
     models, too: this one is for looking at the text, or changing it.
 
     \b
-    irtool import model.onnx --dim batch=1 -o model.relay
-    irtool build model.relay --params model.npz -o out/
+    Examples:
+      irtool import model.onnx --dim batch=1 -o model.relay
+      irtool build model.relay --params model.npz -o out/
     """
     from ..diagnostics import UsageError
     from ..frontends.onnx import from_onnx

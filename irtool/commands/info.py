@@ -52,15 +52,15 @@ def command(
     """Print the functions of each file (`-`: standard input) with their types, their parameters and dynamic dimensions, and
     the number of calls of each operator.
 
-    \b
-    irtool info --memory --target=c{mcpu=none} net.relay
-
     With --storage, print TVM's storage plan of each function: for each value, the storage id, the size in bytes, the
-    device and the number of reads. The module is not transformed. Fuse a network first to see an executor's plan:
+    device and the number of reads. The module is not transformed: fuse a network first to see an executor's plan.
 
     \b
-    irtool opt -O3 net.relay | irtool info --storage -
-    irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
+    Examples:
+      irtool info net.relay
+      irtool info --memory --target='c{mcpu=none}' net.relay
+      irtool opt -O3 net.relay | irtool info --storage -
+      irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
     """
     if storage and (cost or memory):
         raise WrongUsage("--storage prints TVM's plan, --cost and --memory irtool's own", ClashingOptions)

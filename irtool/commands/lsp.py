@@ -17,8 +17,9 @@ def command() -> None:
     types of bindings, formatting, outline. Needs the package pygls: pip install 'irtool[lsp]'. Editors are set up as docs/editors.md says.
 
     \b
-    irtool lsp
-    irtool lsp --load my_operators.py
+    Examples:
+      irtool lsp
+      irtool lsp --load my_operators.py
     """
     from ..lsp.start import serve
     from .golden_layout import laid_out

@@ -26,6 +26,12 @@ def command(name: str | None, since: str | None, check: bool) -> None:
     versions is listed with the versions that have it.
 
     Cases are example calls with expected results, from the operator's class or its family's case file.
+
+    \b
+    Examples:
+      irtool ops
+      irtool ops nn.conv2d
+      irtool ops nn.conv2d --check
     """
     import re
 

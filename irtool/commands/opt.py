@@ -191,10 +191,11 @@ def command(
     FILE is Relay text or an ONNX model; `-` is standard input, which is also read if FILE is omitted and input is piped in.
 
     \b
-    irtool opt --passes=SimplifyInference,FuseOps net.relay
-    irtool opt --passes='func("^main$", FuseOps{fuse_opt_level=1})' net.relay
-    irtool opt -O3 --print-changed=diff --time-passes net.relay
-    irtool opt -O3 --bisect --inputs arrays.npz net.relay
+    Examples:
+      irtool opt --passes=SimplifyInference,FuseOps net.relay
+      irtool opt --passes='func("^main$", FuseOps{fuse_opt_level=1})' net.relay
+      irtool opt -O3 --print-changed=diff --time-passes net.relay
+      irtool opt -O3 --bisect --inputs arrays.npz net.relay
     """
     from ..diagnostics import InternalError, render
     from ..passes import run_passes

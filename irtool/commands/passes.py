@@ -20,6 +20,13 @@ def command(name: str | None, tir: bool, list_config: bool, list_instruments: bo
     """List the passes with their levels, or describe NAME: effect, options, prerequisites.
 
     NAME may also be an instrument, or `default`, the build pipeline.
+
+    \b
+    Examples:
+      irtool passes
+      irtool passes FuseOps
+      irtool passes default
+      irtool passes --list-config
     """
     from . import pass_manual
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from .mistakes import ClashingOptions, UnwritableFile
+from .notes import say
 from .wrong_usage import WrongUsage
 
 types_option = click.option(
@@ -53,7 +54,7 @@ def printing_options(function: Callable[..., Any]) -> Callable[..., Any]:
             except OSError as error:
                 raise IrError(f"cannot write {output}.npz: {error.strerror or error}", code=UnwritableFile) from None
             if terminal and constants is None and "meta[relay.Constant]" in text:
-                click.echo("note: constants are left out on a terminal; --constants=inline prints them", err=True)
+                say("constants are left out on a terminal; --constants=inline prints them")
             from .colour import is_coloured, paint_relay
 
             return paint_relay(text) if output is None and is_coloured(sys.stdout) else text

@@ -8,17 +8,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .verbosity import is_quiet
+
 _PATIENCE = 0.5
 """Seconds before a bar appears."""
 
 
 @contextlib.contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Gives what is called with the number of steps that are done and of all; None where standard error is no terminal.
+    """Gives what is called with the number of steps that are done and of all; None where standard error is no terminal, or the
+    command is quiet.
 
     The bar appears where it takes longer than half a second, and goes when the body ends.
     """
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield None
         return
     bar = _Bar(what)

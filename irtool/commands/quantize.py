@@ -65,10 +65,11 @@ def command(
     neither.
 
     \b
-    irtool quantize net.relay --params weights.npz --calibrate images.npz -o net8.relay
-    irtool quantize model.onnx --method=entropy --keep 'dense_.*' -o model8.relay
-    irtool quantize model.onnx --min-snr 25 --json -o model8.relay > report.json
-    irtool quantize model.onnx --mode=tvm --qconfig global_scale=4.0 -o model8.relay
+    Examples:
+      irtool quantize net.relay --params weights.npz --calibrate images.npz -o net8.relay
+      irtool quantize model.onnx --method=entropy --keep 'dense_.*' -o model8.relay
+      irtool quantize model.onnx --min-snr 25 --json -o model8.relay > report.json
+      irtool quantize model.onnx --mode=tvm --qconfig global_scale=4.0 -o model8.relay
     """
     from ..diagnostics import UsageError
     from ..passes.bind import bind_params

@@ -151,11 +151,12 @@ def command(
     irtool's exit code for bugs, 3, or by a signal; with --expect-text, its output must match.
 
     \b
-    irtool reduce net.relay --passes=SimplifyInference,FuseOps --expect-crash -o small.relay
-    irtool reduce net.relay -O3 --via=c --expect-diff
-    irtool reduce net.relay --passes=FuseOps --expect-text 'Primitive=1.*concatenate'
-    irtool reduce net.relay -- sh still_wrong.sh {}
-    irtool reduce net.relay --expect-crash -- irtool build --target=llvm {} -o {}.out
+    Examples:
+      irtool reduce net.relay --passes=SimplifyInference,FuseOps --expect-crash -o small.relay
+      irtool reduce net.relay -O3 --via=c --expect-diff
+      irtool reduce net.relay --passes=FuseOps --expect-text 'Primitive=1.*concatenate'
+      irtool reduce net.relay -- sh still_wrong.sh {}
+      irtool reduce net.relay --expect-crash -- irtool build --target=llvm {} -o {}.out
     """
     from ..diagnostics import IrError
     from ..infer import infer_types

@@ -144,11 +144,12 @@ def command(
     """Run a module on given or random inputs and print its outputs.
 
     \b
-    irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
-    irtool run net.relay --compare interp,c --verbose
-    irtool run net.relay --via=c --input data=image.npy --expect out.npz
-    irtool run net.onnx --input data=cat.png --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5
-    irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
+    Examples:
+      irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
+      irtool run net.relay --compare interp,c --verbose
+      irtool run net.relay --via=c --input data=image.npy --expect out.npz
+      irtool run net.onnx --input data=cat.png --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5
+      irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
     from ..diagnostics import IrError, UsageError
     from ..driver.precision import precision_error

@@ -17,12 +17,13 @@ from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from ..signals import unwrapped_endings
-from .colour import WHEN, choose, is_coloured, paint_message
+from .colour import WHEN, is_coloured, paint_message
 from .mistakes import UnknownCommand
 from .notes import conversions_as_notes
 from .source import READ
 from .streams import discard_output
 from .usage import describe
+from .verbosity import choose_colour
 from .wrong_usage import WrongUsage
 
 
@@ -71,11 +72,6 @@ def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> in
     return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
 
 
-def _choose_colour(ctx: click.Context, when: str) -> None:
-    choose(when)
-    ctx.color = {"always": True, "never": False}.get(when)  # else what is echoed loses its escapes in pipes
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="irtool", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show Python tracebacks.")
@@ -92,7 +88,7 @@ def _choose_colour(ctx: click.Context, when: str) -> None:
     default="auto",
     is_eager=True,
     expose_value=False,
-    callback=lambda ctx, option, value: _choose_colour(ctx, value),
+    callback=lambda ctx, option, value: choose_colour(ctx, value),
     help="Colour output: on terminals (auto, which respects NO_COLOR, FORCE_COLOR and TERM=dumb), always or never.",
 )
 def group(debug: bool, max_size: int | None) -> None:

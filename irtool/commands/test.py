@@ -11,6 +11,7 @@ import click
 from . import kinds
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
+from .verbosity import is_quiet
 from .wrong_usage import Command, WrongUsage
 
 if TYPE_CHECKING:
@@ -58,10 +59,11 @@ def command(
     // -----                                           another case, with the RUN lines of the first
 
     \b
-    irtool test -j 4 tests/golden                   four files at a time
-    irtool test -k conv --list tests/golden         which cases those are
-    irtool test --update tests/golden/conv.relay    take over what is printed now; read the diff
-    irtool test --junit results.xml tests/golden    a report for CI
+    Examples:
+      irtool test -j 4 tests/golden                   four files at a time
+      irtool test -k conv --list tests/golden         which cases those are
+      irtool test --update tests/golden/conv.relay    take over what is printed now; read the diff
+      irtool test --junit results.xml tests/golden    a report for CI
 
     %t is a temporary folder for the case, %% a percent sign. The only command is `irtool`; after `not`, anywhere in a
     pipe, it must fail. docs/golden-tests.md has all rules, and pytest collects the same files (`irtool_goldens`).
@@ -139,7 +141,7 @@ def _run(tasks: Sequence[Task], jobs: int, verbose: bool) -> list[Result]:
             results.append(result)
             for outcome in result.outcomes:
                 _show(outcome, verbose and not result.is_written)
-            if result.is_written:
+            if result.is_written and not is_quiet():
                 click.echo(f"updated {task.path}")
             if step is not None:
                 step(len(results), len(tasks))
@@ -155,6 +157,8 @@ def _show(outcome: Outcome, verbose: bool) -> None:
     def say(word: str, colour: str, text: str) -> None:
         click.echo((click.style(word, fg=colour, bold=True) if is_painted else word) + text, color=True)
 
+    if outcome.state != FAILED and is_quiet():
+        return
     if outcome.state == FAILED:
         say("FAIL", "red", f" {outcome.name}\n{paint_diff(outcome.message) if is_painted else outcome.message}")
     elif outcome.state == SKIPPED:
@@ -165,7 +169,7 @@ def _show(outcome: Outcome, verbose: bool) -> None:
 
 
 def _sum_up(results: Sequence[Result]) -> bool:
-    """Prints how many cases passed; true if none failed."""
+    """Prints how many cases passed, unless all is quiet and well; true if none failed."""
     from collections import Counter
 
     from .goldens.outcome import FAILED, PASSED, SKIPPED, XFAILED
@@ -174,5 +178,6 @@ def _sum_up(results: Sequence[Result]) -> bool:
     said = [f"{counts[PASSED]} passed", f"{counts[FAILED]} failed"]
     said += [f"{counts[state]} {state}" for state in (SKIPPED, XFAILED) if counts[state]]
     updated = sum(result.is_written for result in results)
-    click.echo(", ".join(said + ([f"{updated} updated"] if updated else [])))
+    if counts[FAILED] or not is_quiet():
+        click.echo(", ".join(said + ([f"{updated} updated"] if updated else [])))
     return not counts[FAILED]

@@ -129,9 +129,10 @@ def command(
     give the --params that the build gets.
 
     \b
-    irtool tune net.relay --params weights.npz -o tuned.json --time 5m
-    irtool build net.relay --params weights.npz --tuned tuned.json
-    irtool tune net.relay -o tuned.json --cc aarch64-linux-gnu-gcc --mcpu cortex-a72 --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
+    Examples:
+      irtool tune net.relay --params weights.npz -o tuned.json --time 5m
+      irtool build net.relay --params weights.npz --tuned tuned.json
+      irtool tune net.relay -o tuned.json --cc aarch64-linux-gnu-gcc --mcpu cortex-a72 --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
     from ..diagnostics import UsageError
     from ..driver.parameters import bind_weights

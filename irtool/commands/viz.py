@@ -95,13 +95,14 @@ def command(
     Weights and constants are in the operators that read them, and repeated blocks are one node each.
 
     \b
-    irtool viz net.relay
-    irtool viz net.relay -o net.html
-    irtool viz net.relay --pipeline -o passes.html
-    irtool viz net.relay --schedule --kernel=conv2d -o loops.html
-    irtool viz net.onnx -o net.svg
-    irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
-    irtool viz net.relay -o net.json; netron net.json
+    Examples:
+      irtool viz net.relay
+      irtool viz net.relay -o net.html
+      irtool viz net.relay --pipeline -o passes.html
+      irtool viz net.relay --schedule --kernel=conv2d -o loops.html
+      irtool viz net.onnx -o net.svg
+      irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
+      irtool viz net.relay -o net.json; netron net.json
     """
     asked = style is not None
     if kernel is not None and not schedule:

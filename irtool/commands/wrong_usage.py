@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from ..diagnostics import Code
+from .file_report import tell_files
+from .verbosity import common_options, is_verbose
 
 _WORDS = "irtool.words"
 
@@ -29,7 +33,27 @@ class ExtraArguments(click.UsageError):
 
 
 class Command(click.Command):
-    """A command that says which arguments are too many, and remembers the words that it was given."""
+    """A command that says which arguments are too many, and remembers the words that it was given.
+
+    It has the options of `verbosity` beside its own.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params += common_options(self.params)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command; with the common `-v`, says then what it has read and written."""
+        if not is_verbose():
+            return super().invoke(ctx)
+        start = time.perf_counter()
+        try:
+            result = super().invoke(ctx)
+        except click.exceptions.Exit:
+            tell_files(ctx, time.perf_counter() - start)
+            raise
+        tell_files(ctx, time.perf_counter() - start)
+        return result
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses as click does, but for the arguments that are left over."""

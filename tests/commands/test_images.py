@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def given(shape: str, *words: str, dtype: str = "float32", file: str = "cat.png") -> tuple[np.ndarray, str]:
     """The array that a network gets, and the note on it."""
     Path("net.relay").write_text(NET.format(shape, dtype))
-    code, _, err = irtool("run", "net.relay", "--input", f"data={file}", "-o", "out.npz", "-q", *words)
+    code, _, err = irtool("run", "net.relay", "--input", f"data={file}", "-o", "out.npz", *words)
     assert code == 0, err
     return np.load("out.npz")["out0"], err.splitlines()[0]
 

@@ -1,0 +1,76 @@
+"""How much a command says beside its result: `-v`, `-q` and `--color`, which commands have without declaring them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import click
+
+from . import kinds
+from .colour import WHEN, choose
+
+_VERBOSE, _QUIET = "irtool.verbose", "irtool.quiet"
+
+
+def common_options(params: Sequence[click.Parameter]) -> Iterator[click.Parameter]:
+    """The options that a command with these parameters gets beside them.
+
+    `--color` is everyone's. `-v` and `-q` are those of commands about files, unless they have their own.
+    """
+    names = {name for p in params for name in p.opts}
+    if any(isinstance(p, click.Argument) and isinstance(p.type, kinds.Path) for p in params):
+        if "-v" not in names:
+            yield click.Option(
+                ["-v", "--verbose"],
+                is_flag=True,
+                expose_value=False,
+                callback=_remembered(_VERBOSE),
+                help="Also report the files that are read and written, and the time, on standard error.",
+            )
+        if "-q" not in names:
+            yield click.Option(
+                ["-q", "--quiet"],
+                is_flag=True,
+                expose_value=False,
+                callback=_remembered(_QUIET),
+                help="Print the result, errors and warnings only.",
+            )
+    yield click.Option(
+        ["--color"],
+        type=click.Choice(WHEN),
+        default=None,
+        is_eager=True,
+        expose_value=False,
+        callback=_colour,
+        help="As irtool --color.",
+    )
+
+
+def is_quiet() -> bool:
+    """Whether the command that runs has been asked to print nothing but its result."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_QUIET) or ctx.params.get("quiet"))
+
+
+def is_verbose() -> bool:
+    """Whether the command that runs has been asked, by the common `-v`, to tell more."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_VERBOSE))
+
+
+def _remembered(key: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def remember(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+        ctx.meta[key] = value
+
+    return remember
+
+
+def _colour(ctx: click.Context, option: click.Parameter, when: str | None) -> None:
+    if when is not None:
+        choose_colour(ctx, when)
+
+
+def choose_colour(ctx: click.Context, when: str) -> None:
+    """Says when this command colours what it prints: `auto`, `always` or `never`."""
+    choose(when)
+    ctx.color = {"always": True, "never": False}.get(when)  # else what is echoed loses its escapes in pipes

@@ -1,0 +1,252 @@
+"""Every command with every option: lines that a small folder of files makes work, and what each must do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+NET = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32]) {
+  %0 = nn.dense(%x, %w, units=4);
+  nn.relu(%0)
+}
+"""
+OPEN = """#[version = "0.0.5"]
+def @f(%x, %y: Tensor[(?, 3), float32], %w: Tensor[(3, 3), float32]) {
+  add(nn.dense(%x, %w, units=3), %y)
+}
+"""
+ANY = '#[version = "0.0.5"]\ndef @main(%y: Tensor[(?, 3), float32]) { exp(%y) }\n'
+LET = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {\n  let %a = exp(%x);\n  add(%a, meta[relay.Constant][0] /* ty=Tensor[(2), float32] */)\n}\n'
+OTHER = NET.replace("nn.relu", "tanh")
+UGLY = NET.replace("  %0", "%0")
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+net (float[n, 3] x, int64[1] k) => (float[n, 3] y) <float[3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> {
+  a = MatMul(x, w)
+  f = Cast<to = 1>(k)
+  y = Mul(a, f)
+}
+"""
+OWN = '''from dataclasses import dataclass
+
+from irtool.passes.base import FunctionPass, register_pass
+
+
+@register_pass("{name}")
+@dataclass(frozen=True)
+class Kept(FunctionPass):
+    """Changes nothing."""
+
+    def transform(self, function, module, context):
+        return function
+'''
+FAILS = OWN.replace("return function", 'raise ValueError("not this one")')
+DROPS = '''from dataclasses import dataclass
+
+from irtool.ir import Call, rewrite
+from irtool.ops.base import op
+from irtool.passes.base import FunctionPass, register_pass
+
+
+@register_pass("DropsRelu")
+@dataclass(frozen=True)
+class DropsRelu(FunctionPass):
+    """Forgets a relu."""
+
+    def transform(self, function, module, context):
+        def leave(old, new):
+            return new.args[0] if isinstance(new, Call) and new.op is op("nn.relu") else new
+
+        return rewrite(function, leave)
+'''
+
+
+def write_files(folder: Path) -> None:
+    """The files that the lines name."""
+    texts = {
+        "net": NET,
+        "open": OPEN,
+        "let": LET,
+        "other": OTHER,
+        "ugly": UGLY,
+        "any": ANY,
+        "bad": NET.replace("%w)", "%v)").replace("units=4", "units=5"),
+    }
+    texts["off"] = UGLY + "// irtool fmt: off\n"
+    for name, text in texts.items():
+        (folder / f"{name}.relay").write_text(text)
+    (folder / "model.onnxtxt").write_text(MODEL)
+    (folder / "own.py").write_text(OWN.format(name="Kept"))
+    (folder / "drops.py").write_text(DROPS)
+    (folder / "fails.py").write_text(FAILS.format(name="Fails"))
+    (folder / "schedule.txt").write_text("tvmgen_default_fused_nn_dense_nn_relu:\n  unroll(ax1)\n")
+    g = np.random.RandomState(0)
+    x, w = g.rand(2, 8).astype("float32"), g.rand(4, 8).astype("float32")
+    np.savez(folder / "w.npz", w=w)
+    np.savez(folder / "x.npz", x=x)
+    np.savez(folder / "w8.npz", w=np.ones((4, 8), "int8"))
+    np.save(folder / "x.npy", x)
+    np.savez(folder / "want.npz", out0=np.maximum(x @ w.T, 0))
+    np.savez(folder / "open.npz", x=np.ones((2, 3), "float32"), y=np.ones((2, 3), "float32"))
+    np.savez(folder / "v.npz", w=np.eye(3, dtype="float32"))
+    (folder / "names.txt").write_text("zero\none\ntwo\nthree\n")
+    (folder / "golden").mkdir()
+    (folder / "golden" / "net.relay").write_text(NET + "// RUN: irtool opt -p FuseOps --types=none %s\n")
+    try:
+        from PIL import Image
+    except ImportError:
+        return
+    Image.fromarray(g.randint(0, 256, (6, 8, 3), dtype="uint8")).save(folder / "cat.png")
+    (folder / "image.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%d: Tensor[(4, 4, 3), float32]) { mean(%d, axis=[0, 1]) }\n'
+    )
+
+
+FAILING = {
+    "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
+    "diff nowhere nowhere": 2, "doctor nowhere": 2, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
+    "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
+    "quantize nowhere -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
+    "viz nowhere": 1,
+}  # fmt: skip
+"""A line of every command that fails, and its exit code."""
+
+LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
+    # the line, its exit code, and what it does: `out:TEXT` and `err:TEXT` are printed, `not out:TEXT` is not, `FILE:TEXT` is written
+    ("--version", 0, ("out:irtool ",)),
+    ("--debug check nowhere.relay", 1, ("err:cannot read nowhere.relay",)),
+    ("--max-size 10 check net.relay", 1, ("err:more than 10 bytes",)),
+    ("--color always check nowhere.relay", 1, ("err:\x1b[31m",)),
+    ("backends c --load own.py", 0, ("out:testbench",)),
+    ("bench net.relay --params w.npz --time 0.001 --rounds 2 --no-interp --json record.json --seed 3 -O 2 --entry main "
+     "--input x=x.npy -v", 0, ("out:kernel", 'record.json:"net.relay"', "err:wrote record.json")),
+    ("bench net.relay --params w.npz --time 0.001 --rounds 1 --kernels --interp --trace trace.json --compare record.json --cflags -g "
+     "--math strict --mcpu native --openmp", 0, ("out:interpreter", "trace.json:traceEvents")),
+    ("bench net.relay --time 0.001 --rounds 1 --no-interp --no-kernels --target c --cc cc --no-openmp -q --missing-constants zeros",
+     0, ("not out:kernel",)),
+    ("bench open.relay --entry f --shape x=2,3 --dtype x=float32 --inputs open.npz --time 0.001 --rounds 1 --no-interp --no-kernels "
+     "--runner env", 0, ("out:compiled",)),
+    ("bench net.relay --precision int8 --calibrate x.npz --params w.npz --time 0.001 --rounds 1 --no-interp --no-kernels", 0,
+     ("out:compiled",)),
+    ("bench model.onnxtxt --dim n=2 --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
+    ("tune net.relay --params w.npz -o tuned.json --trials 1 --time 1s --each 0.001 --jobs 1 --runner env --target c -O 3 --entry main --cc cc "
+     "--cflags -g --math fast --mcpu native --no-openmp -v", 0, ("tuned.json:", "out:wrote tuned.json", "err:read net.relay")),
+    ("build net.relay --target c --params w.npz -o out --name n1 --emit c -O 1 -p FuseOps --disable-pass FoldConstant --require-pass "
+     "FastMath --pass-config relay.FuseOps.max_depth=8 --instrument Timing{style=json} --load own.py --entry main --input x -v",
+     0, ("out:wrote out/n1.c", "out/n1.h:n1_run", "err:FuseOps")),
+    ("build net.relay -o out --name n2 --emit exe --weights inline --verify-weights --mcpu none --cc cc --cflags -g --sanitize undefined "
+     "--build-file make --vector none --math strict --no-openmp --testbench --no-cache", 0, ("out/n2_test.c:main", "out/n2.mk:n2")),
+    ("build net.relay --params w.npz -o out --name n3 --emit c --weights file --no-verify-weights --no-vector --openmp --api tvm "
+     "--no-cache --report out/n3.json --graph out/n3.graph.json", 0, ("out/n3.json:kernels", "out/n3.graph.json:nodes")),
+    ("build net.relay -o out --name n4 --emit c --explain --no-cache", 0, ("out:vectorize(",)),
+    ("build net.relay -o out --name n5 --emit tir --print-before FuseOps --print-after FuseOps --print-changed --time-passes --cache -q",
+     0, ("err:FuseOps", "out/n5.tir:")),
+    ("build net.relay -o out --name n6 --emit c --schedule schedule.txt --tuned tuned.json --no-cache", 0, ("out:wrote out/n6.c",)),
+    ("build open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 -o out --name n7 --emit c", 0, ("out/n7.h:n7_run",)),
+    ("build open.relay --entry f --inputs open.npz --shape y=2,3 -o out --name n8 --emit c --missing-constants error", 0,
+     ("out/n8.h:n8_run",)),
+    ("build net.relay --params w.npz --precision int8 --calibrate x.npz -o out --name n9 --emit c", 0, ("out/n9.c:int8",)),
+    ("build model.onnxtxt --dim n=2 -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
+    ("check net.relay --syntax -q", 0, ("not out:no errors",)),
+    ("check net.relay --round-trip --basic-block-normal-form --target c --load own.py -v", 0, ("out:no errors", "err:read net.relay")),
+    ("check open.relay --partial --shape x=2,3 --dtype x=float32 --entry f", 0, ("out:shape_num_unknown_nodes=",)),
+    ("check open.relay --inputs open.npz --shape y=2,3 --entry f --target c", 0, ("out:no errors",)),
+    ("check bad.relay --format github", 1, ("out:::error file=bad.relay,line=3",)),
+    ("check net.relay --params w.npz --input x=x.npy --json", 0, ("out:[]",)),
+    ("check model.onnxtxt --dim n=2", 0, ("out:no errors",)),
+    ("completion bash", 0, ("out:complete",)),
+    ("convert w.npz -o w.params --load own.py -v", 0, ("out:wrote w.params", "w.params:", "err:read w.npz")),
+    ("convert net.relay w.npz -o with.relay --entry main -q", 0, ("with.relay:meta[relay.Constant]", "not out:wrote")),
+    ("convert with.relay -o bare.relay --params-out bare.npz", 0, ("bare.relay:def @main", "bare.npz:")),
+    ("diff net.relay other.relay --types all --infer --load own.py -v", 1, ("out:tanh", "err:read other.relay")),
+    ("diff net.relay other.relay --no-infer -q", 1, ("not out:tanh",)),
+    ("diff net.relay net.relay --values", 0, ("out:equal",)),
+    ("doctor --format text", 0, ("out:irtool",)),
+    ("doctor --json", 0, ('out:"part"',)),
+    ("explain E0104 --load own.py", 0, ("out:E0104",)),
+    ("export net.relay --to onnx -o net.onnx --opset 18 --external-data --quantized qdq --params w.npz --load own.py", 0, ("net.onnx:",)),
+    ("export open.relay --to relax -o net.py --shape x=2,3 --shape y=2,3 --dtype x=float32 --entry f -q", 0,
+     ("net.py:def f", "not out:wrote")),
+    ("export open.relay -o open.onnx --inputs open.npz --shape y=2,3 --entry f -v", 0, ("open.onnx:", "err:wrote open.onnx")),
+    ("export model.onnxtxt -o model.py --dim n=2", 0, ("model.py:def main",)),
+    ("fmt --check --diff ugly.relay", 1, ("out:-%0", "err:would change ugly.relay")),
+    ("fmt off.relay -v", 0, ("err:kept off.relay",)),
+    ("fmt ugly.relay --load own.py", 0, ("out:formatted ugly.relay", "ugly.relay:  %0")),
+    ("fmt net.relay -q", 0, ("not out:unchanged",)),
+    ("help build", 0, ("out:--emit",)),
+    ("import model.onnxtxt -o model.relay --params-format npz --params-out model.npz --shape x=2,3 --types calls --spans", 0,
+     ("model.relay:span=", "model.npz:")),
+    ("import model.onnxtxt -o m2.relay --dim n=2 --value k=1, -q", 0, ("m2.relay:def @main", "not out:wrote")),
+    ("import model.onnxtxt -o m3.relay --dim n=2 -v", 0, ("err:wrote m3.relay",)),
+    ("info net.relay --storage --format text --load own.py", 0, ("out:storage",)),
+    ("info net.relay --cost --memory --target c", 0, ("out:arena",)),
+    ("info any.relay --json --shape y=2,3 -v", 0, ('out:"main"', "err:read any.relay")),
+    ("info model.onnxtxt --dim n=2 -q", 0, ("out:nn.dense",)),
+    ("lsp --load nowhere.py", 2, ("err:nowhere.py",)),
+    ("ops nn.relu --check --load own.py", 0, ("out:cases",)),
+    ("ops --since 0.12", 0, ("not out:nn.relu",)),
+    ("opt net.relay -p FuseOps --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 --instrument "
+     "Timing{style=json} --load own.py --opt-level 1 --target llvm -o opt.relay -v", 0,
+     ("opt.relay:Primitive=1", "err:wrote opt.relay")),
+    ("opt net.relay -O 3 --time-passes --print-before FuseOps --print-after FuseOps --print-changed --verify-each --dump-dir dumped", 0,
+     ("err:FuseOps", "dumped/00.input.relay:def @main", "out:Primitive=1")),
+    ("opt net.relay --passes FuseOps,FoldConstant --func none --allow-no-match --no-verify-each", 0, ("not out:Primitive",)),
+    ("opt net.relay --passes FuseOps,DefuseOps --stop-after 1", 0, ("out:Primitive=1",)),
+    ("opt net.relay -p FuseOps --check-values 2 --types none --spans --portable-names", 0, ("out:span=", "err:2 of 2 parameters")),
+    ("opt with.relay --constants elide", 0, ("out:meta[relay.Constant]", "not out:b64ndarrays")),
+    ("opt net.relay --load fails.py -p Fails --reproducer kept.relay", 1, ("err:not this one", "kept.relay:// RUN: irtool opt")),
+    ("opt net.relay --load drops.py -p DropsRelu --bisect --inputs x.npz --params w.npz", 1, ("out:DropsRelu changes the results",)),
+    ("opt open.relay --shape x=2,3 --dtype x=float32 --entry f", 0, ("out:Tensor[(2, 3), float32]",)),
+    ("opt net.relay --input x=x.npy --params w8.npz", 0, ("out:def @main", "err:note: %w is float32")),
+    ("opt net.relay --params w8.npz -q", 0, ("out:def @main", "not err:note")),
+    ("opt model.onnxtxt --dim n=2", 0, ("out:Tensor[(2, 3), float32]",)),
+    ("passes FuseOps --load own.py", 0, ("out:fuse_opt_level",)),
+    ("passes --tir", 0, ("out:tir",)),
+    ("passes --list-config", 0, ("out:relay.FuseOps.max_depth",)),
+    ("passes --list-instruments", 0, ("out:Timing",)),
+    ("quantize net.relay --params w.npz -o q1.relay --params-format npz --params-out q1.npz --calibrate x.npz --mode affine --method percentile "
+     "--percentile 99 --activations int8 --keep none --min-snr 1 --form integer --report --report-samples 1 --via interp --types none -v", 0,
+     ("q1.relay:qnn.dense", "q1.npz:", "err:wrote q1.relay")),
+    ("quantize net.relay --params w.npz -o q2.relay --mode tvm --qconfig skip_dense_layer=False --samples 1 --seed 1 --no-report -q", 0,
+     ("q2.relay:int8", "not out:q2")),
+    ("quantize open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz -o q3.relay --json --samples 1", 0, ("q3.relay:add",)),
+    ("quantize open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz -o q4.relay --samples 1", 0, ("q4.relay:add",)),
+    ("quantize model.onnxtxt --dim n=2 -o q5.relay --samples 1", 0, ("q5.relay:def @main",)),
+    ("reduce net.relay -p DropsRelu --load drops.py --expect-diff --seed 1 --rtol 0.01 --atol 0.01 --entry main --via interp -o small.relay -v",
+     0, ("small.relay:nn.relu", "err:calls: 1 operator")),
+    ("reduce net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "
+     "Timing{style=json} --opt-level 1 -O 0 --target llvm --expect-text nn.dense --timeout 9 -q", 0, ("out:nn.dense",)),
+    ("reduce net.relay --expect-crash -p FuseOps", 1, ("err:",)),
+    ("run net.relay --via interp --entry main --inputs x.npz --params w.npz --expect want.npz --rtol 0.001 --atol 0.001 --ulp 4 --top 2 "
+     "--labels names.txt --dump-values values --repeat 2 -o out.npz -v", 0,
+     ("out:agree with want.npz", "out:row 1:", "values/0000.nn.dense.npy:", "out.npz:")),
+    ("run net.relay --compare interp,c --tolerance 0.1 -O 2 --cc cc --mcpu native --cflags -g --sanitize undefined --runner env --seed 1 -q "
+     "--missing-constants zeros", 0, ("out:interp and c agree",)),
+    ("run net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "
+     "Timing{style=json} --load own.py --random", 0, ("out:out0: float32[2, 4]", "err:2 of 2 parameters are random")),
+    ("run net.relay --no-random --input x=x.npy", 1, ("err:no value for the parameter %w",)),
+    ("run net.relay --precision int8 --calibrate x.npz --params w.npz", 0, ("out:error against",)),
+    ("run open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32", 0, ("out:float32[2, 3]",)),
+    ("run model.onnxtxt --dim n=2", 0, ("out:float32[2, 3]",)),
+    ("run image.relay --input d=cat.png --mean 0.5 --std 0.5,0.5,0.5 --scale 255 --layout HWC --channels BGR --resize 4 --crop 4", 0,
+     ("err:cut to 4x4", "out:float32[3]")),
+    ("test golden --update --load own.py", 0, ("out:1 updated", "golden/net.relay.expected:Primitive=1")),
+    ("test golden -v -k net --junit junit.xml", 0, ("out:ok   golden/net.relay", "junit.xml:testsuite")),
+    ("test golden --list", 0, ("out:golden/net.relay",)),
+    ("test golden -q", 0, ("not out:passed",)),
+    ("tune open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 -o t2.json --trials 1 --each 0.001 -q --missing-constants zeros "
+     "--openmp", 0, ("t2.json:", "not out:wrote")),
+    ("tune open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --precision int8 --calibrate open.npz -o t3.json --trials 1 --each 0.001", 0,
+     ("t3.json:",)),
+    ("tune model.onnxtxt --dim n=2 -o t4.json --trials 1 --each 0.001", 0, ("t4.json:",)),
+    ("tune net.relay -o t5.json --scheduler tcp://127.0.0.1:1", 2, ("err:distributed",)),
+    ("viz net.relay --format svg -o net.svg --fold -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config "
+     "relay.FuseOps.max_depth=8 --instrument Timing{style=json} --load own.py -v", 0, ("net.svg:<svg", "err:wrote net.svg")),
+    ("viz net.relay --pipeline -o passes.html -p FuseOps", 0, ("passes.html:FuseOps",)),
+    ("viz net.relay --schedule --target c -o loops.html --params w.npz", 0, ("loops.html:<html",)),
+    ("viz open.relay --entry f --shape x=2,3 --dtype x=float32 --no-fold -q", 0, ("out:add",)),
+    ("viz open.relay --entry f --inputs open.npz", 0, ("out:add",)),
+    ("viz model.onnxtxt --dim n=2", 0, ("out:dense",)),
+    *((f"{line} --color always", code, ("err:\x1b[31m",)) for line, code in FAILING.items()),
+)  # fmt: skip
