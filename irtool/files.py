@@ -110,16 +110,19 @@ class Draft:
     """A file that is written beside its place and takes it only when it is complete; until then nothing there changes.
 
     `out` is what to write to. As a context manager it is published at the end, and discarded where anything is raised.
-    A file that is replaced keeps its permissions. Raises OSError.
+    A file that is replaced keeps its permissions; a device or a pipe is not replaced, but gets all bytes at the end. Raises
+    OSError.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         import tempfile
 
+        self._stream = os.fspath(path) if is_stream(path) else ""
         self.target = os.path.realpath(path)
         if os.path.islink(self.target):  # links that lead to each other
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
         folder, name = os.path.split(self.target)
+        folder = tempfile.gettempdir() if self._stream else folder
         # A name of its own must not be longer than the system allows, where the name itself is not.
         descriptor, self._unfinished = tempfile.mkstemp(prefix=f".{name[:200]}.", dir=folder)
         self.out: BinaryIO = os.fdopen(descriptor, "wb")
@@ -144,6 +147,12 @@ class Draft:
     def publish(self, executable: bool = False) -> None:
         """Puts the file into its place."""
         self.close()
+        if self._stream:
+            import shutil  # which most commands need not load
+
+            with open(self._unfinished, "rb") as whole, open(self._stream, "wb") as out:
+                shutil.copyfileobj(whole, out)
+            return
         os.chmod(self._unfinished, _mode(self.target, executable))
         os.replace(self._unfinished, self.target)
         self._unfinished = ""

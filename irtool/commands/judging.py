@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class Judging:
     dump_values: str | None = None
 
     def check(self) -> None:
-        """Raises UsageError for options without one that they need, before anything runs."""
+        """Raises UsageError for options without one that they need, and IrError for files that cannot be read, before anything
+        runs."""
         from ..diagnostics import UsageError
 
         context = click.get_current_context()
@@ -45,6 +47,17 @@ class Judging:
             raise UsageError(
                 "--labels is for --top", help="--top=5 shows the five largest scores", code=ClashingOptions
             )
+        _ = self._expected, self._names
+
+    @functools.cached_property
+    def _expected(self) -> dict[str, Any]:
+        from .source import read_arrays
+
+        return dict(read_arrays(self.expect)) if self.expect is not None else {}
+
+    @functools.cached_property
+    def _names(self) -> list[str]:
+        return _lines(self.labels) if self.labels is not None else []
 
     def rank(self, outputs: Sequence[Any]) -> None:
         """Prints the largest scores of the first output, each row of its last axis by itself."""
@@ -54,7 +67,7 @@ class Judging:
             return
         scores = np.asarray(outputs[0]).astype(np.float64) if outputs else np.zeros(0)
         rows = scores.reshape(-1, scores.shape[-1]) if scores.ndim and scores.size else np.zeros((0, 1))
-        labels = _lines(self.labels) if self.labels is not None else []
+        labels = self._names
         for n, row in enumerate(rows):
             if len(rows) > 1:
                 click.echo(f"row {n}:")
@@ -68,11 +81,9 @@ class Judging:
         Arrays are found by `out0`, `out1`, …, as `-o` writes them, by the names of outputs, or by position if there are as many.
         Raises IrError where the file has none for an output.
         """
-        from .source import read_arrays
-
         if self.expect is None:
             return
-        arrays = dict(read_arrays(self.expect))
+        arrays = self._expected
         by_position = list(arrays.values()) if len(arrays) == len(outputs) else []
         differing = False
         for n, got in enumerate(outputs):

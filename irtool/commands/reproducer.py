@@ -12,6 +12,7 @@ import click
 
 from .. import __version__
 from ..diagnostics import InternalError, IrError
+from ..files import Draft
 from .carried import Carrier
 from .goldens.directives import silenced
 
@@ -54,8 +55,8 @@ def write_reproducer(
         head = (
             f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n{shorter}"
         )
-        with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
-            out.write(head + silenced(text))
+        with Draft(path) as draft:
+            draft.out.write((head + silenced(text)).encode("utf-8", "surrogatepass"))
     except OSError:
         return ""
     return path

@@ -103,6 +103,9 @@ def group(debug: bool, max_size: int | None) -> None:
     """
 
 
+INTERRUPTED = 130
+"""The exit code of a command that was interrupted."""
+
 _OUTSIDE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 """What goes wrong around irtool, and not in it: full disks, limits of the system."""
 
@@ -132,7 +135,7 @@ def execute(arguments: Sequence[str]) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")
-        return 130
+        return INTERRUPTED
     except IrError as error:
         if debug:
             _print_traceback()

@@ -89,18 +89,17 @@ def _write(output: str, text: str, beside: str, form: str, weights: Mapping[str,
     from ..diagnostics import IrError
     from ..files import Draft, is_stream
     from ..parser.params import write_draft
-    from .output import write_text
 
+    files: list[tuple[str, Callable[[Draft], object]]] = []
+    if beside:
+        files.append((beside, lambda draft: write_draft(draft, weights, f".{form}")))
+    if output != "-":
+        files.append((output, lambda draft: draft.out.write(text.encode("utf-8"))))
     path = ""
     try:
         with ExitStack() as drafts:
-            if beside:
-                path = beside
-                write_draft(drafts.enter_context(Draft(path)), weights, f".{form}")
-            if output != "-" and not is_stream(output):
-                path = output
-                drafts.enter_context(Draft(path)).out.write(text.encode("utf-8"))
+            # The last one gets its bytes first. Where that fails, the others are not there: so it is the device, or the pipe.
+            for path, fill in sorted(files, key=lambda f: is_stream(f[0])):
+                fill(drafts.enter_context(Draft(path)))
     except OSError as error:
         raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None
-    if output != "-" and is_stream(output):
-        write_text(output, text)

@@ -24,7 +24,7 @@ from .compiler_options import (
 )
 from .known_types import ARRAYS, Given, type_options
 from .measured_build import measured_build
-from .mistakes import ClashingOptions
+from .mistakes import ClashingOptions, UnwritableFile
 from .notes import conversions_as_notes
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
@@ -33,6 +33,7 @@ from .wrong_usage import Command
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from ..driver.tuned_table import Table
     from ..tune import Outcome
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -154,6 +155,7 @@ def command(
         source = require_types(source, (entry,))
         source, _ = precision.lower(source, entry, given.names, opt_level=level, target=options.target)
         prepared = prepare_entries(source, options, ())
+    _write(table, output)  # what cannot be written is said before anything is measured
     alone = bool(getattr(options.backend, "openmp", False))
     with _executor(scheduler, jobs, alone) as (executor, count), progress_bar("measuring") as progress:
         outcome = tune(
@@ -165,12 +167,20 @@ def command(
             Budget(trials, limit, each),
             runner,
             progress,
-            lambda t: t.write(output),
+            lambda t: _write(t, output),
         )
-    if not outcome.measured:
-        table.write(output)
     if not quiet:
         _summary(outcome, output)
+
+
+def _write(table: Table, path: str) -> None:
+    """Raises IrError where the table cannot be written."""
+    from ..diagnostics import IrError
+
+    try:
+        table.write(path)
+    except OSError as error:
+        raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None
 
 
 @contextmanager

@@ -20,8 +20,6 @@ from dataclasses import dataclass, replace
 from ...signals import Interrupted
 
 _WRITTEN_BY = re.compile(r"(Written by irtool )\S+( for )[^;]+;")
-_INTERRUPTED = 130
-"""That of a command that was interrupted."""
 _BUG = 3
 """The exit code of a command that shows a bug in irtool."""
 
@@ -139,7 +137,7 @@ def run_line(line: str, place: Place, reports_errors: bool = False) -> Ran:
 def _run(command: _Command, place: Place, given: bytes, out: _Text, err: _Text) -> int:
     from ...plugin.loading import plugins_kept
     from ..colour import uncoloured
-    from ..shell import execute
+    from ..shell import INTERRUPTED, execute
 
     with (
         contextlib.chdir(place.folder),
@@ -150,7 +148,7 @@ def _run(command: _Command, place: Place, given: bytes, out: _Text, err: _Text) 
         uncoloured(),
     ):
         code = execute([place.fill(w) for w in command.words])
-    if code == _INTERRUPTED:  # it is the whole run that is to end
+    if code == INTERRUPTED:  # it is the whole run that is to end
         raise Interrupted
     return code
 
