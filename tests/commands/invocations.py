@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from irtool.benchmark.record import Record, Times
+
 NET = """#[version = "0.0.5"]
 def @main(%x: Tensor[(2, 8), float32], %w: Tensor[(4, 8), float32]) {
   %0 = nn.dense(%x, %w, units=4);
@@ -91,6 +93,8 @@ def write_files(folder: Path) -> None:
     np.savez(folder / "open.npz", x=np.ones((2, 3), "float32"), y=np.ones((2, 3), "float32"))
     np.savez(folder / "v.npz", w=np.eye(3, dtype="float32"))
     (folder / "names.txt").write_text("zero\none\ntwo\nthree\n")
+    slow = Record("net.relay", "another", {}, Times([9.0, 9.0]))
+    (folder / "slow.json").write_text(slow.to_json())
     (folder / "golden").mkdir()
     (folder / "golden" / "net.relay").write_text(NET + "// RUN: irtool opt -p FuseOps --types=none %s\n")
     try:
@@ -121,8 +125,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("backends c --load own.py", 0, ("out:testbench",)),
     ("bench net.relay --params w.npz --time 0.001 --rounds 2 --no-interp --json record.json --seed 3 -O 2 --entry main "
      "--input x=x.npy -v", 0, ("out:kernel", 'record.json:"net.relay"', "err:wrote record.json")),
-    ("bench net.relay --params w.npz --time 0.001 --rounds 1 --kernels --interp --trace trace.json --compare record.json --cflags -g "
-     "--math strict --mcpu native --openmp", 0, ("out:interpreter", "trace.json:traceEvents")),
+    ("bench net.relay --params w.npz --time 0.001 --rounds 1 --kernels --interp --trace trace.json --compare slow.json --cflags -g "
+     "--math strict --mcpu native --openmp", 0, ("out:interpreter", "out:faster", "trace.json:traceEvents")),
     ("bench net.relay --time 0.001 --rounds 1 --no-interp --no-kernels --target c --cc cc --no-openmp -q --missing-constants zeros",
      0, ("not out:kernel",)),
     ("bench open.relay --entry f --shape x=2,3 --dtype x=float32 --inputs open.npz --time 0.001 --rounds 1 --no-interp --no-kernels "
@@ -235,6 +239,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("test golden -v -k net --junit junit.xml", 0, ("out:ok   golden/net.relay", "junit.xml:testsuite")),
     ("test golden --list", 0, ("out:golden/net.relay",)),
     ("test golden -q", 0, ("not out:passed",)),
+    ("test golden -j 2", 0, ("out:1 passed",)),
+    ("test --features", 0, ("out:feature",)),
     ("tune open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 -o t2.json --trials 1 --each 0.001 -q --missing-constants zeros "
      "--openmp", 0, ("t2.json:", "not out:wrote")),
     ("tune open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --precision int8 --calibrate open.npz -o t3.json --trials 1 --each 0.001", 0,
