@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 import click
 
+from ..files import Draft
+
 _LARGEST = 1 << 28
 """Bytes of a file that is brought along; larger ones are named by their full path."""
 
@@ -90,7 +92,8 @@ class Carrier:
                 while os.path.exists(os.path.join(self.folder, name)):
                     name = f"{stem}_{number}{suffix}"
                     number += 1
-                shutil.copyfile(full, os.path.join(self.folder, name))
+                with open(full, "rb") as source, Draft(os.path.join(self.folder, name)) as draft:
+                    shutil.copyfileobj(source, draft.out)
             self.names[full] = name
             if full.endswith(".py"):
                 self._bring_neighbours(os.path.dirname(full))

@@ -22,9 +22,10 @@ def command(kind: str, name: str, folder: str | None) -> None:
     irtool finds the pass once the package is installed.
 
     \b
-    irtool new pass MyPass                  writes my-pass/
-    irtool new pass MyPass -o passes/mine   writes passes/mine/
-    cd my-pass && pip install -e '.[test]' && pytest
+    Examples:
+      irtool new pass MyPass                  writes my-pass/
+      irtool new pass MyPass -o passes/mine   writes passes/mine/
+      cd my-pass && pip install -e '.[test]' && pytest
 
     NAME is in CamelCase, and no pass has it yet. Nothing is written into a folder that exists.
     """

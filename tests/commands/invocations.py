@@ -81,7 +81,8 @@ def write_files(folder: Path) -> None:
     (folder / "model.onnxtxt").write_text(MODEL)
     (folder / "own.py").write_text(OWN.format(name="Kept"))
     (folder / "drops.py").write_text(DROPS)
-    (folder / "fails.py").write_text(FAILS.format(name="Fails"))
+    (folder / "apart").mkdir()
+    (folder / "apart" / "fails.py").write_text(FAILS.format(name="Fails"))
     (folder / "schedule.txt").write_text("tvmgen_default_fused_nn_dense_nn_relu:\n  unroll(ax1)\n")
     g = np.random.RandomState(0)
     x, w = g.rand(2, 8).astype("float32"), g.rand(4, 8).astype("float32")
@@ -110,7 +111,7 @@ def write_files(folder: Path) -> None:
 FAILING = {
     "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
     "diff nowhere nowhere": 2, "doctor nowhere": 2, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
-    "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
+    "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
     "quantize nowhere -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
     "viz nowhere": 1,
 }  # fmt: skip
@@ -188,6 +189,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("info any.relay --json --shape y=2,3 -v", 0, ('out:"main"', "err:read any.relay")),
     ("info model.onnxtxt --dim n=2 -q", 0, ("out:nn.dense",)),
     ("lsp --load nowhere.py", 2, ("err:nowhere.py",)),
+    ("new pass MyPass -o made", 0, ("out:made", "made/pyproject.toml:irtool.plugins")),
     ("ops nn.relu --check --load own.py", 0, ("out:cases",)),
     ("ops --since 0.12", 0, ("not out:nn.relu",)),
     ("opt net.relay -p FuseOps --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 --instrument "
@@ -199,7 +201,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("opt net.relay --passes FuseOps,DefuseOps --stop-after 1", 0, ("out:Primitive=1",)),
     ("opt net.relay -p FuseOps --check-values 2 --types none --spans --portable-names", 0, ("out:span=", "err:2 of 2 parameters")),
     ("opt with.relay --constants elide", 0, ("out:meta[relay.Constant]", "not out:b64ndarrays")),
-    ("opt net.relay --load fails.py -p Fails --reproducer kept.relay", 1, ("err:not this one", "kept.relay:// RUN: irtool opt")),
+    ("opt net.relay --load apart/fails.py -p Fails --reproducer kept.relay", 1, ("err:not this one", "kept.relay:// RUN: irtool opt", "fails.py:not this one")),
     ("opt net.relay --load drops.py -p DropsRelu --bisect --inputs x.npz --params w.npz", 1, ("out:DropsRelu changes the results",)),
     ("opt open.relay --shape x=2,3 --dtype x=float32 --entry f", 0, ("out:Tensor[(2, 3), float32]",)),
     ("opt net.relay --input x=x.npy --params w8.npz", 0, ("out:def @main", "err:note: %w is float32")),
@@ -250,7 +252,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("viz net.relay --format svg -o net.svg --fold -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config "
      "relay.FuseOps.max_depth=8 --instrument Timing{style=json} --load own.py -v", 0, ("net.svg:<svg", "err:wrote net.svg")),
     ("viz net.relay --pipeline -o passes.html -p FuseOps", 0, ("passes.html:FuseOps",)),
-    ("viz net.relay --schedule --target c -o loops.html --params w.npz", 0, ("loops.html:<html",)),
+    ("viz net.relay --schedule --kernel dense --target c -o loops.html --params w.npz", 0, ("loops.html:<html",)),
     ("viz open.relay --entry f --shape x=2,3 --dtype x=float32 --no-fold -q", 0, ("out:add",)),
     ("viz open.relay --entry f --inputs open.npz", 0, ("out:add",)),
     ("viz model.onnxtxt --dim n=2", 0, ("out:dense",)),

@@ -12,6 +12,7 @@ import pytest
 
 from irtool.commands import kinds
 from irtool.commands.shell import group
+from irtool.plugin.loading import plugins_kept
 from tests.command_line import irtool
 from tests.commands.invocations import FAILING, write_files
 from tests.commands.test_every_option import commands
@@ -50,7 +51,7 @@ def test_help_has_examples(name: str) -> None:
 def irtool_lines(name: str) -> Iterator[list[str]]:
     """The words of each command of irtool in the examples of a command."""
     for line in examples(irtool(name, "-h")[1]):
-        for part in re.split(r"\s\|\s|;|\s[<>]\s|\s{4,}", line):
+        for part in re.split(r"\s\|\s|;|\s[<>]\s|\s{3,}", line):
             if found := re.search(r"\birtool (\S.*)", part.rstrip(' ")')):
                 yield shlex.split(found[1])
 
@@ -63,7 +64,7 @@ def test_examples_are_command_lines(name: str) -> None:
     for first, *words in lines:
         command = group.get_command(click.Context(group), first)
         assert command is not None, first
-        with command.make_context(first, words, parent=click.Context(group, info_name="irtool")):
+        with plugins_kept(), command.make_context(first, words, parent=click.Context(group, info_name="irtool")):
             pass
 
 
