@@ -111,12 +111,12 @@ def _tasks(paths: Sequence[str], words: Sequence[str], update: bool) -> tuple[li
             raise IrError(f"cannot read {path}: no such file or folder", code=UnreadableFile)
     tasks: list[Task] = []
     names: list[str] = []
-    files = list(dict.fromkeys(f for p in paths for f in find_goldens(p)))
-    for file in files:
-        try:
-            cases = {file: 0} if stale_expectation(file) else {c.name: c.number for c in read_cases(file)}
-        except OSError as error:
-            raise IrError(f"cannot read {file}: {error.strerror}", code=UnreadableFile) from None
+    try:
+        files = list(dict.fromkeys(f for p in paths for f in find_goldens(p)))
+        found = [(f, {f: 0} if stale_expectation(f) else {c.name: c.number for c in read_cases(f)}) for f in files]
+    except OSError as error:
+        raise IrError(f"cannot read {error.filename}: {error.strerror}", code=UnreadableFile) from None
+    for file, cases in found:
         chosen = {name: n for name, n in cases.items() if not words or any(w in name for w in words)}
         if chosen:
             names += chosen

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
+from irtool.commands.goldens import cases
 from tests.command_line import irtool
 
 NET = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { exp(%x) }\n'
@@ -58,3 +61,20 @@ def test_wrong_usage(folder: Path) -> None:
     ]:
         got, _, err = irtool("test", *words.split())
         assert got == code and said in err, words
+
+
+@pytest.mark.robustness("faults")
+def test_what_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(folder / "pipe.relay")  # which nobody writes to
+    (folder / "link.relay").symlink_to("nowhere.relay")
+    assert irtool("test") == (0, "3 passed, 0 failed\n", "")
+    (folder / "dense.relay.expected").unlink()
+    (folder / "dense.relay.expected").mkdir()
+    code, out, _ = irtool("test", "--update")
+    assert code == 1 and "cannot read ./dense.relay.expected: Is a directory" in out and "2 passed" in out
+
+    def refuse(path: str) -> list[object]:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(cases, "read_cases", refuse)
+    assert irtool("test") == (1, "", "error[E0001]: cannot read ./conv.relay: Permission denied\n")
