@@ -12,7 +12,7 @@ import ctypes
 import re
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from irtool.backends.library import open_library
 from irtool.benchmark.machine import ACCUMULATORS, multiply_adds
 from irtool.driver.options import Options
 from irtool.driver.parameters import bind_weights
+from irtool.driver.precision import precision_passes
 from irtool.driver.prepare import prepare_entries
 from irtool.driver.stages import run_stages
 from irtool.tir.program import CallFunction, RunKernel, steps
@@ -32,7 +33,7 @@ from irtool.tir.stmt import PrimFunc
 
 _PEAK_STEPS = 20_000
 
-_TOOLS = """
+TOOLS = """
 #include <time.h>
 #include <string.h>
 static double bench_clock(int wall) {
@@ -75,13 +76,25 @@ class Compiled:
     Attributes:
         calls: kernels in order of execution, as often as they run.
         flops: of one inference, a multiply-add counted as two.
+
+    `precision` is that of a build (8 bits aside); `peak` gives operations a second of another instruction than float32's multiply-add.
     """
 
-    def __init__(self, text: str, seed: int = 0, openmp: bool = False, inputs: Sequence[str] = ("data",)) -> None:
+    def __init__(
+        self,
+        text: str,
+        seed: int = 0,
+        openmp: bool = False,
+        inputs: Sequence[str] = ("data",),
+        precision: str = "float32",
+        peak: Callable[[], float] | None = None,
+    ) -> None:
         backend = C(openmp=openmp, weights="file")
         options = Options(backend, name="net")
         module = irtool.infer_types(irtool.parse(text))
         module = bind_weights(module, weights_of(module, inputs, seed), options.entries, None)
+        module = irtool.run_passes(module, [*precision_passes(precision), "InferType"])
+        self._peak = peak
         compiler = backend.compiler
         program = run_stages(prepare_entries(module, options), options.entries, backend.machine())
         written = backend.translate(program, options.name)
@@ -105,7 +118,7 @@ class Compiled:
                 run,
                 f"static void (*const bench_calls[])(void **) = {{{table}}};",
                 multiply_adds("bench_fma", 4 * self.lanes),
-                _TOOLS,
+                TOOLS,
             ]
         )
         self._folder = tempfile.TemporaryDirectory(prefix="irtool-bench-", ignore_cleanup_errors=True)
@@ -149,7 +162,9 @@ class Compiled:
         self._library.omp_set_num_threads(count)
 
     def peak(self) -> float:
-        """Multiply-adds of one core now, in operations a second (each counts as two)."""
+        """Multiply-adds of one core now, in operations a second (each counts as two): of the instruction that was asked for."""
+        if self._peak is not None:
+            return self._peak()
         taken = self._library.bench_peak(_PEAK_STEPS)
         return 2.0 * ACCUMULATORS * self.lanes * _PEAK_STEPS / taken
 
@@ -186,6 +201,9 @@ def weights_of(module: irtool.Module, inputs: Sequence[str], seed: int = 0) -> d
         if p.name in inputs:
             continue
         shape = tuple(int(d) for d in p.checked_type.shape)
+        if "int" in p.checked_type.dtype:
+            made[p.name] = generator.integers(-127, 128, shape).astype(p.checked_type.dtype)
+            continue
         made[p.name] = generator.random(shape, "float32") * 0.5 + 0.5
         if len(shape) > 1:
             fan = int(np.prod(shape[1:]))
