@@ -67,3 +67,42 @@ def test_the_source_archive_builds(tmp_path: Path) -> None:
         names = {n.partition("/")[2] for n in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE"} <= names
     assert not [f for f in tracked() if f.startswith("irtool/") and f not in names]
+
+
+def git(folder: Path, *words: str) -> None:
+    settings = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *settings, *words], cwd=folder, check=True, capture_output=True)
+
+
+def packed_version(archive: Path) -> str:
+    """The version in the package of a wheel or a source archive."""
+    if archive.suffix == ".whl":
+        text = zipfile.ZipFile(archive).read("irtool/__init__.py").decode()
+    else:
+        with tarfile.open(archive) as packed:
+            (name,) = (n for n in packed.getnames() if re.fullmatch(r"[^/]+/irtool/__init__.py", n))
+            file = packed.extractfile(name)
+            assert file is not None
+            text = file.read().decode()
+    found = re.search(r'^__version__ = "(.*)"$', text, re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("what", ["wheel", "sdist"])
+def test_versions_come_from_tags(what: str, tmp_path: Path) -> None:
+    """Without git, from the source tree, which a build leaves as it is."""
+    plain = pack(what, tmp_path)
+    assert packed_version(plain) == irtool.__version__
+    copy = tmp_path / "copy"
+    git(copy, "init", "-q")
+    git(copy, "add", "pyproject.toml", "setup.py")
+    git(copy, "commit", "-qm", "one")
+    git(copy, "tag", "v9.8.7")
+    source = (copy / "irtool" / "__init__.py").read_text()
+    tagged = pack(what, tmp_path)
+    assert packed_version(tagged) == "9.8.7" and tagged.name.startswith("irtool-9.8.7")
+    git(copy, "commit", "-q", "--allow-empty", "-m", "two")
+    later = packed_version(pack(what, tmp_path))
+    assert re.fullmatch(rf"{re.escape(irtool.__version__.partition('.dev')[0])}\.dev1\+g[0-9a-f]+", later)
+    assert (copy / "irtool" / "__init__.py").read_text() == source
