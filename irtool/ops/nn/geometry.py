@@ -90,3 +90,11 @@ def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, 
     except LayoutError as error:
         raise RelationError(f"{what}: {error}") from None
     return tuple(int(d) if isinstance(d, Int64) else d for d in found)
+
+
+def single_window(size: int, kernel: int, pad: tuple[int, int], dilation: int, out: int) -> int | None:
+    """How many elements from the first of an axis the only window along it has, padding left out: some models pool over far
+    more than there is. None if there are `out` windows, which are not one, or it is dilated, or starts inside the data, or has none.
+    """
+    end = min(size, kernel - pad[0])
+    return end if out == 1 and dilation == 1 and min(pad) >= 0 and end > 0 else None

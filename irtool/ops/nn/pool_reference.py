@@ -9,6 +9,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ..binary import truncated_quotient
 from .convolve import Pads, pad_spatial, tap_view
+from .geometry import single_window
 from .precision import along, narrow, widen
 
 
@@ -63,8 +64,8 @@ def _without_empty_ends(
     sizes, kept = [*kernel], [*pads]
     for i, (before, after) in enumerate(pads):
         axis = x.ndim - len(out) + i
-        end = min(x.shape[axis], kernel[i] - before)
-        if out[i] == 1 and dilation[i] == 1 and min(before, after) >= 0 and end > 0:
+        end = single_window(x.shape[axis], kernel[i], (before, after), dilation[i], out[i])
+        if end is not None:
             x = x[(slice(None),) * axis + (slice(0, end),)]
             sizes[i], kept[i] = end, (0, 0)
     return x, sizes, kept

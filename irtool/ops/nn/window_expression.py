@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import te
 from ...tir.dtypes import accumulator_dtype
+from .geometry import single_window
 
 Pads = Sequence[tuple[int, int]]
 
@@ -62,6 +63,9 @@ def pooled(
     lowest: Any = None,
 ) -> Any:
     """Each window's largest element, or with `lowest` None its sum (16-bit floats in float32), over `axes` of `x`."""
+    reach = [single_window(x.shape[a], k, p, d, out_shape[a]) for a, k, p, d in zip(axes, kernel, pads, dilation)]
+    kernel = [k if n is None else n for k, n in zip(kernel, reach)]
+    pads = [p if n is None else (0, 0) for p, n in zip(pads, reach)]
     padded = pad_axes(x, axes, pads, 0 if lowest is None else lowest)
     over = window_axes(kernel)
     wide = accumulator_dtype(x.dtype) if lowest is None else x.dtype

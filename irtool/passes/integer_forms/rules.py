@@ -8,6 +8,7 @@ from typing import Any
 from ...deferred import np
 from ...ir import Call, Constant, Expr
 from ...ops.base import Operator, call
+from ...ops.nn.geometry import pad_amounts, single_window
 from ..constants import scalar_constant, single_value
 from ..rule_table import RuleTable
 from .tensors import QuantizedTensor
@@ -123,6 +124,21 @@ def global_average(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...])
     total = call("sum", shifted, axis=axes, keepdims=True, exclude=False)
     scale, zero = np.asarray(x.scale / np.float32(count)), np.zeros((), np.int32)
     return QuantizedTensor(total, shape, "int32", scale, zero, 0, bound)
+
+
+@exact_form("nn.avg_pool2d")
+def average(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) -> QuantizedTensor | None:
+    """That of a window over all there is, as `nn.global_avg_pool2d`."""
+    (x,) = operands
+    if not isinstance(x, QuantizedTensor) or e.attrs.count_include_pad or e.attrs.layout not in ("NCHW", "NHWC"):
+        return None
+    pads: Any = pad_amounts(e.attrs.padding, 2)
+    for n, letter in enumerate("HW"):
+        axis = e.attrs.layout.index(letter)
+        size, kernel, out = x.shape[axis], e.attrs.pool_size[n], shape[axis]
+        if not isinstance(size, int) or single_window(size, kernel, pads[n], e.attrs.dilation[n], out) != size:
+            return None
+    return global_average(e, operands, shape)
 
 
 def concatenation(e: Call, pieces: Sequence[QuantizedTensor], shape: tuple[Any, ...]) -> QuantizedTensor | None:
