@@ -17,6 +17,7 @@ from .constants import array_constant
 from .context import PassContext
 from .integer_forms.requantize import Grid, Rounded, combined, requantized, rounded
 from .integer_forms.rules import Operand, concatenation, find_exact_form
+from .integer_forms.tables import Tabulated, tabulate
 from .integer_forms.tensors import BYTES, QuantizedTensor, parameters, quantized_tensor
 
 
@@ -33,6 +34,7 @@ class PropagateDequantize(FunctionPass):
         qnn.quantize(qnn.dequantize(%a, s, z), s, z)                   ⇒  %a
         qnn.quantize(concatenate((qnn.dequantize(%a, …), …)), u, y)    ⇒  each piece quantized by itself
         qnn.quantize(add(qnn.dequantize(%a, …), qnn.dequantize(%b, …)), u, y)   ⇒   one rounding, no division
+        qnn.quantize(sigmoid(qnn.dequantize(%a, s, z)), u, y)          ⇒  take(table of 256 bytes, %a)
 
     Products of bytes, transposes, reshapes, slices, max pools, padding with zeros, relus and concatenations of tensors quantized
     alike become those of integers. A product whose sums may leave 32 bits, by the bounds of its types and constant weights,
@@ -58,6 +60,7 @@ class _Propagation:
         users: how often each expression of the function is an argument.
         centred: of bytes that are made here and dequantized for one reader alone, the float32 numbers on the way to them.
         places: the same bytes, in the order in which they are made.
+        tables: of bytes that are made here, those that are looked up.
     """
 
     def __init__(self, function: Function) -> None:
@@ -65,6 +68,7 @@ class _Propagation:
         self.users[function.body] += 1
         self.centred: dict[Expr, Expr] = {}
         self.places: dict[Expr, int] = {}
+        self.tables: dict[Expr, Tabulated] = {}
         self.bounds: dict[Expr, int] = {}
         self.types: dict[Expr, Any] = {}
 
@@ -149,6 +153,11 @@ class _Propagation:
         if isinstance(x, QuantizedTensor):
             same = x.is_uniform and x.dtype == grid.dtype and x.scale == grid.scale and x.zero == grid.zero
             return x.expr if same and data is e.args[0] else requantized(x, grid)
+        table = tabulate(data, grid, self._type, self.tables)
+        if table is not None:
+            looked_up = table.looked_up(self._type(table.source).dtype)
+            self.tables[looked_up] = table
+            return looked_up
         if is_call_to(data, "add", "subtract", "multiply"):
             made = combined(data, self._one_in_registers(self._operands(data.args)), grid)
             if made is not None:

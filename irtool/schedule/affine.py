@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..tir.expr import Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer
+from ..tir.tables import looked_up
 from .forms import Loop
 
 
@@ -26,8 +27,10 @@ def stride(simplify: Simplifier, index: Expr, variable: Var) -> int | None:
 
 
 def loads(*roots: Expr) -> list[Load]:
-    """Reads of buffers below the roots."""
-    return [e for e in post_order(*roots) if isinstance(e, Load) and isinstance(e.source, Buffer)]
+    """Reads of buffers below the roots. Those of tables are left out: they move with no loop."""
+    return [
+        e for e in post_order(*roots) if isinstance(e, Load) and isinstance(e.source, Buffer) and looked_up(e) is None
+    ]
 
 
 def depends(e: Expr, variable: Var) -> bool:

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..tir import dtypes
-from ..tir.expr import Expr, Load, Var, rewrite, substitute
+from ..tir.expr import Expr, Load, Var, post_order, rewrite, substitute
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of, with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.stmt import Buffer, Scope, Store
+from ..tir.tables import looked_up
 from ..tir.vector_target import VectorTarget
 from .affine import depends, loads, simplifier, stride
 from .common_axes import CommonAxes, find_common_axes
@@ -199,7 +200,9 @@ def _join_forms(
     simplified = {bounds(p) for p in places}
     if len(simplified) != 1:
         return None
-    if result.shape == read.shape == out.shape and bounds(out.offset(then.indices)) in simplified:
+    looks_up = any(looked_up(e) is not None for e in post_order(then.value))
+    same = result.shape == read.shape == out.shape and bounds(out.offset(then.indices)) in simplified
+    if same and not looks_up:
         return None  # nothing lies between them: whether they are one kernel has been decided by what they are
     axes = find_common_axes(last.loops, result.offset(store.indices), second.loops, next(iter(simplified)), result.size)
     if axes is None:
@@ -249,7 +252,9 @@ def _keeps_vectors(
         moving = [i for i in store.indices if depends(i, v)]
         return blocks and extent % lanes == 0 and len(moving) == 1 and moving[0] is v
 
-    if isinstance(before, Map):
+    made = before.stores[0]
+    same = substitute(made.buffer.offset(made.indices), axes.first)
+    if isinstance(before, Map) or (store.buffer.shape == made.buffer.shape and simplify(same) is simplify(place)):
         return True
     weights = [
         v

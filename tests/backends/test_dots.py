@@ -16,7 +16,7 @@ from irtool.tir.forms import nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import DOTS, STEPS, meaning
 from tests.backends.bundle import Bundle
-from tests.backends.instructions import ARM, Way, check_hottest_loop, compile_program, require, run_program
+from tests.backends.instructions import ARM, FLAGS, Way, check_hottest_loop, compile_program, require, run_program
 from tests.nests import run_nest
 
 V = '#[version = "0.0.5"]\n'

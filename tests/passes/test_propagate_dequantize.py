@@ -57,6 +57,26 @@ BODIES = {
         """%0 = concatenate((qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {u}, {y})), axis=1);
         qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
     ),
+    "function": (
+        "%x: Tensor[(3, {c}), {a}], %w: Tensor[(3, {c}), {a}]",
+        """%0 = qnn.dequantize(%x, {s}, {z});
+        %1 = qnn.dequantize(qnn.quantize(sigmoid(%0), 0.0041f, {z}, out_dtype="{a}"), 0.0041f, {z});
+        %2 = qnn.quantize(multiply(%0, %1), {s}, {y}, out_dtype="{a}");
+        qnn.quantize(add(qnn.dequantize(%2, {s}, {y}), qnn.dequantize(%w, {u}, {y})), {u}, {y}, out_dtype="{a}")""",
+    ),
+    "function of a convolution": (
+        "%x: Tensor[(1, {c}, 9, 9), {a}], %w: Tensor[(32, {c}, 3, 3), int8]",
+        """%0 = nn.conv2d(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]);
+        %1 = qnn.dequantize(qnn.quantize(%0, {u}, {y}, out_dtype="{a}"), {u}, {y});
+        %2 = qnn.dequantize(qnn.quantize(sigmoid(%1), 0.0041f, {z}, out_dtype="{a}"), 0.0041f, {z});
+        qnn.quantize(multiply(%1, %2), {u}, {z}, out_dtype="{a}")""",
+    ),
+    "mean of a window beyond the data": (
+        "%x: Tensor[(1, {c}, 7, 7), {a}], %w: Tensor[(1, {c}, 1, 1), {a}]",
+        """%0 = nn.avg_pool2d(qnn.dequantize(%x, {s}, {z}), pool_size=[40, 40], strides=[40, 40], padding=[0, 0, 33, 33]);
+        %1 = qnn.quantize(%0, {s}, {y}, out_dtype="{a}");
+        qnn.quantize(add(qnn.dequantize(%1, {s}, {y}), qnn.dequantize(%w, {s}, {z})), {s}, {y}, out_dtype="{a}")""",
+    ),
     "mean": (
         "%x: Tensor[(1, {c}, 7, 7), {a}], %w: Tensor[(1, {c}, 1, 1), {a}]",
         """%0 = qnn.quantize(nn.global_avg_pool2d(qnn.dequantize(%x, {s}, {z})), {s}, {y}, out_dtype="{a}");

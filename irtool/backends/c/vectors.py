@@ -124,6 +124,9 @@ class VectorPrinter:
             return enclose(f"{self._in_every_lane(v.scalar, lines)} - ({t}){{0}}")
         if isinstance(v, ir.LoadVector):
             return self._load(v, t, lines)
+        if isinstance(v, ir.LookUp):
+            self.types[v.type.mask] = None
+            return self._function(v.function, f"(const uint8_t *){self.place(v.buffer)}", self.text[v.value])
         if isinstance(v, ir.Pick):
             return self._pick(v, t, lines)
         if isinstance(v, ir.Same):

@@ -33,6 +33,7 @@ from . import (
     vector_rounding,
     vector_shifts,
     vector_squares,
+    vector_tables,
     vector_trigonometry,
 )
 from .vector_types import vector_type
@@ -165,7 +166,15 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
     own = VectorType(dtype, lanes)
-    families = (vector_squares, vector_places, vector_channels, vector_dots, vector_pairs, vector_power_tables)
+    families = (
+        vector_squares,
+        vector_places,
+        vector_channels,
+        vector_dots,
+        vector_pairs,
+        vector_power_tables,
+        vector_tables,
+    )
     written = next(filter(None, (f.written(name, own) for f in families)), "")
     text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64

@@ -165,6 +165,8 @@ class VectorPrinter:
             return self._splat(v)
         if isinstance(v, ir.LoadVector):
             return self._load(v)
+        if isinstance(v, ir.LookUp):
+            return self._look_up(v)
         if isinstance(v, ir.Pick):
             return self._pick(v)
         if isinstance(v, ir.Same):
@@ -186,6 +188,15 @@ class VectorPrinter:
             return self._unary(v)
         assert isinstance(v, ir.Apply)
         return self._apply(v)
+
+    def _look_up(self, v: ir.LookUp) -> str:
+        made = "poison"
+        for n in range(v.type.lanes):
+            at = self._v(f"extractelement {self._typed(v.value)}, i32 {n}")
+            place = self._address(v.buffer, v.type, self._v(f"zext i8 {at} to i64"))
+            one = self._v(f"load i8, ptr {place}, align 1")
+            made = self._v(f"insertelement {_t(v)} {made}, i8 {one}, i32 {n}")
+        return made
 
     def _splat(self, v: ir.Splat) -> str:
         t, e = _t(v), value_type(v.type.dtype)

@@ -7,7 +7,7 @@
             | Assign(register, value)
             | StoreVector(buffer, base, value)         `count` elements, `stride` apart
     value ::= Lanes | Splat(scalar) | Read(register) | LoadVector(buffer, base) | Unary | Arithmetic | Compare | Logic
-            | Shift | Convert | Bitcast | Same | Apply(function, values) | Pick(scalar condition, body, body)
+            | LookUp(buffer, value) | Shift | Convert | Bitcast | Same | Apply(function, values) | Pick(scalar condition, body, body)
 
 Scalars and indices are expressions of the loop nest, which do not change with the lane.
 """
@@ -78,6 +78,19 @@ class LoadVector(Value):
     def is_whole(self) -> bool:
         """True if every lane has an element."""
         return self.count == self.type.lanes
+
+
+@dataclass(eq=False)
+class LookUp(Value):
+    """The elements of a table of 256 bytes, of which each lane gives the number."""
+
+    buffer: Buffer
+    value: Value
+
+    @property
+    def function(self) -> Function:
+        """The library function that looks up."""
+        return ("look_up", *self.type)
 
 
 @dataclass(eq=False)
@@ -264,7 +277,7 @@ def called(steps: Sequence[Step]) -> set[Function]:
     stack = list(steps)
     while stack:
         s = stack.pop()
-        if isinstance(s, Apply):
+        if isinstance(s, Apply | LookUp):
             functions.add(s.function)
         elif isinstance(s, Pick):
             stack += [*s.then.steps, *s.other.steps]

@@ -28,6 +28,7 @@ from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
+from ...tir.tables import looked_up
 from ...tir.words import DOTS, PACK
 from . import ir
 from .channels import MOST, Channel
@@ -43,6 +44,7 @@ from .ir import (
     Lanes,
     LoadVector,
     Logic,
+    LookUp,
     Pick,
     Read,
     Same,
@@ -289,8 +291,9 @@ class Lowering:
                 continue
             seen.add(e)
             stack.append((e, True))
-            if self.varies(e) and not isinstance(e, Load):
-                kids = children(e)
+            byte = looked_up(e)
+            if self.varies(e) and (byte is not None or not isinstance(e, Load)):
+                kids = children(e) if byte is None else (byte,)
                 if isinstance(e, Select) and not self.varies(e.cond):
                     kids = () if e.lazy else (e.then, e.other)
                 stack.extend((k, False) for k in reversed(kids))
@@ -302,8 +305,9 @@ class Lowering:
             return Splat(self._type("int32" if e.dtype == "bool" else e.dtype), e)
         if e is self.lane:
             return Lanes(self._type(e.dtype))
+        byte = looked_up(e)
         if isinstance(e, Load):
-            return self._load(e, body)
+            return self._load(e, body) if byte is None else self._look_up(e, values[byte], body)
         if isinstance(e, Binary):
             return self._binary(e, values[e.a], values[e.b], body)
         if isinstance(e, Select):
@@ -363,6 +367,12 @@ class Lowering:
             body.steps.append(value)
             return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
         return value
+
+    def _look_up(self, e: Load, byte: Value, body: Body) -> Value:
+        assert isinstance(e.source, Buffer)
+        found = LookUp(self._type("uint8"), e.source, byte)
+        self.called[found.function] = None
+        return found if e.dtype == "uint8" else Bitcast(self._type(e.dtype), self._add(found, body))
 
     def _even(self, t: VectorType, source: Buffer, first: Expr, step: int) -> LoadVector:
         """Elements that are `step` apart. Where they are one of so many channels, the first ones begin at a multiple of `step`:
