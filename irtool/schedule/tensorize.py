@@ -6,6 +6,9 @@ instructions compute.
 ⇒   words[n, c, h] = pack4(x[n, 4c, h], x[n, 4c + 1, h], x[n, 4c + 2, h], x[n, 4c + 3, h])
     acc += dot4_u8s8(words[n, c, h], w4[o, c])       for c in 32
 
+The sums of a kernel that read the same operands likewise (the phases of a transposed convolution) share their words; what a sum reads
+under a condition on its other variables (padding) becomes words under that condition.
+
 A sum of words is one of int32 (of float32) for all that follows: layouts, tiles of registers and copies treat it as such. Constants become words
 when the program is built; other operands get a stage that packs them, with the padding that was a stage before. What is left of
 the last word is zeros.
@@ -13,11 +16,11 @@ the last word is zeros.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, if_then_else, post_order, rewrite
+from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, children, const, if_then_else, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ..tir.kernel import Kernel
 from ..tir.pairs import DTYPE
@@ -47,7 +50,8 @@ _REUSE = 8
 
 @dataclass(frozen=True)
 class Product:
-    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`."""
+    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`.
+    `guards`: by operand, when it is read; it is 0 otherwise."""
 
     kind: WordKind
     a: Load
@@ -56,6 +60,7 @@ class Product:
     extent: int
     first: int
     second: int
+    guards: Mapping[Load, Expr]
 
     @property
     def dtypes(self) -> tuple[str, str]:
@@ -65,6 +70,12 @@ class Product:
     def operands(self) -> tuple[tuple[Load, int], tuple[Load, int]]:
         """The operands, each with the number of the axis that is summed."""
         return (self.a, self.first), (self.b, self.second)
+
+    def shares_words(self, other: Product) -> bool:
+        """True if words that this one is made of are those of the other one."""
+        if self.kind is not other.kind or self.extent != other.extent:
+            return False
+        return all(a.source is b.source and n == m for (a, n), (b, m) in zip(self.operands, other.operands))
 
 
 def tensorize_products(program: Program, target: VectorTarget) -> None:
@@ -78,12 +89,13 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         if k.finished:
             continue
         constants = set(constant_inputs(calls))
-        for at, form in enumerate(k.stages):
-            p = find_product(form) if isinstance(form, Reduction) else None
-            if isinstance(form, Reduction) and p is not None and _pays(k, form, p, constants, target):
-                if _is_transformed(finite.mark(k), at, calls, target):
-                    break
-                _replace(k, at, p, constants, calls, made)
+        products = ((n, find_product(f)) for n, f in enumerate(k.stages) if isinstance(f, Reduction))
+        found = {n: p for n, p in products if p is not None}
+        for at, p in found.items():
+            alike = {n: q for n, q in found.items() if p.shares_words(q)}
+            if _pays(k, alike, constants, target):
+                if not _is_transformed(finite.mark(k), at, calls, target):
+                    _replace(k, alike, constants, calls, made)
                 break
     program.kernels = kernels_in_use(program)
     program.constants = [*program.constants, *made.values()]
@@ -95,16 +107,29 @@ def find_product(r: Reduction) -> Product | None:
     kind = next((k for k in word_kinds() if any(_is_step(r, m) for m in k.meanings)), None)
     if r.guards or kind is None:
         return None
-    a, b = (e for e in post_order(r.update) if isinstance(e, Load) and e.source is not r.acc)
+    guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
+    a, b = (e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc)
     best: Product | None = None
     for k, extent in r.inner:
         places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
-        if any(len(at) != 1 for at in places) or extent < kind.least:
+        if any(len(at) != 1 for at in places) or extent < kind.least or any(depends(c, k) for c in guards.values()):
             continue
         first, second = places[0][0], places[1][0]
         if a.indices[first] is k and b.indices[second] is k and (best is None or extent > best.extent):
-            best = Product(kind, a, b, k, extent, first, second)
+            best = Product(kind, a, b, k, extent, first, second, guards)
     return best
+
+
+def _outside_conditions(e: Expr) -> list[Expr]:
+    """The nodes of an expression, those of conditions left out."""
+    found: dict[Expr, None] = {}
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if x not in found:
+            found[x] = None
+            stack += reversed((x.then, x.other) if isinstance(x, Select) else children(x))
+    return list(found)
 
 
 def _is_step(r: Reduction, wanted: Reduction) -> bool:
@@ -113,6 +138,14 @@ def _is_step(r: Reduction, wanted: Reduction) -> bool:
     read: list[tuple[str, str]] = []
     while stack:
         e, w = stack.pop()
+        if (
+            isinstance(w, Load)
+            and isinstance(e, Select)
+            and e.lazy
+            and isinstance(e.other, Const)
+            and not e.other.value
+        ):
+            e = e.then
         if type(e) is not type(w) or e.dtype != w.dtype:
             if not (isinstance(e, Load) and isinstance(w, Load)):
                 return False
@@ -132,13 +165,18 @@ def _is_step(r: Reduction, wanted: Reduction) -> bool:
     return sorted(d for d, _ in read) == sorted(d for _, d in read)
 
 
-def _pays(k: Kernel, r: Reduction, p: Product, constants: set[Buffer], target: VectorTarget) -> bool:
-    if p.a.source is p.b.source or r.work < p.kind.numbers * target.blocked_updates:
+def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> bool:
+    """True if it does for the sums of these stages, which share their words; the first one stands for all."""
+    at, p = next(iter(sums.items()))
+    r = k.stages[at]
+    assert isinstance(r, Reduction)
+    work = sum(f.work for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction))
+    if p.a.source is p.b.source or work < p.kind.numbers * target.blocked_updates:
         return False
     only = [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
     if max(only) < 4:
         return False  # neither operand has an axis for vectors
-    used = buffers_read(*(f for f in k.stages if f is not r))
+    used = buffers_read(*(f for n, f in enumerate(k.stages) if n not in sums))
     for (e, _), reuse in zip(p.operands, reversed(only)):
         if e.source in constants:
             if e.source in used:
@@ -166,20 +204,16 @@ def _moves(e: Load, v: Var) -> bool:
 
 def _replace(
     k: Kernel,
-    at: int,
-    p: Product,
+    sums: Mapping[int, Product],
     constants: set[Buffer],
     calls: Sequence[RunKernel],
     made: dict[tuple[Slot, int], Slot],
 ) -> None:
-    """Gives the calls of a kernel one that computes the product from words, and words for its constants."""
-    r = k.stages[at]
-    assert isinstance(r, Reduction)
+    """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
+    at, p = next(iter(sums.items()))
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
-    word = Var(p.k.name)
     count = -(-p.extent // p.kind.numbers)
-    index: Expr = word if count > 1 else const(0)
-    read: list[Expr] = []
+    all_words: list[Buffer] = []
     for e, axis in p.operands:
         source = e.source
         assert isinstance(source, Buffer)
@@ -194,23 +228,32 @@ def _replace(
             words = Buffer(f"{source.name}_words", shape, "int32", Scope.GLOBAL)
             temporaries.append(words)
             before.append(_packing(source, words, axis, p, before, [*k.stages[at:]]))
-        read.append(Load(words, tuple(index if n == axis else i for n, i in enumerate(e.indices))))
+        all_words.append(words)
+    after = [_of_words(f, sums.get(n), all_words, count) for n, f in enumerate(k.stages[at:], at)]
+    used = buffers_read(*before, *after)
+    before = [f for f in before if not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))]
+    stages: list[AnyForm] = [*before, *after]
+    changed = k.with_stages(stages, params=params, temporaries=temporaries)
+    for s in calls:
+        s.kernel = changed
+
+
+def _of_words(r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int) -> AnyForm:
+    """The sum of products of words; a stage that is none stays as it is."""
+    if p is None or not isinstance(r, Reduction):
+        return r
+    word = Var(p.k.name)
+    index: Expr = word if count > 1 else const(0)
+    read: list[Expr] = []
+    for (e, axis), b in zip(p.operands, words):
+        found: Expr = Load(b, tuple(index if n == axis else i for n, i in enumerate(e.indices)))
+        read.append(if_then_else(p.guards[e], found, const(0)) if e in p.guards else found)
     assert isinstance(r.update, Binary)
     update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], p.dtypes), r.acc.dtype)
     inner = tuple(
         x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
     )
-    form = replace(r, inner=inner, update=update)
-    stages: list[AnyForm] = [*before, form, *k.stages[at + 1 :]]
-    used = buffers_read(*stages)
-    stages = [
-        f
-        for f in stages
-        if f is form or not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))
-    ]
-    changed = k.with_stages(stages, params=params, temporaries=temporaries)
-    for s in calls:
-        s.kernel = changed
+    return replace(r, inner=inner, update=update)
 
 
 def _packing(

@@ -109,7 +109,10 @@ def absolute(s: LegalizationSite) -> Expr:
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d_transpose")
 def conv2d_transpose(s: LegalizationSite) -> Expr:
-    """Both operands minus their zero points in int16, or in more bits where it takes more."""
+    """Bytes, if their zero points are 0 and products of them fast; else both operands minus their zero points in int16, or in
+    more bits where it takes more."""
+    if s.byte_products and _has_byte_products(s, "nn.conv2d_transpose"):
+        return call("nn.conv2d_transpose", *s.args[:2], **attributes_of(s.attrs))
     return _less_zero_points(s, "nn.conv2d_transpose")
 
 
@@ -199,9 +202,12 @@ def _has_byte_products(s: LegalizationSite, op: str) -> bool:
         return False
     if not (s.tensor(0).is_static and s.tensor(1).is_static):
         return False
-    if op != "nn.conv2d":
+    if op in ("nn.dense", "nn.batch_matmul"):
         return True
     at = s.attrs
+    if op == "nn.conv2d_transpose":
+        channels = s.shape(0)[at.data_layout.index("C")] if len(at.data_layout) == 4 else 0
+        return at.groups == 1 and channels >= _LEAST_CHANNELS and not any(number(z, "zero point") for z in zeros)
     known = at.data_layout in ("NCHW", "NHWC") and at.kernel_layout in ("OIHW", "HWIO", "OHWI")
     if not known or at.groups != 1 or s.shape(1)[at.kernel_layout.index("I")] < _LEAST_CHANNELS:
         return False
