@@ -33,7 +33,7 @@ class TileChoice:
 def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False) -> TileChoice | None:
     """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
     lanes = target.lanes_of(r.acc.dtype)
-    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32"):
+    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
     best: tuple[float, TileChoice] | None = None
     for n in range(len(r.loops)):

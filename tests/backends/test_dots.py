@@ -90,6 +90,8 @@ CASES = {
     "an image": ("nn.conv2d(%x, %w, padding=[3, 3], strides=[2, 2], out_dtype=\"int32\")", (1, 3, 16, 16), (16, 3, 7, 7)),
     "1 x 1": ("nn.conv2d(%x, %w, out_dtype=\"int32\")", (1, 64, 5, 5), (48, 64, 1, 1)),
     "groups": ("nn.conv2d(%x, %w, groups=2, padding=[1, 1], out_dtype=\"int32\")", (1, 32, 6, 6), (32, 16, 3, 3)),
+    "phases": ("nn.conv2d_transpose(%x, %w, kernel_size=[2, 2], strides=[2, 2], kernel_layout=\"IOHW\", out_dtype=\"int32\")", (1, 32, 7, 9), (32, 24, 2, 2)),
+    "padded phases": ("nn.conv2d_transpose(%x, %w, kernel_size=[4, 4], strides=[2, 2], padding=[1, 1], kernel_layout=\"IOHW\", out_dtype=\"int32\")", (1, 32, 7, 9), (32, 24, 4, 4)),
     "depthwise": ("nn.conv2d(%x, %w, groups=32, padding=[1, 1], out_dtype=\"int32\")", (1, 32, 6, 6), (32, 1, 3, 3)),
     "dense": ("nn.dense(%x, %w, units=None, out_dtype=\"int32\")", (9, 67), (40, 67)),
     "one row": ("nn.dense(%x, %w, units=None, out_dtype=\"int32\")", (1, 512), (48, 512)),
@@ -158,6 +160,24 @@ def test_which_sums_are_made_of_words(case: str, tmp_path: Path) -> None:
     module, _, w = program(case, "uint8", "int8")
     irtool.build(module, {"w": w}, name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3", weights="file")
     assert ("irt_vdot4_u8s8" in (tmp_path / "m.c").read_text()) == (case not in ("groups", "depthwise"))
+
+
+def test_bytes_in_blocks_are_read_as_words_and_pooled_in_vectors(tmp_path: Path) -> None:
+    """Padding decides between whole words, and a pool between two convolutions keeps their blocks."""
+    text = f"""{V}def @main(%x: Tensor[(1, 32, 16, 16), uint8], %w: Tensor[(32, 32, 3, 3), int8]) {{
+      %0 = nn.conv2d(%x, %w, padding=[1, 1], out_dtype="int32");
+      %1 = nn.max_pool2d(cast(right_shift(%0, 9), dtype="uint8"), pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]);
+      nn.conv2d(%1, %w, padding=[1, 1], out_dtype="int32")
+    }}"""
+    x, w = numbers("uint8", 32 * 256, 1).reshape(1, 32, 16, 16), numbers("int8", 32 * 32 * 9, 2).reshape(32, 32, 3, 3)
+    module = irtool.parse(text)
+    made = irtool.build(module, {"w": w}, name="m", out_dir=tmp_path, mcpu="x86-64-v4", weights="file")
+    code = (tmp_path / "m.c").read_text()
+    assert "irt_vwords_i32x4(p0 +" in code
+    assert [k["strategy"] for k in made.report["kernels"] if "nn.max_pool2d" in k["operators"]] == ["register_tile"]
+    if "avx512bw" in FLAGS:
+        wanted = irtool.evaluate(bind_params(irtool.infer_types(module), {"w": w}, "main"), [x])
+        np.testing.assert_array_equal(np.asarray(made.run([x])), np.asarray(wanted))
 
 
 def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:

@@ -29,6 +29,18 @@ BODIES = {
             strides=[2, 2], kernel_layout="IOHW");
         qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
     ),
+    "phases of words": (
+        "%x: Tensor[(1, {c}, 5, 7), {a}], %w: Tensor[({c}, 20, 2, 2), int8]",
+        """%0 = nn.conv2d_transpose(qnn.dequantize(%x, {s}, 0), qnn.dequantize(%w, {t}, 0), channels=20, kernel_size=[2, 2],
+            strides=[2, 2], kernel_layout="IOHW");
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+    ),
+    "padded phases of words": (
+        "%x: Tensor[(1, {c}, 5, 7), {a}], %w: Tensor[({c}, 32, 4, 3), int8]",
+        """%0 = nn.conv2d_transpose(qnn.dequantize(%x, {s}, 0), qnn.dequantize(%w, {t}, 0), channels=32, kernel_size=[4, 3],
+            strides=[2, 2], padding=[1, 1, 1, 1], output_padding=[0, 1], kernel_layout="IOHW");
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+    ),
     "depthwise": (
         "%x: Tensor[(1, {c}, 9, 9), {a}], %w: Tensor[({c}, 1, 3, 3), int8]",
         """%0 = nn.conv2d(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), padding=[1, 1, 1, 1], groups={c}, channels={c},
