@@ -83,6 +83,8 @@ def _masked_softmax(*shape: int) -> Case:
 
 
 _PLAIN = (64, 1024)
+_WIDTHS = ("int8", "float16", "float32", "float64")
+"""Elements of 1, 2, 4 and 8 bytes."""
 _FUNCTIONS = (
     "exp",
     "sigmoid",
@@ -123,8 +125,14 @@ GROUPS: dict[str, tuple[Case, ...]] = {
         _transpose(512, 512, axes=(1, 0), dtype="float64"),
         _transpose(1024, 1024, axes=(1, 0), dtype="float16"),
         _transpose(1024, 1024, axes=(1, 0), dtype="int8"),
+        _transpose(4096, 4096, axes=(1, 0)),
+        *(_transpose(512, 49, axes=(1, 0), dtype=d) for d in _WIDTHS),
+        *(_transpose(12, 128, 64, axes=(0, 2, 1), dtype=d) for d in _WIDTHS),
+        *(_transpose(1, 224, 224, c, axes=(0, 3, 1, 2), dtype=d) for c in (3, 4) for d in _WIDTHS),
+        *(_transpose(1, c, 224, 224, axes=(0, 2, 3, 1), dtype=d) for c in (3, 4) for d in _WIDTHS),
         _scaled_transpose(1, 64, 56, 56, axes=(0, 2, 3, 1)),
         _cast_transpose(1, 224, 224, 3, axes=(0, 3, 1, 2)),
+        _cast_transpose(1, 3, 224, 224, axes=(0, 2, 3, 1)),
         _one("nn.depth_to_space", 1, 64, 64, 64, block_size=2),
         _one("nn.space_to_depth", 1, 16, 128, 128, block_size=2),
     ),

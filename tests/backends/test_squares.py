@@ -1,5 +1,7 @@
 """Squares whose rows become columns in registers: every kind of element, and axes that squares do not fill."""
 
+import re
+
 import pytest
 
 import irtool
@@ -56,3 +58,20 @@ def test_half_a_square_is_enough_for_half_a_vector(tmp_path) -> None:
 def test_nothing_beyond_the_operand_is_read(vector: bool, tmp_path) -> None:
     cases = [("transpose", [data(s, d)], {"axes": axes}) for s, axes in SHAPES for d in DTYPES]
     assert run_under_sanitizers(cases, tmp_path, vector) == []
+
+
+def test_long_rows_are_read_in_strips(tmp_path) -> None:
+    """Some squares side by side before those of the next rows, and threads share squares, not strips."""
+    text = written((1024, 2048), [1, 0], "float32", "x86-64-v4", tmp_path)
+    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [4, 128, 16] and "collapse(2)" in text
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])
+def test_strips_and_interleaved_rows_are_those_of_the_interpreter(mcpu: str) -> None:
+    shapes = [
+        ((40, 1100), (1, 0)),
+        ((1, 4, 9, 11), (0, 2, 3, 1)),
+        ((1, 8, 9, 11), (0, 2, 3, 1)),
+        ((9, 11, 3), (2, 0, 1)),
+    ]
+    check_transposes(shapes, ("float32", "float16", "uint8", "bool"), mcpu)

@@ -35,6 +35,7 @@ from ..formulas.support import FROM_BITS, KEEP_BRANCHES, PREFETCH, TO_BITS, WORD
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
+from ..moves import moved_element
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
@@ -442,6 +443,12 @@ class KernelWriter:
     def _store(self, s: Store) -> None:
         b = s.buffer
         local = self._is_variable(b)
+        moved = moved_element(s, self._is_variable)
+        if moved is not None:
+            lines, (source, target) = self.expressions.write([*moved.indices, *s.indices])
+            line = f"{self._place(b)}[{target}] = {self._place(moved.source)}[{source}];"
+            self._statements([*lines, line], bool(lines))
+            return
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
         if not local and b.dtype in HALVES:
             value = self.expressions.helper(TO_BITS[b.dtype], value)

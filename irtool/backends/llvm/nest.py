@@ -12,6 +12,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Prefetch, Scope, Seq, Stmt, Store, While, pre_order
 from ..formulas.support import FROM_BITS, TO_BITS
 from ..formulas.vector_math import function_for
+from ..moves import moved_element
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
@@ -181,6 +182,11 @@ class KernelWriter:
 
     def _store(self, s: Store) -> None:
         b, x = s.buffer, self.expressions
+        moved = moved_element(s, self._is_variable)
+        if moved is not None:
+            value = self.b.value(f"load i16, ptr {self._element(moved.source, moved.indices)}")
+            self.b.do(f"store i16 {value}, ptr {self._element(b, s.indices)}")
+            return
         value = x.write(s.value)
         t = value_type(b.dtype)
         if x.type(s.value.dtype) != t and t != "i1":
@@ -192,8 +198,11 @@ class KernelWriter:
             t, value = "i16", x.helper(TO_BITS[b.dtype], "i16", ("float", value))
         elif t == "i1":
             t, value = "i8", self.b.value(f"zext i1 {value} to i8")
-        place = self.b.element(stored_type(b.dtype), self.places[b], x.index(s.indices[0]))
-        self.b.do(f"store {t} {value}, ptr {place}")
+        self.b.do(f"store {t} {value}, ptr {self._element(b, s.indices)}")
+
+    def _element(self, b: Buffer, indices: Sequence[Expr]) -> str:
+        """The place of an element in memory."""
+        return self.b.element(stored_type(b.dtype), self.places[b], self.expressions.index(indices[0]))
 
     def _prefetch(self, s: Prefetch) -> None:
         buffer, index = s.place.source, s.place.indices[0]

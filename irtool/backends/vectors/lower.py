@@ -30,6 +30,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from ...tir.tables import looked_up
 from ...tir.words import DOTS, PACK
+from ..moves import moved_element
 from . import ir
 from .channels import MOST, Channel
 from .dots import open_dot, pairs_in_memory, words_in_memory
@@ -186,8 +187,12 @@ class Lowering:
 
     def _store(self, s: Store, body: Body) -> None:
         dtype = s.buffer.dtype
-        value = self._value(s.value, body, {})
         register = self.register(s)
+        moved = moved_element(s, lambda b: b.scope == Scope.REGISTER)
+        if moved is not None and self.varies(moved):
+            self._store_at(s, self._add(self._stored(moved), body), body)
+            return
+        value = self._value(s.value, body, {})
         if register is not None:
             if dtype == "bool":
                 raise Scalar
@@ -196,7 +201,10 @@ class Lowering:
                 self.called["load", *value.type] = None
             body.steps.append(Assign(register, value))
             return
-        value = self._to_memory(s.value, value, body)
+        self._store_at(s, self._to_memory(s.value, value, body), body)
+
+    def _store_at(self, s: Store, value: Value, body: Body) -> None:
+        """Stores a value as it is in memory."""
         index = s.indices[0] if s.indices else const(0)
         step = self.stride(index)
         if step is None:
@@ -353,6 +361,18 @@ class Lowering:
             if e.dtype == "bool":
                 raise Scalar
             return Read(self._type(e.dtype), register)
+        value = self._stored(e)
+        if e.dtype == "bool":
+            t = value.type
+            self.has_bytes = True
+            return Unary(t.mask, "is_set", self._add(value, body))
+        if e.dtype in HALVES:
+            body.steps.append(value)
+            return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
+        return value
+
+    def _stored(self, e: Load) -> LoadVector:
+        """Elements as they are in memory."""
         t = self._type(MEMORY.get(e.dtype, e.dtype))
         index = e.indices[0] if e.indices else const(0)
         step = self.stride(index)
@@ -360,12 +380,6 @@ class Lowering:
         function = ir.load_function(value)
         if function is not None:
             self.called[function] = None
-        if e.dtype == "bool":
-            self.has_bytes = True
-            return Unary(t.mask, "is_set", self._add(value, body))
-        if e.dtype in HALVES:
-            body.steps.append(value)
-            return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
         return value
 
     def _look_up(self, e: Load, byte: Value, body: Body) -> Value:

@@ -24,8 +24,8 @@ from ..segments import period_segments
 from ..uneven_reads import vectors_of_period
 from .base import Candidate, Stage, Strategy, strategy
 
-_LEAST_BYTES = 8
-"""Bytes of a vector whose elements do not lie together."""
+_INTERLEAVED_BYTES = 8
+"""Bytes of so few elements side by side that compilers interleave the rows that they come from."""
 
 
 @strategy("elementwise")
@@ -83,6 +83,13 @@ def split_vectors(
     return b, tuple(vectors), lane
 
 
+def is_interleaved(m: Map, extent: int) -> bool:
+    """True for copies in rows of so few elements that compilers make them themselves, of vectors of the operand's rows. Of 4 × 2 or
+    8 × 1 bytes they make twice as many in a second as squares of 8 bytes have."""
+    size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
+    return extent * size == _INTERLEAVED_BYTES and size < 4 and all(isinstance(s.value, Load) for s in m.stores)
+
+
 def vector_lanes(stage: Stage) -> int:
     """Elements of a vector for a map; 1 where its elements are made one by one, each with the row that it belongs to."""
     assert stage.map is not None
@@ -118,7 +125,8 @@ def _vector_loop(m: Map, lanes: int) -> tuple[Var, list[int], int] | None:
         strides = [stride(simplify, place, v) for place in places]
         # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
         size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
-        if extent * size < _LEAST_BYTES and any(s not in (0, 1) for s in strides):
+        is_left = extent * size < _INTERLEAVED_BYTES or is_interleaved(m, extent)
+        if is_left and any(s not in (0, 1) for s in strides):
             continue
         periods = [vectors_of_period(p, v, m.loops, lanes) for p, s in zip(places, strides) if s is None]
         cuts = changes(simplify, [s.value for s in m.stores], v, extent)

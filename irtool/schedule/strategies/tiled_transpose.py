@@ -7,7 +7,8 @@
           for i, j: out[i, j] = f(transposed[i, j])     (vectors along j)
 
 Every line of memory is read and written at once, not one element of it at a time. What is only transposed needs no copy. The
-longer axis is inside: along it, one operand is read, or the other written, line after line.
+longer axis is inside: along it, one operand is read, or the other written, line after line. Of long rows some lines are read one
+after the other before the next rows: each row has pages of its own, and the processor fetches lines in advance that follow others.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Map
 from ..nest import lower_all
-from ..primitives import cache_read, parallel, part, reorder, vectorize
+from ..primitives import cache_read, parallel, part, reorder, split, vectorize
 from ..segments import vector_segments
 from .base import Candidate, Stage, Strategy, strategy
-from .elementwise import split_vectors, vector_lanes
+from .elementwise import is_interleaved, split_vectors, vector_lanes
 
 _LEAST = 4
 """Elements along an axis that are worth a square."""
@@ -33,6 +34,8 @@ _LEAST_BYTES = 8
 """Bytes along an axis that are."""
 _SHORT = 16
 """Squares along the axis that is read for which it is short."""
+_STRIP = 16
+"""Squares side by side that are made before those of the next rows, at most."""
 _NARROWER = 0.3
 """The cost of squares half as wide is two to this power."""
 
@@ -58,6 +61,8 @@ def choose_axes(m: Map) -> Axes | None:
             if w is v or k < _LEAST:
                 continue
             turned = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
+            if is_interleaved(m, n):
+                continue
             if any(min(n, k) * dtypes.itemsize(e.dtype) >= _LEAST_BYTES for e in turned):
                 return Axes((v, n), (w, k))
     return None
@@ -98,7 +103,8 @@ class TiledTranspose(Strategy):
         side = _side(stage, n, k, size)
         rows, columns = _segments(stage, n, k, side, size)
         # Short rows are read whole, all squares of them.
-        along_rows = n < k or (len(columns) > 1 and k <= _SHORT * side)
+        is_short = k <= _SHORT * side
+        along_rows = n < k or (len(columns) > 1 and is_short)
         parts = []
         for written in rows:
             with part(len(rows)):
@@ -106,8 +112,15 @@ class TiledTranspose(Strategy):
                 for read in columns:
                     with part(len(columns)):
                         b, w_o, w_v = split_vectors(within, w, read)
-                        squares = [*v_o, *w_o] if along_rows else [*w_o, *v_o]
-                        b = reorder(b, [*others, *squares, w_v, v_v])
+                        outer, inner = (v_o, w_o) if along_rows else (w_o, v_o)
+                        count = (written if along_rows else read)[1]
+                        strip = _strip(count) if inner and not is_short else 0
+                        if strip:
+                            b = split(b, outer[0], [count // strip, strip], ["strip", outer[0].name])
+                            across, within_strip, _ = b.over(v if along_rows else w)
+                            b = reorder(b, [*others, across, *inner, within_strip, w_v, v_v])
+                        else:
+                            b = reorder(b, [*others, *outer, *inner, w_v, v_v])
                         if not is_copy and written[2] == read[2] > 1:
                             for e in operands:
                                 b = cache_read(b, e, [w_v, v_v], name="transposed")
@@ -141,6 +154,11 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
         return columns * rows * (sides[0] / side) ** _NARROWER
 
     return min((x for x in sides if x >= least), key=cost)
+
+
+def _strip(count: int) -> int:
+    """How many of so many squares along rows are side by side in a strip; 0 where all of them are few, or no number divides them."""
+    return next((n for n in range(_STRIP, 1, -1) if count % n == 0), 0) if count > _STRIP else 0
 
 
 Segment = tuple[int, int, int]
