@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import overload
 
-from ...ir import Call, Expr, Function, Op, Tuple, TupleGetItem, children, post_order, rewrite
+from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, children, post_order, rewrite
 from ...ops.base import Operator, call
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
@@ -145,12 +145,21 @@ def _ask_through_add(e: Call, message: Message | None) -> Asked:
 @asks_for("nn.conv2d", "nn.conv3d")
 def _ask_for_conv(e: Call, message: Message | None) -> Asked:
     axes = conv_axes(e, e.attrs.data_layout)
-    return [None if axes is None else axes.message, None]
+    return [None if axes is None or not _weight_takes_scale(e) else axes.message, None]
 
 
 @asks_for("nn.dense")
 def _ask_for_dense(e: Call, message: Message | None) -> Asked:
-    return [Message((1,)), None]
+    return [Message((1,)) if _weight_takes_scale(e) else None, None]
+
+
+def _weight_takes_scale(e: Call) -> bool:
+    """Whether the data's scale may go into the weight: it is of the weight's dtype, and integers do not wrap before sums that are
+    wider."""
+    data, weight = operand_types(e)
+    result = e.checked_type
+    wraps = "int" in weight.dtype and isinstance(result, TensorType) and result.dtype != weight.dtype
+    return data.dtype == weight.dtype and not wraps
 
 
 def _through_homogeneous(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
