@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN = .venv/bin
 STAMP = .venv/.installed
+# Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-peers docs pages check format bench compare fuzz mutants clean
 
