@@ -9,16 +9,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import ConversionWarning
-from .verbosity import is_quiet
 
 if TYPE_CHECKING:
     from ..ir import Module
 
 
 def say(sentence: str) -> None:
-    """Says something in a note, unless the command is to be quiet."""
-    if is_quiet():
-        return
+    """Says something in a note; also if the command is to be quiet, for notes tell what a result rests on that nobody gave."""
     sys.stdout.flush()
     print(f"note: {sentence}", file=sys.stderr)
 

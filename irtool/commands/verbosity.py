@@ -33,7 +33,7 @@ def common_options(params: Sequence[click.Parameter]) -> Iterator[click.Paramete
                 is_flag=True,
                 expose_value=False,
                 callback=_remembered(_QUIET),
-                help="Print the result, errors and warnings only.",
+                help="Print the result, notes and errors only.",
             )
     yield click.Option(
         ["--color"],
