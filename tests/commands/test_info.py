@@ -26,7 +26,8 @@ def test_the_page_shows_what_the_command_prints(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "building.md").read_text(encoding="utf-8").split("## The storage plan")[1].split("\n## ")[0]
     shown = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     irtool("opt", "-O3", ROOT / "samples/mlp.relay", "-o", tmp_path / "fused.relay")
-    assert shown == [irtool("info", "--storage", tmp_path / "fused.relay")]
+    session = "$ irtool opt -O3 samples/mlp.relay | irtool info --storage -\n"
+    assert shown == [session + irtool("info", "--storage", tmp_path / "fused.relay")]
 
 
 @pytest.mark.promise("lowering")
