@@ -28,13 +28,18 @@ def copy_checkout(to: Path) -> None:
 
 
 def environment(checkout: Path) -> Mapping[str, str]:
-    """Variables under which Python runs the copy: its own modules, its own caches, no random choices."""
+    """Variables under which Python runs the copy: its own modules, its own caches, no random choices.
+
+    Plug-ins that are installed are not loaded: pytest would put its own checks into the whole package of each, irtool too,
+    in place of what the copy is to run.
+    """
     own = checkout / ".own"
     return {
         **os.environ,
         **_pycache(checkout),
         "PYTHONPATH": str(checkout),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "XDG_CACHE_HOME": str(own / "cache"),
         "HYPOTHESIS_STORAGE_DIRECTORY": str(own / "hypothesis"),
         "CI": "true",

@@ -210,6 +210,13 @@ def test_a_test_that_always_fails_kills_nothing(tmp_path: Path) -> None:
     assert [(f["outcome"], f["by"]) for f in found] == [("killed", tests[1]), ("survived", "")]
 
 
+def test_tests_that_cannot_be_collected_are_an_error(tmp_path: Path) -> None:
+    """A process that ends before it answers keeps nobody waiting."""
+    (tmp_path / ".own").mkdir()
+    with pytest.raises(ChildProcessError, match="cannot be collected"):
+        Server(tmp_path, ["tests/test_missing.py"])
+
+
 def test_quick_tests_of_the_room_come_first() -> None:
     tests = {"tests/ops/test_a.py::slow": 5.0, "tests/ops/test_a.py::quick": 0.1, "tests/tir/test_b.py::quick": 0.1}
     lots = in_order(tests, "irtool/ops/a.py", most=60)

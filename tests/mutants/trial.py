@@ -61,21 +61,28 @@ class Server:
     def __init__(self, checkout: Path, files: Sequence[str]) -> None:
         own = checkout / ".own"
         own.mkdir(exist_ok=True)
-        pipes = [own / "mutants", own / "outcomes"]
-        for p in pipes:
-            os.mkfifo(p)
         (own / "files.txt").write_text("\n".join(files))
+        mutants, going = os.pipe()
+        coming, outcomes = os.pipe()
+        pipes = (f"/dev/fd/{mutants}", f"/dev/fd/{outcomes}")
         options = ("-s", "--tb=no", "-p", "tests.mutants.serving", "--serve", *pipes, f"@{own / 'files.txt'}")
-        self.process = subprocess.Popen(
-            pytest_command(*options),
-            cwd=checkout,
-            env=environment(checkout),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.going, self.coming = pipes[0].open("w"), pipes[1].open()
-        self.tests = set(json.loads(self.coming.readline()))
+        with (own / "log.txt").open("w") as log:
+            self.process = subprocess.Popen(
+                pytest_command(*options),
+                cwd=checkout,
+                env=environment(checkout),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(mutants, outcomes),
+            )
+        os.close(mutants)
+        os.close(outcomes)  # so that what is read ends with the process
+        self.going, self.coming = os.fdopen(going, "w"), os.fdopen(coming)
+        collected = self.coming.readline()
+        if not collected:
+            raise ChildProcessError(f"the tests of {checkout} cannot be collected: {(own / 'log.txt').read_text()}")
+        self.tests = set(json.loads(collected))
 
     def attempt(self, mutant: Mutant, whole: str, tests: Sequence[str], each: float, most: float) -> dict[str, Any]:
         """What became of a mutant; its outcome is none of the known ones where it changes no function."""
