@@ -121,9 +121,10 @@ def command(
         return
     if chosen.passes:
         module, text = _transform(module, chosen), None
-    from ..viz.looks import draw_module
+    from ..viz.looks import draw_module, draw_plainly
 
-    drawing = draw_module(module, text, name, folded and style != "netron")
+    # Netron folds and lays out by itself.
+    drawing = draw_plainly(module, text, name) if style == "netron" else draw_module(module, text, name, folded)
     write_text(output, _write(drawing, style))
 
 

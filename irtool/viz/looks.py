@@ -25,26 +25,38 @@ def draw_module(module: Module, text: str | None = None, name: str = "", folded:
     Args:
         text: the text that the spans of the module are in; without it the module is printed, and what is drawn is that text.
         name: what the drawing is called.
-        folded: whether repeated blocks, and what is computed from weights, are in nodes of their own, and long edges cut.
+        folded: whether repeated blocks, and what is computed from weights, are in nodes of their own.
     """
-    drawing = draw_plainly(module, text, name)
-    return fold(drawing) if folded else drawing
+    return simplify(draw_plainly(module, text, name), folded)
 
 
 def draw_plainly(module: Module, text: str | None = None, name: str = "") -> Drawing:
     """The drawing of a module with each of its operators in the function that it is in."""
     if text is None:
-        text = to_text(
-            infer_known_types(module)[0], constants="elide"
-        )  # constants keep their types, without their values
-        module = parse(text, filename=name)
-    module, _ = infer_known_types(module)
-    return read_drawing(module, text.partition(_SECTION)[0], name).number()
+        return draw_text(text_drawn(module), name)
+    return read_drawing(infer_known_types(module)[0], shown_lines(text), name).number()
 
 
-def fold(drawing: Drawing) -> Drawing:
-    """Puts what repeats, and what is computed from weights, into nodes of its own, and cuts long edges. Returns the drawing."""
-    fold_blocks(fold_prepared(drawing))
+def draw_text(text: str, name: str) -> Drawing:
+    """The drawing of the module that a text is of."""
+    return draw_plainly(parse(text, filename=name), text, name)
+
+
+def text_drawn(module: Module) -> str:
+    """The text of a module that has none of its own. Constants keep their types, without their values."""
+    return to_text(infer_known_types(module)[0], constants="elide")
+
+
+def shown_lines(text: str) -> str:
+    """The part of a text that is shown beside a drawing: what comes before the metadata."""
+    return text.partition(_SECTION)[0]
+
+
+def simplify(drawing: Drawing, folded: bool) -> Drawing:
+    """Puts what repeats, and what is computed from weights, into nodes of its own, if `folded`, and cuts long edges: a layout has
+    a place for each rank that an edge passes. Returns the drawing."""
+    if folded:
+        fold_blocks(fold_prepared(drawing))
     for graph, _ in list(drawing.walk()):
         cut_long_edges(graph)
     return drawing.number()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..passes.context import PassInfo, PassInstrument
 from .drawing import INPUT, OUTPUT, Drawing, Node
 from .html import Step
-from .looks import draw_plainly, fold
+from .looks import draw_text, shown_lines, simplify, text_drawn
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -39,15 +39,7 @@ class Recorder(PassInstrument):
 
 def draw_pipeline(recorded: Sequence[tuple[str, Module]], name: str, folded: bool = True) -> list[Step]:
     """A step for each module. A node is new in a pass if none like it was there before, and gone if none like it is there after."""
-    drawn: list[tuple[str, Drawing | None]] = []
-    last: Drawing | None = None
-    for title, module in recorded:
-        drawing = draw_plainly(module, None, name)
-        if last is not None and drawing.text == last.text:
-            drawn.append((title, None))
-            continue
-        drawn.append((title, drawing))
-        last = drawing
+    drawn = list(_draw_changes(recorded, name))
     steps: list[Step] = []
     before: Counter[object] | None = None
     old: Drawing | None = None
@@ -63,8 +55,22 @@ def draw_pipeline(recorded: Sequence[tuple[str, Module]], name: str, folded: boo
         before, old = after, next_drawing
     for step in steps:
         if step.drawing is not None:
-            _spread(fold(step.drawing) if folded else step.drawing)
+            _spread(simplify(step.drawing, folded))
     return steps
+
+
+def _draw_changes(recorded: Sequence[tuple[str, Module]], name: str) -> Iterator[tuple[str, Drawing | None]]:
+    """The drawing of each module; None where it is that of the one before. Most passes of a build return the module that they got."""
+    last: Module | None = None
+    lines: str | None = None
+    for title, module in recorded:
+        text = None if module is last else text_drawn(module)
+        last = module
+        if text is None or shown_lines(text) == lines:
+            yield title, None
+            continue
+        lines = shown_lines(text)
+        yield title, draw_text(text, name)
 
 
 def _kinds(drawing: Drawing) -> Counter[object]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,10 +19,11 @@ from irtool.viz.dot import write_dot
 from irtool.viz.drawing import BLOCK, Drawing
 from irtool.viz.html import write_html
 from irtool.viz.listing import write_listing
-from irtool.viz.looks import draw_module
+from irtool.viz.looks import draw_module, draw_plainly
 from irtool.viz.netron import write_netron
 from irtool.viz.svg import write_svg
-from tests.viz.test_drawing import layers
+from tests.viz.test_drawing import VERSION, layers
+from tests.work import steps
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
@@ -106,7 +109,7 @@ def test_netron_gets_a_model_of_onnx() -> None:
     from google.protobuf import json_format
 
     for sample in SAMPLES:
-        drawing = draw_module(irtool.parse(sample.read_text(encoding="utf-8")), folded=False)
+        drawing = draw_plainly(irtool.parse(sample.read_text(encoding="utf-8")))
         model = json_format.Parse(write_netron(drawing), onnx.ModelProto())
         nodes = [n for g in drawing.graphs for n in g.nodes if n.kind not in ("input", "output")]
         graphs = [model.graph] if len(drawing.graphs) == 1 else [n.attribute[0].g for n in model.graph.node]
@@ -187,3 +190,39 @@ def test_the_script_has_the_sizes_of_the_layout() -> None:
 
     words = f"ACROSS = {sizes.ACROSS}, DOWN = {sizes.DOWN}, MARGIN = {sizes.MARGIN}, HEAD = {sizes.HEAD},"
     assert words in part("page.js")
+
+
+def woven(count: int) -> str:
+    """Operators that each read two of the twenty before them; one in fifty is read a long way below."""
+    draw = random.Random(5)
+    lines = ["  %0 = tanh(%x);"]
+    for i in range(1, count):
+        near = [f"%{draw.randrange(max(0, i - 20), i)}" for _ in range(2)]
+        lines.append(f"  %{i} = add({near[0]}, {near[1]});" if i % 50 else f"  %{i} = multiply({near[0]}, %{i // 2});")
+    body = "\n".join(lines)
+    return f"{VERSION}def @main(%x: Tensor[(1, 64), float32]) {{\n{body}\n  exp(%{count - 1})\n}}\n"
+
+
+@pytest.mark.parametrize("write", [write_listing, write_html, write_svg, write_dot])
+def test_steps_grow_with_the_module(write: Callable[[Drawing], str]) -> None:
+    """5,000 operators are drawn in three seconds: as long for each as in a small module, and without folding, too."""
+
+    def work(count: int) -> int:
+        text = woven(count)
+        return steps(lambda: write(draw_module(irtool.parse(text), text, "net", folded=False)))
+
+    work(20)  # what is read on first use
+    small, large = work(150), work(1200)
+    assert large < 10 * small
+
+
+def test_the_drawing_for_netron_grows_with_the_module() -> None:
+    """It has all edges as they are."""
+
+    def work(count: int) -> int:
+        text = woven(count)
+        return steps(lambda: write_netron(draw_plainly(irtool.parse(text), text, "net")))
+
+    work(20)
+    small, large = work(150), work(1200)
+    assert large < 10 * small

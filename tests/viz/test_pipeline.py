@@ -12,6 +12,7 @@ from irtool.viz.pipeline import Recorder, draw_pipeline
 from tests.command_line import irtool as command
 from tests.viz.test_drawing import layers
 from tests.viz.test_formats import tags_of
+from tests.work import steps as steps_of
 
 NET = """#[version = "0.0.5"]
 def @main(%x: Tensor[(2, 4), float32]) {
@@ -52,6 +53,16 @@ def test_what_is_new_may_be_gone_after_the_next_pass() -> None:
 def test_a_block_is_marked_where_something_in_it_is() -> None:
     found = [s for s in steps(layers(4).replace("tanh", "nn.relu"), "FastMath,SimplifyExpr,FuseOps") if s.drawing]
     assert all(n.mark for n in found[-1].drawing.nodes() if n.kind == BLOCK)  # type: ignore[union-attr]  # see above
+
+
+def test_passes_that_change_nothing_cost_nothing() -> None:
+    """Most of the passes of a build return the module that they were given."""
+    module = irtool.parse(layers(20))
+    recorded = [("input", module), ("FuseOps", irtool.run_passes(module, "FuseOps"))]
+    idle = [(f"pass {i}", recorded[-1][1]) for i in range(50)]
+    draw_pipeline(recorded, "net")  # what is read on first use
+    plain = steps_of(lambda: draw_pipeline(recorded, "net"))
+    assert steps_of(lambda: draw_pipeline(recorded + idle, "net")) < 1.1 * plain
 
 
 def test_the_page_has_a_slider_with_a_name_for_each_pass(tmp_path: Path) -> None:
