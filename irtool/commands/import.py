@@ -80,7 +80,7 @@ def command(
     from .progress import progress_bar
     from .subject import read_subject
 
-    check_options(params_format, params_out)
+    check_options(output, params_format, params_out)
     subject = read_subject(file)
     if not isinstance(subject, OnnxSubject):
         raise UsageError(f"{subject.name} is Relay text already: import reads ONNX models", code=BadValue)

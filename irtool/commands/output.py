@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable
 
@@ -27,6 +29,16 @@ def write_text(path: str | None, text: str) -> None:
 def write_bytes(path: str, data: bytes) -> None:
     """Writes a file, at the end of a symbolic link if it is one; it appears whole or not at all."""
     write_parts(path, (data,))
+
+
+def check_place(path: str) -> None:
+    """Raises the IrError that writing a file would end with, for what takes long to make; nothing changes there."""
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        Draft(path).discard()
+    except OSError as error:
+        raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None
 
 
 def write_parts(path: str, parts: Iterable[bytes]) -> None:

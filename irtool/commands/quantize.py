@@ -75,7 +75,7 @@ def command(
     from ..passes.bind import bind_params
     from ..printer import to_text
 
-    check_options(params_format, params_out)
+    check_options(output, params_format, params_out)
     if qconfig and mode != "tvm":
         raise UsageError("--qconfig is for --mode=tvm", code=ClashingOptions)
     if mode == "tvm" and entry != "main":

@@ -38,12 +38,16 @@ def weights_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return out(form(beside(function)))
 
 
-def check_options(form: str, params_out: str | None) -> None:
-    """Raises UsageError for a file for weights that are in the text."""
+def check_options(output: str, form: str, params_out: str | None) -> None:
+    """Raises UsageError for a file for weights that are in the text, and IrError for one that cannot be written, before the work."""
     from ..diagnostics import UsageError
+    from .output import check_place
 
     if params_out is not None and form == EMBEDDED:
         raise UsageError("--params-out names a file, and embedded weights are in the text", code=ClashingOptions)
+    for path in (output, params_out):
+        if path is not None and path != "-":
+            check_place(path)
 
 
 def write_with_weights(

@@ -77,3 +77,16 @@ def test_refused_without_a_file(folder: Path, case: str) -> None:
     code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "-o", "n8.relay", *options)
     assert code == wanted and message in said, said
     assert not (folder / "n8.relay").exists() and not (folder / "n8.npz").exists()
+
+
+@pytest.mark.parametrize(
+    "places", [["-o", "no/such/n8.relay"], ["-o", "n8.relay", "--params-out=no/such/n8.npz"], ["-o", "."]]
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    folder: Path, places: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(folder.iterdir())
+    monkeypatch.setattr("irtool.quantization.quantize", lambda *args, **options: pytest.fail("it was quantized first"))
+    code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", *places)
+    assert code == 1 and f"cannot write {places[-1].removeprefix('--params-out=')}: " in said
+    assert set(folder.iterdir()) == before
