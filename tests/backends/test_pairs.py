@@ -31,6 +31,7 @@ PATHS = {
     "BF16 of 64 bytes": Way("gcc", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*zmm", 16),
     "BF16 by clang": Way("clang", "", ["-march=x86-64-v4", "-mavx512bf16"], "avx512_bf16", "vdpbf16ps.*zmm", 16),
     "Arm": Way(*ARM, ["-march=armv8-a"], "", "", 4),
+    "Arm's BF16": Way(*ARM, ["-march=armv8.2-a+bf16"], "", "bfmlalt(.|\n)*bfmlalb", 4),
 }
 
 
