@@ -139,7 +139,6 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "TensorizeProducts",
         "sums of products of 8-bit numbers are made of words of four, of bfloat16 of two, for dot-product instructions; before layouts, as words have one",
         tensorize_products,
-        vectors=True,
         once=True,
     ),
     ProgramStage(

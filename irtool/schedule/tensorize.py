@@ -38,6 +38,7 @@ from ..tir.program import (
 )
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
+from ..tir.words import STEPS
 from .affine import depends, simplifier
 from .finite_weights import FiniteWeights
 from .winograd.choice import beats_pairs
@@ -79,9 +80,9 @@ class Product:
 
 
 def tensorize_products(program: Program, target: VectorTarget) -> None:
-    """Every product of 8-bit or bfloat16 numbers for which it pays. Convolutions of bfloat16 numbers that will be faster in float32, by
-    transformed tiles, are left alone."""
-    if target.lanes(4) < 4:
+    """Every product of 8-bit or bfloat16 numbers for which it pays; without vectors, of 8-bit numbers, where an instruction adds several
+    products of them. Convolutions of bfloat16 numbers that will be faster in float32, by transformed tiles, are left alone."""
+    if target.lanes(4) < 4 and target.word_products == 1:
         return
     finite = FiniteWeights(program)
     made: dict[tuple[Slot, int], Slot] = {}
@@ -172,6 +173,8 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
     assert isinstance(r, Reduction)
     work = sum(f.work for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction))
     if p.a.source is p.b.source or work < p.kind.numbers * target.blocked_updates:
+        return False
+    if target.lanes(4) < 4 and p.kind.numbers < STEPS:
         return False
     only = [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
     if max(only) < 4:

@@ -76,6 +76,13 @@ class VectorTarget:
         "products of bfloat16 numbers that an instruction adds to each sum; 1: there is no such instruction",
         2,
     )
+    word_products: int = size(
+        1,
+        "per instruction",
+        "products of 8-bit numbers that an instruction without vectors adds; 1: there is no such instruction",
+        4,
+    )
+    scalar_results: int = size(1, "results", "results that a tile without vectors keeps in registers; 1: no tiles", 16)
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
     winograd: str = "auto"
     """Which 3 x 3 convolutions are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with tiles of

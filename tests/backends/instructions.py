@@ -20,6 +20,9 @@ from tests.backends.test_assembly import count, loops
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 FLAGS = Path("/proc/cpuinfo").read_text(encoding="utf-8").split() if Path("/proc/cpuinfo").is_file() else []
 ARM = ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max")
+ARMV7 = ("arm-linux-gnueabihf-gcc", "qemu-arm -cpu max")
+M_PROFILE = "no emulator of programs for microcontrollers"
+"""In place of an emulator: qemu-arm has no address space that they agree with, and their instructions run on Armv7-A."""
 
 
 class Way(NamedTuple):
@@ -41,7 +44,11 @@ class Way(NamedTuple):
 
 def require(cc: str, emulator: str) -> None:
     """Skips the test where there is no such compiler, or nothing that runs its programs."""
-    if not shutil.which(cc) or (emulator and not shutil.which(emulator.split()[0])) or (not emulator and not X86):
+    if (
+        not shutil.which(cc)
+        or (emulator not in ("", M_PROFILE) and not shutil.which(emulator.split()[0]))
+        or (not emulator and not X86)
+    ):
         pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
 
 
@@ -59,6 +66,8 @@ def run_program(way: Way, data: bytes, folder: Path) -> bytes:
     """What the program prints when it reads `data`. Skips the test where the processor lacks the feature."""
     if way.feature and way.feature not in FLAGS:
         pytest.skip(f"this processor has no {way.feature}; it was compiled")
+    if way.emulator == M_PROFILE:
+        pytest.skip(f"there is {M_PROFILE}; it was compiled")
     subprocess.run([*_line(way), "-o", "program"], cwd=folder, check=True)
     command = [*way.emulator.split(), "./program"]
     return subprocess.run(command, input=data, cwd=folder, capture_output=True, check=True).stdout
@@ -67,6 +76,21 @@ def run_program(way: Way, data: bytes, folder: Path) -> bytes:
 def _line(way: Way) -> list[str]:
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
     return [way.cc, "-std=c99", "-O2", *way.flags, *warnings, *(["-static"] if way.emulator else []), "program.c"]
+
+
+def arm_loops(assembly: str) -> list[list[str]]:
+    """The instructions of each loop of Arm's assembly: what is between a label and a branch back to it."""
+    labels: dict[str, int] = {}
+    lines = assembly.splitlines()
+    found: list[list[str]] = []
+    for n, line in enumerate(lines):
+        label = re.match(r"(\.L\w+):", line)
+        branch = re.match(r"\s+b\w*(?:\.\w)?\s+(\.L\w+)", line)
+        if label:
+            labels[label[1]] = n
+        elif branch and branch[1] in labels:
+            found.append([x.strip() for x in lines[labels[branch[1]] : n + 1] if re.match(r"\s+[a-z]", x)])
+    return found
 
 
 def check_hottest_loop(text: str, weights: np.ndarray, cflags: str, instruction: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
+from irtool.backends.formulas.words import dot_of_words
 from irtool.passes.bind import bind_params
 from irtool.schedule.affine import loads as reads_of
 from irtool.schedule.word_kinds import word_kinds
@@ -16,7 +18,18 @@ from irtool.tir.forms import nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import DOTS, STEPS, meaning
 from tests.backends.bundle import Bundle
-from tests.backends.instructions import ARM, FLAGS, Way, check_hottest_loop, compile_program, require, run_program
+from tests.backends.instructions import (
+    ARM,
+    ARMV7,
+    FLAGS,
+    M_PROFILE,
+    Way,
+    arm_loops,
+    check_hottest_loop,
+    compile_program,
+    require,
+    run_program,
+)
 from tests.nests import run_nest
 
 V = '#[version = "0.0.5"]\n'
@@ -33,6 +46,11 @@ PATHS = {
     "portable on Arm": Way(*ARM, ["-march=armv8-a"], "", "", 4),
     "Arm's dot product": Way(*ARM, ["-march=armv8.2-a+dotprod"], "", "[su]dot", 4),
     "Arm's mixed product": Way(*ARM, ["-march=armv8.2-a+dotprod+i8mm"], "", "usdot", 4),
+    "one by one": Way("gcc", "", [], "", "", 1),
+    "one by one on Armv7": Way(*ARMV7, ["-march=armv7-a+fp", "-mthumb"], "", "smlad.*", 1),
+    "Armv6": Way(*ARMV7, ["-march=armv6+fp", "-marm"], "", "smlad.*", 1),
+    "Cortex-M4": Way(ARMV7[0], M_PROFILE, ["-mcpu=cortex-m4", "-mthumb"], "", "smlad.*", 1),
+    "Cortex-M7": Way(ARMV7[0], M_PROFILE, ["-mcpu=cortex-m7", "-mthumb"], "", "smlad.*", 1),
 }
 
 
@@ -61,19 +79,22 @@ def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) 
     many = 16 * 40
     start = np.random.default_rng(1).integers(-(2**31), 2**31, many).astype("int32")
     start[::5], start[1::5] = 2**31 - 1, -(2**31)
-    types = [(d, lanes) for d in ("int32", "uint32")]
+    types = [(d, lanes) for d in ("int32", "uint32")] if lanes > 1 else []
     lines = [vector_types.define_type(*t) for t in types]
     t = vector_types.vector_type("int32", lanes)
+    if lanes == 1:
+        lines = [dot_of_words(name) for name in DOTS]
     calls, data, want = [], [start.tobytes()], []
     for n, name in enumerate(DOTS):
         a, b = (numbers(d, many * STEPS, 10 * n + k).reshape(many, STEPS) for k, d in enumerate(DOTS[name]))
         data += [a.tobytes(), b.tobytes()]
         want.append(by_the_loop(name, start, a, b))
-        lines += [text for _, text in vector_math.define(name, "int32", lanes)]
+        lines += [text for _, text in vector_math.define(name, "int32", lanes)] if lanes > 1 else []
         at = f"(d + {many} * %d + k)"
         first, second, third = "(d + k)", at % (1 + 2 * n), at % (2 + 2 * n)
-        values = ", ".join(f"*(const {t}_u *){x}" for x in (first, second, third))
-        calls.append(f"for (k = 0; k < {many}; k += {lanes}) *({t}_u *)(y + k) = irt_v{name}_{t[4:]}({values});")
+        values = ", ".join(f"*(const {t}_u *){x}" if lanes > 1 else f"*{x}" for x in (first, second, third))
+        sum_to = f"*({t}_u *)(y + k) = irt_v{name}_{t[4:]}" if lanes > 1 else f"y[k] = irt_{name}"
+        calls.append(f"for (k = 0; k < {many}; k += {lanes}) {sum_to}({values});")
         calls.append(f"fwrite(y, 4, {many}, stdout);")
     size = many * (1 + 2 * len(DOTS))
     lines += [f"static int32_t d[{size}], y[{many}];", "int main(void) {", "  int k;"]
@@ -114,6 +135,12 @@ BUILDS = {
         {"mcpu": "armv8.2-a+dotprod", "cc": ARM[0]},
         ["-static", "-march=armv8.2-a+dotprod"],
         ARM[1],
+    ),
+    "Armv7 with SMLAD": (
+        ARMV7[0],
+        {"mcpu": "armv7-a+fp", "cc": ARMV7[0]},
+        ["-static", "-march=armv7-a+fp", "-mthumb"],
+        ARMV7[1],
     ),
 }
 """By name: compiler, options of the build, flags, emulator."""
@@ -195,3 +222,18 @@ def test_words_hold_neighbours_and_zeros() -> None:
     np.testing.assert_array_equal(got.astype("<i4").view("int8").reshape(2, 8)[:, :5], data)
     assert not got.astype("<i4").view("int8").reshape(2, 8)[:, 5:].any()
     np.testing.assert_array_equal(pack_words(data.T, 0), got.T)
+
+
+@pytest.mark.parametrize("mcpu", ["cortex-m4", "cortex-m7", "cortex-m33"])
+@pytest.mark.parametrize("case", ["dense", "padded", "one row"])
+def test_the_hottest_loop_of_a_microcontroller(case: str, mcpu: str, tmp_path: Path) -> None:
+    """Words are widened once for a tile, and the compiler keeps its sums in registers: at most two instructions for a product."""
+    require(ARMV7[0], ARMV7[1])
+    module, _, w = program(case, "int8", "int8")
+    irtool.build(
+        module, {"w": w}, name="m", emit="c", out_dir=tmp_path, mcpu=mcpu, cc=ARMV7[0], weights="file", cflags="-mthumb"
+    )
+    flags = [f"-mcpu={mcpu}", "-mthumb", "-std=c99", "-O3"]
+    subprocess.run([ARMV7[0], *flags, "-S", "-o", "m.s", "m.c"], cwd=tmp_path, check=True)
+    found = [(sum("smlad" in x for x in lines), len(lines)) for lines in arm_loops((tmp_path / "m.s").read_text())]
+    assert any(smlads >= 8 and length <= 2 * 2 * smlads for smlads, length in found), found

@@ -590,6 +590,8 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "copied_reads": (1.0, 4.0),
     "guarded_reads": (1, 100),
     "recomputed_cost": (1, 100),
+    "word_products": (1, 2),
+    "scalar_results": (1, 4, 9),
 }
 """Numbers of a processor that are drawn: what is large for one, or pays off on it, is small on another."""
 

@@ -173,6 +173,8 @@ class Writer:
             if op in ("min", "max", "minimum", "maximum"):
                 return self.helper(Helper(op, ("float32" if dtype in HALVES else dtype,)), a, b)
             return self._rounded(enclose(f"{a} {op} {b}"), dtype)
+        if op == "+" and isinstance(e.b, Call) and e.b.name in DOTS and b.startswith(f"{Helper(e.b.name).name}(0, "):
+            return b.replace("(0", f"({bare(a)}", 1)  # it adds by itself
         if op in ("+", "-", "*"):
             return self._integer_arithmetic(e, a, b)
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
@@ -228,8 +230,10 @@ class Writer:
             return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
-        if name in (PACK, PACK_PAIR, DOT_PAIR) or name in DOTS:
+        if name in (PACK, PACK_PAIR, DOT_PAIR):
             return self.helper(Helper(name), *kids)
+        if name in DOTS:
+            return self.helper(Helper(name), "0", *kids)
         if not dtypes.is_float(dtype):
             if name == "pow":
                 return self.helper(Helper(name, (dtype,)), *kids)

@@ -1,4 +1,5 @@
-"""Dot products of words, one at a time, as C text; see `tir.words`."""
+"""Dot products of words, one at a time, as C text; see `tir.words`. Armv6 and later have instructions for them (`SMLAD`), in
+processors without vectors too: Cortex-M4, M7, M33."""
 
 from __future__ import annotations
 
@@ -38,12 +39,29 @@ WORDS_AT = {width: _WORD_AT.format(width=width, word=word).strip() for width, wo
 from a register, not from memory."""
 
 
+# Even bytes as two numbers of 16 bits, then odd ones; as CMSIS-NN does it. What is made of a word alone, compilers make once.
+_SIMD32 = """#ifdef __ARM_FEATURE_SIMD32
+  int32_t ea, oa, eb, ob;
+  __asm__("{a} %0, %1" : "=r"(ea) : "r"(a));
+  __asm__("{a} %0, %1, ror #8" : "=r"(oa) : "r"(a));
+  __asm__("{b} %0, %1" : "=r"(eb) : "r"(b));
+  __asm__("{b} %0, %1, ror #8" : "=r"(ob) : "r"(b));
+  __asm__("smlad %0, %1, %2, %0" : "+r"(acc) : "r"(ea), "r"(eb));
+  __asm__("smlad %0, %1, %2, %0" : "+r"(acc) : "r"(oa), "r"(ob));
+  return acc;
+#else"""
+_WIDENED = {"int8": "sxtb16", "uint8": "uxtb16"}
+
+
 def dot_of_words(name: str) -> str:
-    """The definition of the function of that name."""
-    taken = [{"int8": "(int8_t)(uint8_t)", "uint8": "(int32_t)(uint8_t)"}[d] for d in DOTS[name]]
+    """The definition of the function of that name, which adds the dot product of `a` and `b` to `acc`."""
+    first, second = DOTS[name]
+    taken = {word: {"int8": "(int8_t)(uint8_t)", "uint8": "(int32_t)(uint8_t)"}[d] for word, d in zip("ab", DOTS[name])}
 
     def number(word: str, n: int) -> str:
-        return f"{taken['ab'.index(word)]}((uint32_t){word}{f' >> {8 * n}' if n else ''})"
+        return f"{taken[word]}((uint32_t){word}{f' >> {8 * n}' if n else ''})"
 
-    products = " +\n         ".join(f"{number('a', n)} * {number('b', n)}" for n in range(STEPS))
-    return f"IRT_INLINE int32_t irt_{name}(int32_t a, int32_t b) {{\n  return {products};\n}}"
+    products = " +\n         ".join(f"(uint32_t)({number('a', n)} * {number('b', n)})" for n in range(STEPS))
+    fast = _SIMD32.format(a=_WIDENED[first], b=_WIDENED[second])
+    head = f"IRT_INLINE int32_t irt_{name}(int32_t acc, int32_t a, int32_t b) {{\n{fast}\n"
+    return f"{head}  return (int32_t)((uint32_t)acc +\n         {products});\n#endif\n}}"

@@ -237,7 +237,8 @@ class Expressions:
             return self._reinterpret(source, dtype, kids[0])
         if name == PACK or name in DOTS:
             u = "i8" if name == PACK else "i32"
-            args = [(u, self._narrowed(k, source)) for k in kids]
+            start = [("i32", "0")] if name in DOTS else []
+            args = [*start, *((u, self._narrowed(k, source)) for k in kids)]
             return self._widened(self.helper(Helper(name), "i32", *args), dtype)
         if name in (PACK_PAIR, DOT_PAIR):
             u, result = ("float", "i32") if name == PACK_PAIR else ("i32", "float")

@@ -50,6 +50,9 @@ numbers of iterations from what would overflow."""
 _SPARED_OUT_OF_ORDER = ("-fno-schedule-insns2",)
 """The order of instructions after registers are assigned: a processor that runs them out of order finds its own."""
 
+WORD_MACHINE = VectorTarget(0, 13, word_products=2, scalar_results=4, blocked_updates=64)
+"""An Arm core whose instructions for several numbers work on general registers: Cortex-M4, M7, M33, Arm11."""
+
 NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
 """What compilers call an architecture that others call otherwise."""
 
@@ -146,6 +149,10 @@ class Compiler:
             return VectorTarget(int(bits[1]) // 8, 32)
         if "__ARM_NEON" in macros:
             return VectorTarget(16, 32 if "__aarch64__" in macros else 16)
+        if "__ARM_FEATURE_MVE" in macros:
+            return VectorTarget(16, 8)
+        if "__ARM_FEATURE_SIMD32" in macros:
+            return WORD_MACHINE
         return VectorTarget(16, 16)
 
     @property
