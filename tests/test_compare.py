@@ -12,9 +12,10 @@ import pytest
 from benchmarks.compare.export import NETWORKS
 from benchmarks.compare.precisions import PRECISIONS
 from benchmarks.compare.quantized import SAMPLES, samples
-from benchmarks.compare.tables import chart, geometric_mean, ratio, resource_table, speed_table
+from benchmarks.compare.tables import _LEFT, chart, geometric_mean, ratio, resource_table, speed_table
 from benchmarks.compare.turns import Measured, compare_outputs
 from benchmarks.signals import emptiness
+from irtool.viz.sizes import text_width
 
 
 def measured(best: float) -> dict[str, float]:
@@ -53,9 +54,30 @@ def test_losses_and_failures_stand_in_the_table() -> None:
     assert len({line.count("|") for line in resource_table(RESULTS, "1").splitlines()}) == 1
 
 
+def texts_of(drawing: str) -> list[str]:
+    return [t.text for t in ElementTree.fromstring(drawing).iter() if t.tag.endswith("text") and t.text]
+
+
 def test_the_chart_is_an_image() -> None:
-    texts = [t.text for t in ElementTree.fromstring(chart(RESULTS, ["1"])).iter() if t.text]
-    assert {"Net A", "0.80", "Net B", "2.00", "Net C", "fails"} <= set(texts)
+    drawing = chart(RESULTS, ["1"])
+    assert {"Net A", "0.80", "Net B", "2.00", "Net C", "fails"} <= set(texts_of(drawing))
+    bars = [r for r in ElementTree.fromstring(drawing).iter() if r.tag.endswith("rect") and r.get("height") == "15"]
+    assert [float(b.get("width", 0)) for b in bars] == [101.6, 254.0] and all(
+        float(b.get("x", 0)) + float(b.get("width", 0)) <= 480 for b in bars
+    )
+
+
+def test_no_name_of_a_network_leaves_the_chart() -> None:
+    for network in NETWORKS.values():
+        assert text_width(network.title, 13) <= _LEFT - 10
+
+
+def test_the_chart_in_docs_is_that_of_the_page() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    rows = [line.strip("| ").split(" | ") for line in (docs / "compare.md").read_text(encoding="utf-8").splitlines()]
+    ratios = [cell for row in rows if len(row) == 9 and row[1][:1].isdigit() for cell in (row[4], row[8])]
+    shown = [t for t in texts_of((docs / "compare.svg").read_text(encoding="utf-8")) if t[1:2] == "."]
+    assert shown == ratios and len(shown) == 2 * len(NETWORKS)
 
 
 @pytest.mark.promise("outputs that say something")

@@ -91,45 +91,57 @@ def _cell(measured: Mapping[str, Any], name: str, unit: float = 1.0, digits: int
     return f"{measured[name] / unit:.{digits}f}" if measured.get(name) else "–"  # noqa: RUF001  # an empty cell
 
 
-_LEFT, _WIDTH, _ROW, _BAR = 210, 760, 46, 13
-_COLOURS = {"1": "#2f6f8f", "2": "#e0803c"}
+_LEFT, _WIDTH, _TOP, _ROW, _BAR = 214, 480, 92, 40, 15
+"""Pixels: width of names, width of all, height above the first bar, of a row and of a bar. It can be read on a phone."""
+_STYLE = """<style>
+  text { fill: #1d2430; } .ground { fill: #ffffff; } .one { stroke: #1d2430; stroke-dasharray: 4 3; } .fails { fill: #a02020; }
+  .t1 { fill: #2f6f8f; } .t2 { fill: #e8924f; } .on { font-size: 12px; text-anchor: end; } .on1 { fill: #ffffff; } .on2 { fill: #1d2430; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6e9ef; } .ground { fill: #14181f; } .one { stroke: #e6e9ef; } .fails { fill: #ff9c9c; }
+    .t1 { fill: #74b3d1; } .t2 { fill: #e8924f; } .on1, .on2 { fill: #10141a; }
+  }
+</style>"""
 
 
 def chart(results: Results, counts: list[str]) -> str:
     """Bars of irtool's time over that of the faster peer, a group for each network: left of the line at 1 irtool is faster."""
     ratios = [r for n in results.values() for t in counts if (r := ratio(n["threads"].get(t, {}))) is not None]
-    most = max([1.25, *ratios]) * 1.05
-    scale = (_WIDTH - _LEFT - 60) / most
-    height = 70 + _ROW * len(results)
+    scale = (_WIDTH - _LEFT - 12) / max([1.05, *ratios])
+    height = _TOP + _ROW * len(results) + 4
     one = _LEFT + scale
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        '<text x="12" y="22" font-size="15" fill="#222222">Time of irtool over that of the faster of ONNX Runtime and '
-        "OpenVINO (shorter is better)</text>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
+        'font-family="sans-serif" font-size="13">',
+        _STYLE,
+        f'<rect class="ground" width="{_WIDTH}" height="{height}" rx="4"/>',
+        '<text x="12" y="22" font-size="14">Time of irtool over that of the faster of</text>',
+        '<text x="12" y="40" font-size="14">ONNX Runtime and OpenVINO: shorter is better</text>',
+        f'<line class="one" x1="{one:.1f}" y1="{_TOP - 10}" x2="{one:.1f}" y2="{height - 6}"/>',
+        f'<text x="{one:.1f}" y="{_TOP - 15}" text-anchor="middle">1</text>',
     ]
     for i, t in enumerate(counts):
-        x = _LEFT + 110 * i
-        parts.append(f'<rect x="{x}" y="32" width="12" height="12" fill="{_COLOURS.get(t, "#777777")}"/>')
-        plural = "thread" if t == "1" else "threads"
-        parts.append(f'<text x="{x + 18}" y="43" fill="#222222">{t} {plural}</text>')
+        x = 12 + 100 * i
+        parts.append(f'<rect class="t{i % 2 + 1}" x="{x}" y="54" width="12" height="12"/>')
+        parts.append(f'<text x="{x + 18}" y="65">{t} {"thread" if t == "1" else "threads"}</text>')
     for row, network in enumerate(results.values()):
-        top = 58 + row * _ROW
-        parts.append(
-            f'<text x="{_LEFT - 10}" y="{top + 20}" text-anchor="end" fill="#222222">{network["title"]}</text>'
-        )
+        top = _TOP + row * _ROW
+        parts.append(f'<text x="{_LEFT - 10}" y="{top + 20}" text-anchor="end">{network["title"]}</text>')
         for i, t in enumerate(counts):
-            r = ratio(network["threads"].get(t, {}))
-            y = top + i * (_BAR + 3)
-            if r is None:
-                parts.append(f'<text x="{_LEFT + 4}" y="{y + 11}" font-size="11" fill="#a02020">fails</text>')
-                continue
-            colour = _COLOURS.get(t, "#777777")
-            parts.append(f'<rect x="{_LEFT}" y="{y}" width="{r * scale:.1f}" height="{_BAR}" fill="{colour}"/>')
-            parts.append(
-                f'<text x="{_LEFT + r * scale + 5:.1f}" y="{y + 11}" font-size="11" fill="#222222">{r:.2f}</text>'
-            )
-    parts.append(
-        f'<line x1="{one:.1f}" y1="50" x2="{one:.1f}" y2="{height - 12}" stroke="#222222" stroke-dasharray="4 3"/>'
-    )
+            parts += _bar(ratio(network["threads"].get(t, {})), i % 2 + 1, top + i * (_BAR + 2), scale)
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _bar(r: float | None, colour: int, y: int, scale: float) -> list[str]:
+    """A bar with its number, inside of it where there is room."""
+    if r is None:
+        return [f'<text class="fails" x="{_LEFT + 4}" y="{y + 12}" font-size="12">fails</text>']
+    long = r * scale
+    number = (
+        f'x="{_LEFT + long - 5:.1f}" class="on on{colour}"'
+        if long > 40
+        else f'x="{_LEFT + long + 5:.1f}" font-size="12"'
+    )
+    return [
+        f'<rect class="t{colour}" x="{_LEFT}" y="{y}" width="{long:.1f}" height="{_BAR}"/>',
+        f'<text {number} y="{y + 12}">{r:.2f}</text>',
+    ]
