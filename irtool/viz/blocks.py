@@ -42,7 +42,7 @@ def _fold(graph: Graph) -> None:
     digests = _digests(graph, segments)
     sizes = [len(s) for s in segments]
     free = [True] * len(segments)
-    chosen: list[tuple[int, int, str, int]] = []  # first segment, segments, name, repeats
+    chosen: list[tuple[int, int, int, int]] = []  # first segment, segments, number of the block, repeats
     for number in range(_MOST_BLOCKS):
         best = _best(digests, sizes, free)
         if not best:
@@ -50,8 +50,10 @@ def _fold(graph: Graph) -> None:
         for start, length in best:
             for i in range(start, start + length):
                 free[i] = False
-            chosen.append((start, length, chr(ord("A") + number), len(best)))
-    for start, length, name, repeats in sorted(chosen):
+            chosen.append((start, length, number, len(best)))
+    names: dict[int, str] = {}  # in the order in which they are read
+    for start, length, number, repeats in sorted(chosen):
+        name = names.setdefault(number, chr(ord("A") + len(names)))
         inner = [n for s in segments[start : start + length] for n in s]
         enclose(graph, [*_weights(graph, inner), *inner], _block(inner, name, repeats))
     if chosen:
