@@ -67,3 +67,12 @@ def test_the_recorded_session_is_fresh() -> None:
     )
     assert "error[E0302]:" in recording.texts(shown) and "@font-face" not in wanted
     assert len(set(re.findall(r"fill: (#\w+)", wanted))) >= 5
+
+
+def test_the_picture_has_the_lines_to_their_ends() -> None:
+    from rich.text import Text
+
+    recorded = recording.record()
+    wanted = "".join(Text.from_ansi(recorded).plain.split())
+    shown = "".join("".join(recording.texts(recording.draw(recorded))).split())
+    assert shown.removeprefix("irtool") == wanted

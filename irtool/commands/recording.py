@@ -21,8 +21,8 @@ COMMANDS = (
     "irtool run --compare interp,c --quiet samples/layer.relay",
 )
 _PROMPT = "\x1b[1;32m$\x1b[0m "
-_WIDTH = 138
-"""Columns."""
+_WIDTH = 139
+"""Columns: those of the longest line: a longer one loses its end."""
 PLACE = ROOT / "docs" / "session.svg"
 
 
@@ -33,6 +33,7 @@ def record() -> str:
         terminal = Terminal(Path(folder), FORCE_COLOR="1", COLUMNS=str(_WIDTH), TERM="xterm-256color")
         for command in COMMANDS:
             lines += [f"{_PROMPT}\x1b[1m{command}\x1b[0m", *terminal.run(command)]
+    lines.append(_PROMPT)  # rich cuts the lower edge of the last line off
     return "\n".join(lines)
 
 
