@@ -198,3 +198,19 @@ def test_nothing_is_looked_for_where_nothing_is_missing(page: Path, installed: P
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)])}
     done = subprocess.run([sys.executable, "-c", code], cwd=page, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_is_loaded_is_run_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although it has the size and the second of what it was before; and nothing is left beside it."""
+    from irtool.plugin.loading import load_plugins, plugins_kept
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "own.py"
+    with plugins_kept():
+        for value in (1, 2):
+            path.write_text(f"import sys\nsys.irtool_own = {value}\n")
+            os.utime(path, (1e9, 1e9))
+            load_plugins(path)
+            assert sys.irtool_own == value  # type: ignore[attr-defined]  # the file sets it
+        del sys.irtool_own  # type: ignore[attr-defined]  # as above
+    assert [p.name for p in tmp_path.iterdir()] == ["own.py"]

@@ -64,9 +64,8 @@ def _load_file(path: str) -> None:
     full = os.path.abspath(path)
     folder, stem = os.path.dirname(full), re.sub(r"\W", "_", os.path.basename(full).partition(".")[0])
     name = f"irtool_loaded_{stem}_{hashlib.sha256(full.encode()).hexdigest()[:8]}"
-    from importlib.machinery import SourceFileLoader
 
-    spec = spec_from_file_location(name, full, loader=SourceFileLoader(name, full))
+    spec = spec_from_file_location(name, full, loader=_fresh_loader(name, full))
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     before = [(registry, registry.outside()) for registry in Registry.every]
@@ -88,6 +87,18 @@ def _load_file(path: str) -> None:
     if folder not in sys.path:
         sys.path.append(folder)
     _files[full] = name
+
+
+def _fresh_loader(name: str, path: str) -> Any:
+    """Compiles the file as it is now. Bytecode beside it would be taken for that of a file changed within the same second, and the
+    folder is not irtool's."""
+    from importlib.machinery import SourceFileLoader
+
+    class Fresh(SourceFileLoader):
+        def get_code(self, fullname: str) -> Any:
+            return self.source_to_code(self.get_data(self.path), self.path)
+
+    return Fresh(name, path)
 
 
 def _failure(path: str, full: str, error: BaseException) -> BaseException:
