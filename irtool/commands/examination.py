@@ -18,6 +18,7 @@ EXTRAS = (
     ("distributed", "distributed", "irtool tune: measuring on other machines"),
     ("images", "pillow", "irtool run: images as inputs"),
     ("lsp", "pygls", "irtool lsp: editors"),
+    ("docs", "mkdocs", "the site of the documentation"),
     ("test", "pytest", "the project's tests"),
 )
 """Extras of the distribution: the package that each is about, and what it is for."""
