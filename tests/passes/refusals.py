@@ -23,7 +23,7 @@ _ROUND = "relay.op.annotation.simulated_quantize(%x, 1f, -127f, 127f, kind={kind
 CASES = [
     (
         'FoldConstant,ReducePrecision{dtype="float16"}',
-        main(_DENSE.format("100000f"), _COLUMN),
+        main('nn.dense(%x, full(100000f, shape=[64, 64], dtype="float32"), units=64)', "%x: Tensor[(64, 64), float32]"),
         "a weight of 100000 is beyond float16, which ends at 65504",
     ),
     (

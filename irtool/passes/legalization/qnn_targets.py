@@ -202,9 +202,9 @@ def _has_byte_products(s: LegalizationSite, op: str) -> bool:
         return False
     if not (s.tensor(0).is_static and s.tensor(1).is_static):
         return False
-    if op in ("nn.dense", "nn.batch_matmul"):
-        return True
     at = s.attrs
+    if not hasattr(at, "kernel_layout"):
+        return True  # a product of matrices
     if op == "nn.conv2d_transpose":
         channels = s.shape(0)[at.data_layout.index("C")] if len(at.data_layout) == 4 else 0
         return at.groups == 1 and channels >= _LEAST_CHANNELS and not any(number(z, "zero point") for z in zeros)
