@@ -1,15 +1,25 @@
-"""The site of docs/ builds strictly; its links lead to pages and headings that exist, and its pages load nothing from elsewhere."""
+"""The site of docs/ builds strictly; its links lead to pages and headings that exist, and its pages load nothing from elsewhere.
+
+In Chromium, the pages fit on screens of three sizes, and the search works where the folder is served.
+"""
 
 from __future__ import annotations
 
+import functools
+import http.server
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+from tests.peers.screens import SIZES
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,3 +103,59 @@ def test_no_markup_is_left_over(site: Path) -> None:
             assert "`" not in text and "\n- " not in text and "\n| " not in text and "](" not in text, (
                 f"{path.name}: {text}"
             )
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files without a line for each."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served, as `python -m http.server -d build/site` does it."""
+    with http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(Quiet, directory=site)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}"
+        server.shutdown()
+
+
+def test_the_search_finds_pages_without_a_network(address: str, browser: Any) -> None:
+    page = browser.new_page()
+    outside: list[str] = []
+    page.on("request", lambda r: None if r.url.startswith(address) else outside.append(r.url))
+    page.goto(f"{address}/index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("FuseOps")
+    first = page.locator(".md-search-result__item a").first
+    first.wait_for()
+    assert "passes.html" in first.get_attribute("href") and outside == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/passes.html*")
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_fit_on_the_screen(size: str, scheme: str, address: str, browser: Any, site: Path) -> None:
+    """Only what is in a frame of its own, code and wide tables, may be wider. Pictures are in the colours of the page."""
+    wide, high = SIZES[size]
+    context = browser.new_context(viewport={"width": wide, "height": high}, color_scheme=scheme)
+    page = context.new_page()
+    for path in sorted(site.glob("*.html")):
+        page.goto(f"{address}/{path.name}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= wide, path.name
+    page.goto(f"{address}/index.html")
+    assert page.evaluate("getComputedStyle(document.body).colorScheme") == scheme
+    if folder := os.environ.get("IRTOOL_SCREENSHOTS"):
+        page.screenshot(path=Path(folder, f"site-{size}-{scheme}.png"), full_page=True)
+    context.close()
+
+
+def test_lines_of_relay_are_no_commands(site: Path) -> None:
+    """In sessions, what irtool prints is not coloured as what is typed."""
+    html = (site / "index.html").read_text(encoding="utf-8")
+    output = [line for line in html.splitlines() if "%2 = " in line or "#[version" in line]
+    assert len(output) >= 2 and all('class="gp"' not in line and 'class="go"' in line for line in output)

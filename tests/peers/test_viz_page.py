@@ -6,8 +6,6 @@ Pictures are written to the folder that IRTOOL_SCREENSHOTS names, if it names on
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import pytest
 from irtool.viz.drawing import BLOCK
 from irtool.viz.html import write_html
 from tests.command_line import irtool as command
+from tests.peers.screens import SIZES
 from tests.viz.test_drawing import draw, layers
 
 NET = """#[version = "0.0.5"]
@@ -23,21 +22,6 @@ def @main(%x: Tensor[(64, 96), float32], %w: Tensor[(128, 96), float32]) {
   nn.softmax(nn.relu(nn.dense(%x, %w, units=128)))
 }
 """
-SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
-
-
-@pytest.fixture(scope="module")
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    if not request.config.getoption("--peers"):
-        pytest.skip("only with --peers")
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as p:
-        found = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.mark.parametrize("size", SIZES)
