@@ -23,7 +23,6 @@ from math import prod
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, children, const, if_then_else, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ..tir.kernel import Kernel
-from ..tir.pairs import DTYPE
 from ..tir.program import (
     CONSTANT,
     TEMP,
@@ -268,30 +267,15 @@ def _packing(
     at: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
     formula = _formula(source, before, after)
     simplify = simplifier(loops)
-    zero = const(0.0 if source.dtype == DTYPE else 0, source.dtype)
-    numbers: list[Expr] = []
-    for n in range(p.kind.numbers):
-        place = simplify(at[axis] * p.kind.numbers + n)
+
+    def number(place: Expr) -> Expr:
         indices = [place if m == axis else i for m, i in enumerate(at)]
-        value: Expr = Load(source, tuple(indices))
-        if formula is not None:
-            store, variables = formula
-            value = rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
-        low, high = simplify.range(place)
-        if low >= p.extent:
-            value = zero
-        elif high >= p.extent:
-            value = if_then_else(place < p.extent, value, zero)
-        numbers.append(simplify(value))
-    return Map(tuple(loops), (Store(words, at, _word(numbers, p.kind)),))
+        if formula is None:
+            return Load(source, tuple(indices))
+        store, variables = formula
+        return rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
 
-
-def _word(numbers: Sequence[Expr], kind: WordKind) -> Expr:
-    """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
-    inside = [e for e in numbers if isinstance(e, Select) and isinstance(e.other, Const) and not e.other.value]
-    if len(inside) < len(numbers) or any(e.cond is not inside[0].cond or not e.lazy for e in inside):
-        return kind.pack(numbers)
-    return if_then_else(inside[0].cond, kind.pack([e.then for e in inside]), const(0))
+    return Map(tuple(loops), (Store(words, at, p.kind.word(at[axis], p.extent, number, simplify)),))
 
 
 def _formula(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..tir import pairs, words
-from ..tir.expr import Expr
+from ..tir import dtypes, pairs, words
+from ..tir.expr import Const, Expr, Select, const, if_then_else
 from ..tir.forms import Reduction
+from ..tir.simplify import Simplifier
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,29 @@ class WordKind:
     dot: Callable[[Expr, Expr, tuple[str, str]], Expr]
     bits: str
 
+    def word(self, at: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
+        """The word that has place `at` among those of `extent` numbers, of which the last is filled up with zeros. `number` gives the
+        number at a place."""
+        numbers: list[Expr] = []
+        for n in range(self.numbers):
+            place = simplify(at * self.numbers + n)
+            value = number(place)
+            zero = const(0.0 if dtypes.is_float(value.dtype) else 0, value.dtype)
+            low, high = simplify.range(place)
+            if low >= extent:
+                value = zero
+            elif high >= extent:
+                value = if_then_else(place < extent, value, zero)
+            numbers.append(simplify(value))
+        return self._packed(numbers)
+
+    def _packed(self, numbers: Sequence[Expr]) -> Expr:
+        """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
+        inside = [e for e in numbers if isinstance(e, Select) and isinstance(e.other, Const) and not e.other.value]
+        if len(inside) < len(numbers) or any(e.cond is not inside[0].cond or not e.lazy for e in inside):
+            return self.pack(numbers)
+        return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), const(0))
+
     def pack_data(self, data: Any, axis: int) -> Any:
         """An array as words of neighbours along an axis, filled up with zeros; int32."""
         import numpy as np
@@ -52,7 +76,10 @@ class WordKind:
 def word_kinds() -> tuple[WordKind, ...]:
     """All kinds."""
     meanings = tuple(words.meaning(name) for name in words.DOTS)
-    return (
-        WordKind(words.STEPS, 3, meanings, words.pack4, words.dot4, "uint8"),
-        WordKind(pairs.NUMBERS, 2, (pairs.meaning(),), pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16"),
-    )
+    return WordKind(words.STEPS, 3, meanings, words.pack4, words.dot4, "uint8"), pair_kind()
+
+
+@cache
+def pair_kind() -> WordKind:
+    """Words of two bfloat16 numbers."""
+    return WordKind(pairs.NUMBERS, 2, (pairs.meaning(),), pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16")

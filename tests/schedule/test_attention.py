@@ -127,3 +127,56 @@ def test_tiles_of_other_heights_are_offered_and_chosen_by_hand():
     ):
         with pytest.raises(UsageError, match=said):
             run(MASKED, SHAPES, schedule=f".*softmax.*:\n  {wrong}\n")
+
+
+ROUNDED = MASKED.replace("70", "71")
+ROUNDED_SHAPES = {"q": (6, 33, 23), "k": (6, 71, 23), "v": (6, 71, 20), "m": (2, 1, 33, 71)}
+PAIRED = "mcpu=x86-64-v3,paired_products=2"
+
+
+def run_rounded(text: str, target: str, change=None, **options):
+    """The build of a module in bfloat16, whose results are near those of the same passes in the interpreter, and these."""
+    declared = ", ".join(f"%{n}: Tensor[({', '.join(map(str, s))}), float32]" for n, s in ROUNDED_SHAPES.items())
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{\n{text}\n}}\n'))
+    generator = np.random.RandomState(3)
+    inputs = {n: generator.randn(*s).astype("float32") for n, s in ROUNDED_SHAPES.items()}
+    if change is not None:
+        change(inputs)
+    artifact = irtool.build(module, precision="bfloat16", target=f"c{{{target}}}", **options)
+    exact = irtool.evaluate(module, inputs)
+    want = irtool.evaluate(irtool.run_passes(module, 'ReducePrecision{dtype="bfloat16"}'), inputs)
+    got = artifact.run(inputs)
+    largest = float(np.nanmax(np.abs(exact)))
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-2 * largest)
+    assert np.nanmax(np.abs(got - exact)) <= 1.5 * np.nanmax(np.abs(want - exact)), "rounded no oftener"
+    return artifact, got
+
+
+@pytest.mark.parametrize("target", [PAIRED, f"{PAIRED},tiles_bytes=1024,most_parts=2"], ids=["stack", "workspace"])
+@pytest.mark.parametrize("openmp", [False, True], ids=["alone", "threads"])
+def test_bfloat16_is_made_of_pairs(target, openmp):
+    """Odd numbers of columns and of what is summed: the last word of each is half full."""
+    artifact, _ = run_rounded(ROUNDED, target, openmp=openmp)
+    *copies, last = strategies(artifact)
+    assert last == "attention" and set(copies) == {"elementwise"}, "what is rounded, and what is computed from that"
+
+
+def test_bfloat16_that_is_no_quotient():
+    """The product with a mask is rounded, not the exponential before it."""
+    text = ROUNDED.replace("nn.softmax(%1)", "multiply(nn.softmax(%1), %m)")
+    artifact, _ = run_rounded(text, PAIRED)
+    assert strategies(artifact)[-1] == "attention"
+
+
+def test_bfloat16_without_a_key_and_nan():
+    def mask(inputs):
+        inputs["m"][0, 0, 5] = -np.inf  # no key at all
+        inputs["m"][1, 0, 7, 3:] = -np.inf
+        inputs["k"][4, 11, 2] = np.nan
+
+    _, got = run_rounded(ROUNDED, PAIRED, mask)
+    assert np.isnan(got[0:3, 5]).all() and np.isnan(got[4]).all() and not np.isnan(got[5]).any()
+
+
+def test_bfloat16_on_this_processor():
+    run_rounded(ROUNDED, "mcpu=native")

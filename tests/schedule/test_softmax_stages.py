@@ -111,6 +111,8 @@ def test_what_is_divided_by_what() -> None:
     i, j = exponential.stores[0].indices
     a, b = Load(buffer("a", 4, 7), (i, j)), Load(buffer("b", 4), (i,))
     assert quotient(stored(exponential, Binary("/", a, b, "float32"))) == (a, b)
+    assert quotient(stored(exponential, Cast(Binary("/", a, b, "float32"), "bfloat16"))) == (a, b)
+    assert quotient(stored(exponential, Cast(Binary("/", a, b, "float32"), "int32"))) is None
     for other in (
         Binary("*", a, b, "float32"),
         Binary("/", a, const(2.0, "float32"), "float32"),

@@ -12,7 +12,7 @@ from ..staged import StagedForm, StagedNest, StagedPlan
 from ..tile_choice import choose_register_tile
 from .chain import Chain
 from .nest import nest_of_rows
-from .tiled import NotRows, is_product
+from .tiled import NotRows, is_product, is_rounded
 from .tiling import RowTiling, heights_of, rows_of, tiling_of
 
 
@@ -32,6 +32,8 @@ class Attention(StagedForm):
     def of(chain: Chain, target: VectorTarget) -> Attention:
         """The stage, with the nest of the best plan for a processor. Raises NotRows where rows cannot be tiled, or are too few, or
         short."""
+        if target.paired_products == 1 and any(map(is_rounded, chain.products)):
+            raise NotRows  # two products of halves of words would take longer than one of float32
         _, rows = heights_of(chain, target)[0]
         tiling = tiling_of(chain, rows, target)
         nest = nest_of_rows(chain, tiling)

@@ -16,18 +16,20 @@ no multiple of a tile's, those at the end have code of their own, so that thread
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...tir.expr import Binary, Expr, Load, Var, const, minimum, post_order
+from ...tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
 from ...tir.forms import AnyForm, Map, Reduction, stores_of, with_workspace
+from ...tir.pairs import DTYPE
 from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, seq
 from ..affine import simplifier, stride
 from ..staged import StagedNest, StagedNestBuilder
 from .chain import Chain
-from .panels import Panel, Panels
+from .pairs import filled_with_words, of_words, packed_words, words_of
+from .panels import Panels
 from .softmax import find_softmax, flush_exponentials, largest_of
-from .tiled import NotRows, TiledRows, Tiler, operands, packed, quotient
+from .tiled import NotRows, TiledRows, Tiler, is_rounded, operands, packed, quotient
 from .tiling import RowTiling, padded, rows_of
 
 
@@ -46,6 +48,10 @@ class _Attention:
         self.stages = StagedNestBuilder()
         self.scratch: dict[Buffer, Buffer] = {}
         """Where the tile has a value."""
+        self.room: list[Buffer] = []
+        """What the tile has."""
+        self.words: dict[Buffer, Buffer] = {}
+        """The words of numbers that are in memory as words only."""
 
     def nest(self) -> StagedNest:
         """Raises NotRows."""
@@ -59,6 +65,7 @@ class _Attention:
         fills: list[Map] = []
         first, self.keys = self._packed_keys(first, fills)
         last = self._packed(last, "values", fills)
+        fills = [self._in_words(f) for f in fills]
         between = self.chain.stages[1:-1]
         self.softmax = find_softmax(between, self._same)
         between = flush_exponentials(between, self._same)
@@ -68,7 +75,7 @@ class _Attention:
         nests.append(self._around(TiledRows(count, extent, columns, height), extent // height, first, between, last))
         temporaries = list(dict.fromkeys(f.stores[0].buffer for f in fills))
         if not self.is_on_stack:
-            temporaries += [b for b in dict.fromkeys(self.scratch.values()) if b.scope == Scope.GLOBAL]
+            temporaries += [b for b in self.room if b.scope == Scope.GLOBAL]
         if extent % height and self.is_on_stack:
             nests.append(self._around(TiledRows(count, extent, columns, extent % height), 0, first, between, last))
         return self.stages.nest(with_workspace(temporaries, seq(nests)))
@@ -80,7 +87,8 @@ class _Attention:
         """The first product with keys in panels, and where these are; as it is, if they are contiguous along its vectors."""
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
-        apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in (0, 1)]
+        kept = (0,) if is_rounded(r) else (0, 1)
+        apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in kept]
         if not apart:
             return r, None
         copies, r, keys = self.panels.packed(r, apart[0], "keys")
@@ -91,11 +99,36 @@ class _Attention:
         """The product with its second operand contiguous along its vectors."""
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
+        kept = (0,) if is_rounded(r) else (0, 1)
         for e in operands(r):
-            if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in (0, 1):
+            if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in kept:
                 fill, r = packed(r, e, name)
                 fills.append(fill)
         return r
+
+    def _in_words(self, fill: Map) -> Map:
+        """A copy of numbers, which is of words if they are bfloat16."""
+        (store,) = fill.stores
+        b = store.buffer
+        if b.dtype != DTYPE:
+            return fill
+        axis = len(b.shape) - (1 if b.scope == Scope.LOCAL else 2)
+        if b not in self.words:
+            shape = [words_of(n) if a == axis else n for a, n in enumerate(b.shape)]
+            self.words[b] = Buffer(b.name, shape, "int32", b.scope)
+        return filled_with_words(fill, axis, self.words[b])
+
+    def _of_words(self, r: Reduction) -> Reduction:
+        """A product of a tile, which is of words if its operands are bfloat16."""
+        if not is_rounded(r):
+            return r
+        (k, _) = r.inner[0]
+
+        def read(e: Load, word: Var) -> Load:
+            assert isinstance(e.source, Buffer)
+            return Load(self.words[e.source], tuple(word if i is k else i for i in e.indices))
+
+        return of_words(r, read)
 
     def _place(self, b: Buffer, i: Expr, j: Expr | None) -> tuple[Buffer, tuple[Expr, ...]]:
         own = self.scratch[self._same(b)]
@@ -123,7 +156,7 @@ class _Attention:
         for n, form in enumerate((first, *stages)):
             self._give_room(form, (*stages[n:], last), divided)
             if n == 0:
-                stmts += [self._in_panel(tiler.first(first, panel), panel) for panel in self.panels]
+                stmts += self._scores(tiler, first)
                 continue
             if not isinstance(form, Map | Reduction):
                 raise NotRows
@@ -135,11 +168,18 @@ class _Attention:
             if len(of_rows) == 3:
                 source = largest_of(stages[softmax])
                 assert source is not None
-                stmts.append(self._row_by_row(tiler, of_rows, source))
+                rounded = None
+                if (
+                    divided is not None
+                    and is_rounded(last)
+                    and self._same(divided[0].source) is self._result(of_rows[1])
+                ):
+                    rounded = self._result(between[-1])
+                stmts.append(self._row_by_row(tiler, of_rows, source, rounded))
         if divided is not None:
             # The product reads what was divided.
             source, sums = (self._same(x.source) for x in divided)
-            self.scratch[self._result(between[-1])] = self.scratch[source]
+            self.scratch.setdefault(self._result(between[-1]), self.scratch[source])
             total = self.scratch[sums]
 
             def finish(value: Expr, i: Expr) -> Expr:
@@ -149,16 +189,49 @@ class _Attention:
             def finish(value: Expr, i: Expr) -> Expr:
                 return value
 
-        stmts.append(self._add("out", tiler.last(last, finish)))
-        return seq(stmts), [b for b in dict.fromkeys(self.scratch.values()) if b.scope != Scope.GLOBAL]
+        if is_rounded(last):
+            (p,) = {self._same(e.source) for e in operands(last)} & self.scratch.keys()
+            if self.scratch[p] not in self.words:
+                stmts.append(self._add("rounded", self._rounded(p, p)))
+        stmts.append(self._add("out", self._of_words(tiler.last(last, finish))))
+        return seq(stmts), [b for b in self.room if b.scope != Scope.GLOBAL]
 
-    def _in_panel(self, r: Reduction, panel: Panel) -> Stmt:
-        body = self._add("scores", self.panels.in_panel(r, self.keys, panel))
-        return For(*panel.loop, body) if panel.loop is not None else body
+    def _scores(self, tiler: Tiler, first: Reduction) -> list[Stmt]:
+        """The first product, panel by panel."""
+        stmts: list[Stmt] = []
+        queries: Buffer | None = None
+        for panel in self.panels:
+            r = self.panels.in_panel(tiler.first(first, panel), self.keys, panel)
+            if is_rounded(r):
+                (read,) = (e for e in operands(r) if e.source is not self.keys)
+                fill, r = packed(r, read, "queries", Scope.LOCAL)
+                own = fill.stores[0].buffer
+                if queries is None:
+                    queries = own
+                    stmts.append(self._add("queries", self._in_words(fill)))
+                    self.room.append(self.words[own])
+                r = replace(r, update=rewrite(r.update, _moved_to(own, queries)))
+            body = self._add("scores", self._of_words(r))
+            stmts.append(For(*panel.loop, body) if panel.loop is not None else body)
+        return stmts
 
-    def _row_by_row(self, tiler: Tiler, stages: Sequence[Map | Reduction], source: Buffer) -> Stmt:
+    def _rounded(self, p: Buffer, source: Buffer, row: Var | None = None) -> Map:
+        """What the last product reads, `p`, in words: of what the tile has at `source`, of all its rows or of one."""
+        i, j = Var("i") if row is None else row, Var("j")
+        columns = self.columns if row is None else self.padded
+        own, at = self._place(source, i, j)
+        numbers = Buffer("rounded", own.shape, DTYPE, own.scope)
+        self.words[numbers] = Buffer("rounded", (*own.shape[:-1], words_of(self.padded)), "int32", own.scope)
+        self.room.append(self.words[numbers])
+        self.scratch[p] = numbers
+        loops = (*([(i, self.rows.height)] if row is None else []), (j, columns))
+        return packed_words(Map(loops, (Store(numbers, at, Load(own, at)),)), j, columns, self.words[numbers])
+
+    def _row_by_row(
+        self, tiler: Tiler, stages: Sequence[Map | Reduction], source: Buffer, rounded: Buffer | None
+    ) -> Stmt:
         """Stages of rows of `source`, each row in all of them before the next one: in whole vectors, of which the last has elements
-        that count for nothing."""
+        that count for nothing. `rounded`: what the last product reads of them, in bfloat16."""
         i = Var("i")
         stmts: list[Stmt] = []
         if self.padded > self.columns:
@@ -173,6 +246,9 @@ class _Attention:
                 summed = tiler.reduction(form, i)
                 tiled = replace(summed, inner=tuple((k, self.padded) for k, _ in summed.inner))
             stmts.append(self._add(_name(form), tiled))
+        if rounded is not None:
+            exponentials = self._result(stages[1])
+            stmts.append(self._add("rounded", self._rounded(rounded, exponentials, i)))
         return For(i, self.rows.height, seq(stmts))
 
     def _is_last(self, form: AnyForm, last: Reduction) -> bool:
@@ -222,6 +298,7 @@ class _Attention:
                 self.scratch[b] = Buffer(b.name, (self.rows.height,), b.dtype, Scope.LOCAL)
             else:
                 raise NotRows
+            self.room.append(self.scratch[b])
 
     def _read(self, form: AnyForm) -> list[Buffer]:
         roots = [s.value for s in stores_of(form)]
@@ -235,7 +312,7 @@ class _Attention:
         """The loops over heads and so many tiles; without tiles, over the rows at the end. Threads share both, unless the memory
         of tiles is that of a part: then the last tile may overlap the one before."""
         self.rows = rows
-        self.scratch = {}
+        self.scratch, self.room = {}, []
         body, locals_ = self._tile(Tiler(rows, self.inner, self._place), first, between, last)
         for b in reversed(locals_):
             body = Allocate(b, body)
@@ -251,6 +328,10 @@ class _Attention:
         inside, own = Var("product"), rows.count // self.tiling.parts
         body = For(inside, own, Let(rows.number, self.part * own + inside, body))
         return For(self.part, self.tiling.parts, body, PARALLEL)
+
+
+def _moved_to(old: Buffer, new: Buffer) -> Callable[[Expr], Expr]:
+    return lambda e: Load(new, e.indices) if isinstance(e, Load) and e.source is old else e
 
 
 def _name(form: Map | Reduction) -> str:

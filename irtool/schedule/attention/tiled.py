@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...tir.expr import Binary, Const, Expr, Load, Var, const, post_order, rewrite
+from ...tir import dtypes
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const, post_order, rewrite
 from ...tir.forms import AnyForm, Loop, Map, Reduction
+from ...tir.pairs import DOT_PAIR, DTYPE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
 from ..affine import loads
@@ -23,20 +25,35 @@ class NotRows(Exception):
 
 
 def is_product(form: AnyForm) -> bool:
-    """True if it is a product of matrices: sums of products of two operands, in single precision."""
+    """True if it is a product of matrices: sums in single precision of products of two operands, both of them float32 or both
+    bfloat16, or of their words."""
     if not isinstance(form, Reduction) or form.acc.dtype != "float32" or len(form.loops) < 2 or len(form.inner) != 1:
         return False
     u = form.update
     if not isinstance(u, Binary) or u.op != "+" or not isinstance(u.a, Load) or u.a.source is not form.acc:
         return False
-    product = u.b
+    factors = _factors(u.b)
     return (
-        isinstance(product, Binary)
-        and product.op == "*"
-        and all(isinstance(x, Load) for x in (product.a, product.b))
+        len({x.dtype for x in factors}) == 1
+        and all(isinstance(x, Load) for x in factors)
         and isinstance(form.init, Const)
         and form.init.value == 0
     )
+
+
+def _factors(product: Expr) -> tuple[Expr, ...]:
+    """What is multiplied: numbers, or words whose dot product it is; those of bfloat16 before they are widened."""
+    if isinstance(product, Call) and product.name == DOT_PAIR:
+        return product.args
+    if not isinstance(product, Binary) or product.op != "*":
+        return ()
+    factors = product.a, product.b
+    return tuple(x.value if isinstance(x, Cast) and x.value.dtype == DTYPE else x for x in factors)
+
+
+def is_rounded(product: Reduction) -> bool:
+    """True if the operands of a product are bfloat16."""
+    return all(e.dtype == DTYPE for e in operands(product))
 
 
 @dataclass
@@ -185,20 +202,22 @@ def _is_sum(e: Expr, acc: Buffer) -> bool:
 
 
 def quotient(form: AnyForm) -> tuple[Load, Load] | None:
-    """What is divided by what, if that is all that a stage does."""
+    """What is divided by what, if that is all that a stage does, beside rounding it to 16 bits."""
     if not isinstance(form, Map) or len(form.stores) != 1:
         return None
     value = form.stores[0].value
+    while isinstance(value, Cast) and (dtypes.is_half(value.dtype) or dtypes.is_half(value.value.dtype)):
+        value = value.value
     if isinstance(value, Binary) and value.op == "/" and isinstance(value.a, Load) and isinstance(value.b, Load):
         return value.a, value.b
     return None
 
 
-def packed(r: Reduction, operand: Load, name: str) -> tuple[Map, Reduction]:
+def packed(r: Reduction, operand: Load, name: str, scope: Scope = Scope.GLOBAL) -> tuple[Map, Reduction]:
     """A copy of an operand of a product in the order of its loops, contiguous along the last, and the product that reads it."""
     used = {x for i in operand.indices for x in post_order(i)}
     loops = [x for x in (*r.loops[:-1], *r.inner, r.loops[-1]) if x[0] in used]
-    buffer = Buffer(name, [n for _, n in loops], operand.dtype, Scope.GLOBAL)
+    buffer = Buffer(name, [n for _, n in loops], operand.dtype, scope)
     own = [Var(v.name) for v, _ in loops]
     moved: dict[Expr, Expr] = {v: x for (v, _), x in zip(loops, own)}
     source = rewrite(operand, lambda e: e, dict(moved))
