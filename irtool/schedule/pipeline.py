@@ -26,6 +26,7 @@ from .slice_constants import slice_constants
 from .subpixel import decompose_subpixels
 from .tensorize import tensorize_products
 from .threads import separate_variables, share_loops, shared_sizes
+from .widen_halves import widen_halves
 from .winograd.stage import transform_convolutions
 
 
@@ -125,6 +126,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "SliceConstants",
         "weights that no window reads any more go; before weights are packed",
         slice_constants,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "WidenHalves",
+        "16-bit floats that are read oftener than they are stored are held in 32 bits; before attention, which products in float32 make",
+        widen_halves,
         vectors=True,
         once=True,
     ),

@@ -202,24 +202,29 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
 
 def rewrite_loads(form: LoopForm, other: Callable[[Load], Expr]) -> LoopForm:
     """The form with other values in place of reads, whose indices are rewritten by then."""
+    return rewrite_form(form, lambda x: other(x) if isinstance(x, Load) else x)
+
+
+def rewrite_form(form: LoopForm, change: Callable[[Expr], Expr]) -> LoopForm:
+    """The form with `change(node)` in place of each node of its expressions, whose children are changed by then."""
     memo: dict[Expr, Expr] = {}
 
-    def change(e: Expr) -> Expr:
-        return rewrite(e, lambda x: other(x) if isinstance(x, Load) else x, memo)
+    def changed(e: Expr) -> Expr:
+        return rewrite(e, change, memo)
 
-    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
+    stores = tuple(Store(s.buffer, [changed(i) for i in s.indices], changed(s.value)) for s in form.stores)
     if isinstance(form, Map):
         return Map(form.loops, stores)
     if isinstance(form, Reduction):
-        guards = tuple(change(g) for g in form.guards)
-        return replace(form, init=change(form.init), update=change(form.update), stores=stores, guards=guards)
+        guards = tuple(changed(g) for g in form.guards)
+        return replace(form, init=changed(form.init), update=changed(form.update), stores=stores, guards=guards)
     return replace(
         form,
-        inits=tuple(map(change, form.inits)),
-        updates=tuple(map(change, form.updates)),
+        inits=tuple(map(changed, form.inits)),
+        updates=tuple(map(changed, form.updates)),
         stores=stores,
-        condition=change(form.condition) if form.condition is not None else None,
-        in_order=replace(form.in_order, updates=tuple(map(change, form.in_order.updates))) if form.in_order else None,
+        condition=changed(form.condition) if form.condition is not None else None,
+        in_order=replace(form.in_order, updates=tuple(map(changed, form.in_order.updates))) if form.in_order else None,
     )
 
 

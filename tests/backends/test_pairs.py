@@ -128,7 +128,7 @@ def test_products_are_near_those_of_the_interpreter(case: str) -> None:
     for level, (options, feature) in LEVELS.items():
         if not X86 or (feature and feature not in FLAGS):
             continue
-        target = "c{blocked_updates=1}" if level != "scalar" else "c"
+        target = "c{blocked_updates=1,paired_products=2}" if level != "scalar" else "c"
         for bound in (True, False):
             whole = bind_params(module, {"w": w}) if bound else module
             made = irtool.build(whole, target=target, **options).run([x] if bound else [x, w])
@@ -148,7 +148,7 @@ def test_which_sums_are_made_of_pairs(case: str, tmp_path: Path) -> None:
         name="m",
         emit="c",
         out_dir=tmp_path,
-        target="c{blocked_updates=1,mcpu=x86-64-v3}",
+        target="c{blocked_updates=1,mcpu=x86-64-v3,paired_products=2}",
         weights="file",
     )
     assert (f"irt_v{DOT_PAIR}" in (tmp_path / "m.c").read_text()) == (case not in ("groups", "depthwise"))
