@@ -66,22 +66,42 @@ _ROUND_FLOAT16 = (
 #endif
 }}"""
 )
+# gcc widens the halves of a vector one by one, and joins them.
 _B2F = """IRT_INLINE {t} irt_vb2f_{n}(irt_u16x{lanes} x) {{
+#if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+  return ({t})((irt_u32x{lanes})__builtin_ia32_pmovzxwd512_mask((irt_i16x{lanes})x, (irt_i32x{lanes}){{0}}, -1) << 16);
+#elif {lanes} == 8 && defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
+  return ({t})((irt_u32x{lanes})__builtin_ia32_pmovzxwd256((irt_i16x{lanes})x) << 16);
+#else
   return ({t})(__builtin_convertvector(x, irt_u32x{lanes}) << 16);
+#endif
 }}"""
+# The instruction takes subnormal numbers for zeros: they get the next exponent meanwhile, and are rounded at the same bit.
+_BF16 = "#if {lanes} == 16 && defined(__AVX512BF16__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && !defined(__clang__)\n"
+_ROUNDED_BITS = """  int tiny = __builtin_ia32_fpclassps512_mask(x, 0x20, -1);
+  irt_u16x{lanes} y;
+  x = ({t})__builtin_ia32_paddd512_mask(({i})x, ({i}){{0}} + 0x800000, ({i})x, tiny);
+  __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(x));
+  return (irt_u16x{lanes})__builtin_ia32_psubw256_mask((irt_i16x{lanes})y, (irt_i16x{lanes}){{0}} + 0x80, (irt_i16x{lanes})y, tiny);
+"""
 _BITS_OF_BFLOAT16 = """  irt_u32x{lanes} b = (irt_u32x{lanes})x, y = b + 0x7fff + ((b >> 16) & 1);
   irt_u32x{lanes} nan = (irt_u32x{lanes})(x != x);
   y = (nan & (b | 0x400000)) | (~nan & y);
 """
 _F2B = (
     "IRT_INLINE irt_u16x{lanes} irt_vf2b_{n}({t} x) {{\n"
+    + _BF16
+    + _ROUNDED_BITS
+    + "#else\n"
     + _BITS_OF_BFLOAT16
-    + "  return __builtin_convertvector(y >> 16, irt_u16x{lanes});\n}}"
+    + "  return __builtin_convertvector(y >> 16, irt_u16x{lanes});\n#endif\n}}"
 )
 _ROUND_BFLOAT16 = (
     "IRT_INLINE {t} irt_vround_bfloat16_{n}({t} x) {{\n"
+    + _BF16
+    + "  return irt_vb2f_{n}(irt_vf2b_{n}(x));\n#else\n"
     + _BITS_OF_BFLOAT16
-    + "  return ({t})({i})(y & 0xffff0000u);\n}}"
+    + "  return ({t})({i})(y & 0xffff0000u);\n#endif\n}}"
 )
 _TO_INT32 = """IRT_INLINE irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
   {i} fits = (x >= -2147483648.0$f) & (x < 2147483648.0$f);
@@ -154,14 +174,16 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 NEEDS: dict[str, tuple[str, ...]] = {
     "h2f": ("select",),
     "round_float16": ("h2f", "f2h"),
+    "round_bfloat16": ("b2f", "f2b"),
     "to_int32": ("select",),
 }
 
 EXACT: tuple[str, ...] = tuple(name for name, _ in FUNCTIONS)
 
 TYPES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("h2f", "f2h", "round_float16"), ("int16", "uint16", "int32", "uint32")),
-    **dict.fromkeys(("b2f", "f2b", "round_bfloat16"), ("uint16", "int32", "uint32")),
+    **dict.fromkeys(
+        ("h2f", "f2h", "round_float16", "b2f", "f2b", "round_bfloat16"), ("int16", "uint16", "int32", "uint32")
+    ),
     "to_int32": ("int32",),
     "widen": ("int16", "uint16", "int32"),
     "narrow_uint8": ("uint8",),

@@ -1,0 +1,53 @@
+"""Numbers rounded to bfloat16, and widened again, in vectors: the bits of the definition for every kind of number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from tests.backends.instructions import FLAGS, X86
+
+LEVELS = {
+    "SSE4": ("x86-64-v2", "", ""),
+    "AVX2": ("x86-64-v3", "", "avx2"),
+    "AVX-512": ("x86-64-v4", "", "avx512bw"),
+    "BF16": ("x86-64-v4", "-mavx512bf16", "avx512_bf16"),
+}
+CAST = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4096), float32]) {
+  let %0 = cast(%x, dtype="bfloat16");
+  (%0, multiply(cast(%0, dtype="float32"), 1f), cast(cast(negative(%x), dtype="bfloat16"), dtype="float32"))
+}"""
+
+
+def every_kind() -> np.ndarray:
+    """Normal and subnormal numbers, ties, infinities, NaN: as bits."""
+    g = np.random.default_rng(0)
+    ends = [0, 1, 0x7FFF, 0x8000, 0x8001, 0x18000, 0x7F7FFF, 0x7F8000, 0x7FFFFF, 0x800000, 0x807FFF, 0x808000]
+    ends += [0x7F7F7FFF, 0x7F7F8000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF]
+    tiny = g.integers(0, 1 << 23, 1000)
+    found = np.concatenate([ends, tiny, g.integers(0, 1 << 31, 2048 - len(ends) - len(tiny))]).astype("uint32")
+    return np.concatenate([found, found | np.uint32(1 << 31)])
+
+
+def rounded(bits: np.ndarray) -> np.ndarray:
+    """To nearest even; NaN stay NaN, and become quiet."""
+    wide = bits.astype("uint64")
+    nearest = (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16
+    return np.where(np.isnan(bits.view("float32")), (bits | 0x400000) >> 16, nearest).astype("uint16")
+
+
+@pytest.mark.skipif(not X86, reason="the levels are those of x86-64")
+@pytest.mark.parametrize("level", LEVELS)
+def test_all_bits_are_those_of_the_definition(level: str) -> None:
+    mcpu, cflags, feature = LEVELS[level]
+    if feature and feature not in FLAGS:
+        pytest.skip(f"this processor has no {feature}")
+    bits = every_kind()
+    half, wide, negated = irtool.build(irtool.parse(CAST), mcpu=mcpu, cflags=cflags).run([bits.view("float32")])
+    want = rounded(bits)
+    np.testing.assert_array_equal(np.asarray(half).view("uint16"), want)
+    np.testing.assert_array_equal(np.asarray(negated).view("uint32"), rounded(bits ^ (1 << 31)).astype("uint32") << 16)
+    numbers = ~np.isnan(bits.view("float32"))
+    np.testing.assert_array_equal(np.asarray(wide).view("uint32")[numbers], (want.astype("uint32") << 16)[numbers])
