@@ -39,8 +39,11 @@ def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False
     for n in range(len(r.loops)):
         made = None
         width = lanes
-        while made is None and width >= 4:  # blocks may be narrower than a vector
-            made = _plan_along(r, n, width, target, again)
+        # Blocks may be narrower than a vector; so are vectors that would be stored element by element otherwise.
+        while width >= 4 and (made is None or _is_scattered(r, n, made[1].lanes)):
+            narrower = _plan_along(r, n, width, target, again)
+            if made is None or (narrower is not None and not _is_scattered(r, n, width)):
+                made = narrower
             width //= 2
         if made is not None and (best is None or made[0] < best[0]):
             best = made
@@ -54,10 +57,9 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         return None
     if 2 * extent <= lanes:
         return None
-    outer, inner = Var(v.name), Var(f"{v.name}v")
-    loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
-    split = substituted(r, {v: outer * lanes + inner}, tuple(loops))
-    simplify = simplifier(loops, r.inner)
+    split, inner = _split(r, n, lanes)
+    outer = split.loops[n][0]
+    simplify = simplifier(split.loops, split.inner)
     contiguous = apart = far = 0
     for e in loads(split.update):
         if e.source is r.acc:
@@ -71,7 +73,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         apart += s > 1
     if not contiguous or not _uniform_guards(split.update, inner):
         return None
-    scattered = sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
+    scattered = _scattered(split, inner)
     row, shared = _row(split, n, outer)
     rows = split.loops[row][1] if row is not None else 1
     if any(depends(g, v) for g in r.guards):
@@ -97,6 +99,25 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+
+
+def _is_scattered(r: Reduction, n: int, lanes: int) -> bool:
+    """True if vectors along a loop are stored element by element."""
+    return _scattered(*_split(r, n, lanes)) > 0
+
+
+def _scattered(split: Reduction, inner: Var) -> int:
+    """How many stores have no vector along the last loop."""
+    simplify = simplifier(split.loops, split.inner)
+    return sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
+
+
+def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
+    """The reduction with vectors along a loop as its last loop, and that loop's variable."""
+    v, extent = r.loops[n]
+    outer, inner = Var(v.name), Var(f"{v.name}v")
+    loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
+    return substituted(r, {v: outer * lanes + inner}, tuple(loops)), inner
 
 
 def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Iterator[TileChoice]:

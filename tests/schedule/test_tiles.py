@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.driver.prepare import prepare
 from irtool.interp.feeds import random_inputs
+from irtool.lower import lower_module
+from irtool.passes.bind import bind_params
+from irtool.schedule import schedule_program
 from irtool.schedule.block import Block
 from irtool.schedule.forms import Reduction
 from irtool.schedule.strategies.register_tile import tile_reduction
@@ -76,3 +80,16 @@ def test_results_in_the_place_of_an_operand_are_made_once(n):
     artifact = irtool.build(module)
     assert artifact.arena_bytes <= 2 * 9 * n * 4 + 64
     np.testing.assert_allclose(artifact.run(values), irtool.evaluate(module, values), rtol=1e-5, atol=1e-5)
+
+
+def test_vectors_are_as_narrow_as_the_blocks_that_they_are_stored_in():
+    """24 channels lie in blocks of 8: vectors of 16 would be stored element by element."""
+    shapes = {"x": (1, 48, 28, 28), "a": (48, 48, 1, 1), "b": (24, 48, 1, 1), "c": (48, 24, 1, 1)}
+    declared = ", ".join(f"%{n}: Tensor[{s}, float32]" for n, s in shapes.items())
+    text = "nn.conv2d(nn.relu(nn.conv2d(nn.relu(nn.conv2d(%x, %a)), %b)), %c)"
+    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{ {text} }}'))
+    weights = {n: np.ones(s, "float32") for n, s in shapes.items() if n != "x"}
+    program = lower_module(prepare(bind_params(module, weights)))
+    schedule_program(program, AVX512)
+    assert [k.choice.reason.split()[-1] for k in program.kernels] == ["16", "8", "16"]
+    assert "axis ax1 of 24" in program.kernels[1].choice.reason
