@@ -40,7 +40,8 @@ PASSES: dict[str, tuple[tuple[str, str], ...]] = {
             ("FoldConstant", "scaled weights are computed, in float32"),
             ("SimplifyExpr", "what cancels out is not to be parted by roundings"),
             ("CanonicalizeOps", "biases are added like other things"),
-            ("ComposeLinear", "linear layers are composed before a rounding comes between"),
+            ("FoldExplicitPadding", "padding is part of a convolution before a rounding comes between"),
+            ("ComposeLinear", "… and so are linear layers without anything between them"),
             (f'ReducePrecision{{dtype="{dtype}"}}', "operands of products are rounded"),
             ("FoldConstant", "rounded weights are computed: only these are stored"),
         )

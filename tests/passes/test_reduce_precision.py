@@ -181,3 +181,15 @@ def test_the_error_that_is_reported() -> None:
     assert str(precision_error(a, a)) == "none"
     assert "not finite" in str(precision_error(a, np.array([4.0, np.inf])))
     assert precision_error((a, np.zeros(2)), (a, np.ones(2))).snr == -np.inf
+
+
+def test_padding_is_part_of_a_convolution_before_a_rounding_comes_between() -> None:
+    text = f"""{V}def @main(%x: Tensor[(1, 8, 8, 8), float32], %w: Tensor[(8, 8, 3, 3), float32]) {{
+  %0 = nn.relu(nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [0, 1], [0, 1]]), %w, padding=[0, 0, 0, 0], channels=8, kernel_size=[3, 3]));
+  nn.conv2d(%0, %w, channels=8, kernel_size=[3, 3])
+}}"""
+    module = irtool.parse(text)
+    bound = irtool.infer_types(bind_params(module, {"w": np.ones((8, 8, 3, 3), "float32")}))
+    after = irtool.run_passes(bound, precision_passes("bfloat16"))
+    assert not calls(after, "nn.pad")
+    assert [c.attrs.padding for c in calls(after, "nn.conv2d")] == [(0, 0, 1, 1), (0, 0)]
