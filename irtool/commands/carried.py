@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import click
 
 from ..files import Draft
+from .wrong_usage import takes_value
 
 _LARGEST = 1 << 28
 """Bytes of a file that is brought along; larger ones are named by their full path."""
@@ -148,7 +149,7 @@ def _option(command: click.Command, word: str, waiting: list[str]) -> Iterator[_
     options = {name: p for p in command.params if isinstance(p, click.Option) for name in p.opts}
     name, equals, _ = word.partition("=")
     if not word.startswith("--") and word not in options:  # -O3, -qo out
-        at = next((n for n in range(1, len(word)) if _takes_value(options.get("-" + word[n]))), 0)
+        at = next((n for n in range(1, len(word)) if takes_value(options.get("-" + word[n]))), 0)
         if not at:
             yield _Word(word)
         elif at + 1 < len(word):
@@ -159,7 +160,7 @@ def _option(command: click.Command, word: str, waiting: list[str]) -> Iterator[_
                 yield _Word(waiting.pop(), options["-" + word[at]])
         return
     option = options.get(name)
-    if not _takes_value(option):
+    if not takes_value(option):
         yield _Word(word)
     elif equals:
         yield _Word(word, option, name + "=")
@@ -167,10 +168,6 @@ def _option(command: click.Command, word: str, waiting: list[str]) -> Iterator[_
         yield _Word(word)
         if option is not None and not isinstance(option.flag_value, str | int) and waiting:
             yield _Word(waiting.pop(), option)
-
-
-def _takes_value(option: click.Option | None) -> bool:
-    return option is not None and not option.is_flag and not option.count
 
 
 def _reads(parameter: click.Parameter) -> bool:

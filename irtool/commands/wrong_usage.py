@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
 
 from ..diagnostics import Code
 from .file_report import tell_files
+from .mistakes import MissingWord
 from .verbosity import common_options, is_verbose
 
 _WORDS = "irtool.words"
@@ -59,6 +61,8 @@ class Command(click.Command):
         """Parses as click does, but for the arguments that are left over."""
         ctx.meta[_WORDS] = list(args)
         ctx.allow_extra_args = True
+        if not ctx.resilient_parsing:
+            _refuse_swallowed_options(self, args, ctx)
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -67,6 +71,27 @@ class Command(click.Command):
         if rest and not ctx.resilient_parsing:
             raise ExtraArguments(rest, ctx)
         return rest
+
+
+def takes_value(option: click.Option | None) -> bool:
+    """Whether an option is no flag."""
+    return option is not None and not option.is_flag and not option.count
+
+
+def _refuse_swallowed_options(command: click.Command, args: Sequence[str], ctx: click.Context) -> None:
+    """Refuses an option whose value would be the next option: `run -o --via=c` would write a file of that name."""
+    options = {name: p for p in command.params if isinstance(p, click.Option) for name in (*p.opts, *p.secondary_opts)}
+    end = args.index("--") if "--" in args else len(args)
+    for word, following in pairwise(args[:end]):
+        name = following.partition("=")[0]
+        if takes_value(options.get(word)) and name.startswith("--") and name in options:
+            joined = f"{word}={following}" if word.startswith("--") else f"{word}{following}"
+            raise WrongUsage(
+                f"{word} needs a value, but {name} is an option",
+                MissingWord,
+                f"if that is the value, write {joined}",
+                ctx,
+            )
 
 
 def refused_value(error: click.BadParameter, words: Sequence[str]) -> str | None:

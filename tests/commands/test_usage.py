@@ -38,6 +38,9 @@ MISTAKES = {
     "check --shape=x n.relay": "error[E0014]: cannot read the shape 'x'",
     "passes FuseOps --list-config": "error[E0016]: NAME, --tir, --list-config",
     "opt n.relay -p": "error[E0013]: -p needs a value",
+    "run n.relay -o --via=c": "error[E0013]: -o needs a value, but --via is an option\n",
+    "run n.relay --sanitize --compare interp,c": "help: if that is the value, write --sanitize=--compare\n",
+    "run n.relay --entry --no-random": "error[E0013]: --entry needs a value, but --no-random is an option\n",
     "completion tcsh": "error[E0014]: SHELL takes bash, zsh or fish, not 'tcsh'",
     "opt n.relay -p FuseOpsfuse_opt_level=1 -p FuseOpsb=2": "write --passes='FuseOps{fuse_opt_level=…}'",
     "opt --passes=FuseOpsfuse_opt_level=1 --passes=FuseOpsb=2 n.relay": "shells take braces away",
@@ -61,6 +64,12 @@ def test_mistakes(line: str) -> None:
     code, out, err = irtool(*shlex.split(line))
     assert (code, out) == (2, "")
     assert MISTAKES[line] in err, err
+
+
+def test_values_may_look_like_options(tmp_path: Path) -> None:
+    assert irtool("run", "n.relay", "-o--via=c")[0] == 0 and (tmp_path / "--via=c").exists()
+    assert irtool("opt", "-o", "--x", "n.relay")[0] == 0 and (tmp_path / "--x").exists()  # no option of that name
+    assert irtool("fmt", "--", "--check")[0] == 1  # a file that does not exist
 
 
 def test_braces_are_spoken_of_only_where_a_pass_has_that_option() -> None:
