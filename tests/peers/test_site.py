@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.peers.screens import SIZES
+from tests.peers.screens import SIZES, faint_texts
 
 ROOT = Path(__file__).parents[2]
 
@@ -147,6 +147,8 @@ def test_pages_fit_on_the_screen(size: str, scheme: str, address: str, browser: 
     for path in sorted(site.glob("*.html")):
         page.goto(f"{address}/{path.name}")
         assert page.evaluate("document.documentElement.scrollWidth") <= wide, path.name
+        if path.name in ("index.html", "tutorial.html", "passes.html"):
+            assert faint_texts(page, 4.4).keys() <= {"a.headerlink"}, path.name  # that shows where the mouse is
     page.goto(f"{address}/index.html")
     assert page.evaluate("getComputedStyle(document.body).colorScheme") == scheme
     if folder := os.environ.get("IRTOOL_SCREENSHOTS"):

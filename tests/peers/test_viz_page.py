@@ -14,7 +14,7 @@ import pytest
 from irtool.viz.drawing import BLOCK
 from irtool.viz.html import write_html
 from tests.command_line import irtool as command
-from tests.peers.screens import SIZES
+from tests.peers.screens import SIZES, faint_texts
 from tests.viz.test_drawing import draw, layers
 
 NET = """#[version = "0.0.5"]
@@ -95,6 +95,7 @@ def test_the_page(size: str, scheme: str, browser: Any, tmp_path: Path) -> None:
           return found; }"""
     )
     assert overlaps == 0
+    assert faint_texts(page, 4.5) == {}
     if folder := os.environ.get("IRTOOL_SCREENSHOTS"):
         page.screenshot(path=Path(folder, f"{size}-{scheme}.png"))
     page.keyboard.press("/")
