@@ -21,7 +21,18 @@ from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, cast, const, pos
 from ..tir.forms import LoopForm, Reduction, Steps, TupleReduction, rewrite_form
 from ..tir.kernel import Kernel
 from ..tir.pairs import DTYPE
-from ..tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, runs_of, steps
+from ..tir.program import (
+    CONSTANT,
+    TEMP,
+    Derivation,
+    Program,
+    RunKernel,
+    Slot,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+    steps,
+)
 from ..tir.sharing import copied_input
 from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
@@ -32,12 +43,15 @@ _LEAST_READS = 16
 """Reads of each element in a stage for which it is held in 32 bits: products have as many, and read it for all lanes at once. Windows,
 which have fewer, read vectors, whose conversion costs about as much as reading twice the bytes does."""
 
+_OWN = (TEMP, CONSTANT)
+"""Kinds of slots that are the program's own."""
+
 _EXACT = ("max", "min", "maximum", "minimum")
 """What gives one of its operands, which needs no rounding."""
 
 
 def widen_halves(program: Program, target: VectorTarget) -> None:
-    """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words."""
+    """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words; weights where that takes long."""
     runs = runs_of(program)
     fixed = _fixed_slots(program)
     wanted: dict[Kernel, set[Buffer]] = {}
@@ -48,20 +62,40 @@ def widen_halves(program: Program, target: VectorTarget) -> None:
     for group in _groups(runs):
         buffers = [(k, k.params[n]) for k, n in group]
         slots = {_slots(s)[n].resolve() for k, n in group for s in runs[k]}
-        if any(_is_fixed(k) or b in _words_of(k, target) for k, b in buffers) or slots & fixed:
+        weights = all(slot.kind == CONSTANT for slot in slots)
+        stays = weights and not any(_takes_long(b.dtype, target) for _, b in buffers)
+        if any(_is_fixed(k) or b in _words_of(k, target) for k, b in buffers) or stays or slots & fixed:
             for k, b in buffers:
                 wanted[k].discard(b)
         elif any(b in wanted[k] for k, b in buffers):
             for k, b in buffers:
                 wanted[k].add(b)
-            for slot in slots:
-                slot.dtype = _WIDE
+            if weights:
+                wide = {slot: _wide_weights(slot) for slot in slots}
+                program.constants = [*program.constants, *wide.values()]
+                for k, n in group:
+                    for s in runs[k]:
+                        s.inputs[n] = wide[s.inputs[n].resolve()]
+            else:
+                for slot in slots:
+                    slot.dtype = _WIDE
     for k, calls in runs.items():
         if wanted[k]:
             made = _widened(k, wanted[k])
             for s in calls:
                 s.kernel = made
     program.kernels = kernels_in_use(program)
+    program.constants = constants_in_use(program)
+
+
+def _takes_long(dtype: str, target: VectorTarget) -> bool:
+    """True if weights are better widened when the program is built: vectors of 16 bytes are so short, and registers so few, that each
+    is multiplied a few times only; float16 takes some ten instructions without one for it."""
+    return target.vector_bytes <= 16 and (target.registers <= 16 or dtype == "float16")
+
+
+def _wide_weights(c: Slot) -> Slot:
+    return Slot(c.name, c.shape, _WIDE, CONSTANT, derivation=Derivation(c, "wide", lambda data: data.astype(_WIDE)))
 
 
 def _slots(s: RunKernel) -> list[Slot]:
@@ -79,7 +113,7 @@ def _fixed_slots(program: Program) -> set[Slot]:
         found.update(slot.resolve() for slot in (*f.params, *f.results))
         for s in steps(f.body):
             touched = (slot.resolve() for slot in (*s.reads, *s.writes))
-            found.update(slot for slot in touched if slot.kind != TEMP or not isinstance(s, RunKernel))
+            found.update(slot for slot in touched if slot.kind not in _OWN or not isinstance(s, RunKernel))
     return found
 
 

@@ -9,6 +9,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
+from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.program import TEMP, Program, RunKernel, steps
 
@@ -58,14 +59,34 @@ def test_what_products_read_is_wide(dtype: str, products: int, wanted: list[str]
     assert temporaries(scheduled(module, target)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("dtype", "vector_bytes", "registers", "wide"),
+    [
+        ("bfloat16", 32, 16, False),
+        ("float16", 64, 32, False),
+        ("bfloat16", 16, 32, False),
+        ("float16", 16, 32, True),
+        ("bfloat16", 16, 16, True),
+    ],
+)
+def test_weights_are_wide_where_that_takes_long(dtype: str, vector_bytes: int, registers: int, wide: bool) -> None:
+    values = values_of(dtype)
+    module = irtool.infer_types(bind_params(module_of(SEPARABLE, dtype), {n: values[n] for n in "ad"}))
+    program = scheduled(module, VectorTarget(vector_bytes, registers, blocked_updates=1))
+    assert ("float32" in {c.dtype for c in program.constants}) == wide
+
+
+@pytest.mark.parametrize("bound", [False, True], ids=["given", "bound"])
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(
     "target", ["mcpu=native", "mcpu=x86-64-v3", "mcpu=x86-64-v2", "mcpu=x86-64-v3,paired_products=2"]
 )
-def test_results_are_those_of_the_interpreter(dtype: str, target: str) -> None:
+def test_results_are_those_of_the_interpreter(dtype: str, target: str, bound: bool) -> None:
     module, values = module_of(SEPARABLE, dtype), values_of(dtype)
     want = np.asarray(irtool.evaluate(module, values))
-    got = np.asarray(irtool.build(module, target=f"c{{{target},blocked_updates=1}}", cflags="-O1").run(values))
+    weights = {n: values.pop(n) for n in "ad"} if bound else {}
+    made = irtool.build(module, weights, target=f"c{{{target},blocked_updates=1}}", cflags="-O1")
+    got = np.asarray(made.run(values))
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-2 * np.abs(want).max())
 
 
