@@ -53,6 +53,27 @@ double bench_copy(char *a, const char *b, long bytes, int times) {
   for (int n = 0; n < times; ++n) { memcpy(a, b, (size_t)bytes); __asm__ volatile("" ::: "memory"); }
   return bench_clock(0) - t;
 }
+#if defined(__AVX512F__)
+#define BENCH_VECTOR 64
+#elif defined(__AVX__)
+#define BENCH_VECTOR 32
+#else
+#define BENCH_VECTOR 16
+#endif
+/* A sum of vectors in which no addition waits for the one before. */
+typedef uint64_t bench_words __attribute__((vector_size(BENCH_VECTOR), aligned(8), may_alias));
+double bench_read(const bench_words *p, long bytes, int times) {
+  double t = bench_clock(0);
+  long vectors = bytes / BENCH_VECTOR;
+  bench_words a = {0}, b = {0}, c = {0}, d = {0};
+  for (int n = 0; n < times; ++n) {
+    for (long k = 0; k + 4 <= vectors; k += 4) { a += p[k]; b += p[k + 1]; c += p[k + 2]; d += p[k + 3]; }
+    __asm__ volatile("" ::: "memory");
+  }
+  a += b + c + d;
+  bench_sink = (float)a[0];
+  return bench_clock(0) - t;
+}
 double bench_call(int which, void **p, int times, int wall) {
   double t = bench_clock(wall);
   for (int n = 0; n < times; ++n) bench_calls[which](p);
@@ -63,11 +84,12 @@ double bench_call(int which, void **p, int times, int wall) {
 
 @dataclass(frozen=True)
 class Timed:
-    """One kernel: seconds of a call (median), and the fractions of the peak and of the copy's speed that it reached."""
+    """One kernel: seconds of a call (median), and the fractions of the peak, of the copy's and of the reading's speed that it reached."""
 
     seconds: float
     of_peak: float
     of_copy: float
+    of_read: float = 0.0
 
 
 class Compiled:
@@ -77,7 +99,8 @@ class Compiled:
         calls: kernels in order of execution, as often as they run.
         flops: of one inference, a multiply-add counted as two.
 
-    `precision` is that of a build (8 bits aside); `peak` gives operations a second of another instruction than float32's multiply-add.
+    `precision` is that of a build (8 bits aside); `peak` gives operations a second of another instruction than float32's multiply-add;
+    `mcpu` is the processor.
     """
 
     def __init__(
@@ -88,8 +111,9 @@ class Compiled:
         inputs: Sequence[str] = ("data",),
         precision: str = "float32",
         peak: Callable[[], float] | None = None,
+        mcpu: str = "native",
     ) -> None:
-        backend = C(openmp=openmp, weights="file")
+        backend = C(openmp=openmp, weights="file", mcpu=mcpu)
         options = Options(backend, name="net")
         module = irtool.infer_types(irtool.parse(text))
         module = bind_weights(module, weights_of(module, inputs, seed), options.entries, None)
@@ -127,7 +151,7 @@ class Compiled:
         (folder / "bench.c").write_text(source, encoding="utf-8")
         compiler.run([*compiler.flags, "-fPIC", "-shared", "-o", "bench.so", "bench.c", "-lm"], folder)
         self._library = open_library(folder / "bench.so")
-        for name in ("bench_peak", "bench_copy", "bench_call"):
+        for name in ("bench_peak", "bench_copy", "bench_read", "bench_call"):
             getattr(self._library, name).restype = ctypes.c_double
         self._buffers = {k: _buffers(k, program.arena_bytes) for k in self.kernels}
         self.boundary = tuple(sum(p.slot.nbytes for p in ps) for ps in (entry.inputs, entry.outputs))
@@ -149,9 +173,9 @@ class Compiled:
         """Times a kernel beside the peak and beside a copy of as many bytes as its operands have."""
         return self._timed(self.kernels.index(k), self._buffers[k], rounds, 2 * k.macs, traffic(k))
 
-    def whole(self, rounds: int = 5, flops: int = 0, moved: int = 0) -> Timed:
-        """Times an inference, of `flops` operations (its multiply-adds, if not given) and `moved` bytes."""
-        return self._timed(len(self.kernels), self._whole, rounds, flops or self.flops, moved)
+    def whole(self, rounds: int = 5, flops: int = 0, moved: int = 0, read: int = 0) -> Timed:
+        """Times an inference, of `flops` operations (its multiply-adds, if not given) and `moved` bytes, or `read` ones."""
+        return self._timed(len(self.kernels), self._whole, rounds, flops or self.flops, moved, read)
 
     def once(self, wall: bool = True) -> float:
         """Seconds of one inference, by the clock on the wall."""
@@ -171,14 +195,15 @@ class Compiled:
     def _call(self, which: int, pointers: Any, times: int, wall: bool = False) -> float:
         return float(self._library.bench_call(which, pointers, times, int(wall)))
 
-    def _timed(self, which: int, arrays: Sequence[Any], rounds: int, flops: int, moved: int) -> Timed:
+    def _timed(self, which: int, arrays: Sequence[Any], rounds: int, flops: int, moved: int, read: int = 0) -> Timed:
         pointers = _pointers(arrays)
         once = min(self._call(which, pointers, 1), self._call(which, pointers, 1))
         times = max(1, min(2000, int(2e-3 / max(once, 1e-7))))
         half = moved // 2
         source, target = _filled(half, "uint8"), _filled(half, "uint8")
         copies = max(1, int(4e6 / max(half, 1)))
-        seconds, peaks, bandwidths = [], [], []
+        plain, reads = _filled(read, "uint8"), max(1, int(4e6 / max(read, 1)))
+        seconds, peaks, bandwidths, readings = [], [], [], []
         for _ in range(rounds):
             peak = self.peak()
             took = self._call(which, pointers, times) / times
@@ -188,9 +213,11 @@ class Compiled:
                 a, b = ctypes.c_void_p(target.ctypes.data), ctypes.c_void_p(source.ctypes.data)
                 copy = self._library.bench_copy(a, b, ctypes.c_long(half), copies) / copies
                 bandwidths.append(copy / took)
-        return Timed(
-            statistics.median(seconds), statistics.median(peaks), statistics.median(bandwidths) if bandwidths else 0.0
-        )
+            if read:
+                again = self._library.bench_read(ctypes.c_void_p(plain.ctypes.data), ctypes.c_long(read), reads)
+                readings.append(again / reads / took)
+        found = [statistics.median(x) if x else 0.0 for x in (peaks, bandwidths, readings)]
+        return Timed(statistics.median(seconds), *found)
 
 
 def weights_of(module: irtool.Module, inputs: Sequence[str], seed: int = 0) -> dict[str, np.ndarray]:
@@ -229,12 +256,14 @@ def _arguments(count: int) -> str:
 
 
 def _filled(nbytes: int, dtype: str) -> np.ndarray:
-    """Memory on a cache line's boundary, with numbers in it that are neither zero nor subnormal; zeros for others than float32 and float64."""
+    """Memory on a cache line's boundary, with numbers in it that are neither zero nor subnormal, or bytes; zeros for other dtypes."""
     raw = np.zeros(nbytes + 64, "uint8")
     start = -raw.ctypes.data % 64
     made = raw[start : start + nbytes]
     if dtype in ("float32", "float64"):
         made.view(dtype)[:] = np.random.default_rng(1).random(nbytes // np.dtype(dtype).itemsize, dtype) + 0.5
+    if dtype in ("int8", "uint8"):
+        made[:] = np.random.default_rng(1).integers(0, 256, nbytes, "uint8")
     return made
 
 
