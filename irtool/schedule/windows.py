@@ -38,6 +38,12 @@ class ReducedWindows:
     last: int
     guards: tuple[Expr, ...]
 
+    @property
+    def exact_width(self) -> int:
+        """Columns that windows reach."""
+        terms, _ = Simplifier().linear(self.operand.indices[self.axis])
+        return self.step * (self.extent - 1) + sum(terms[k] * (n - 1) for k, n in self.columns) + 1
+
     def shift(self, lanes: int) -> int:
         """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
         return -max(0, self.first - self.offset) % lanes
@@ -109,8 +115,9 @@ class ReducedWindows:
         return Reduction(tuple(inside), r.acc, r.init, self.columns, update, stores)
 
 
-def find_windows(r: Reduction, along: Var, extent: int) -> ReducedWindows | None:
-    """None unless the reduction is a sum or an extreme of the elements of windows, which move along an axis by up to three."""
+def find_windows(r: Reduction, along: Var, extent: int, channels: int = 0) -> ReducedWindows | None:
+    """None unless the reduction is a sum or an extreme of the elements of windows, which move along an axis: by up to three elements,
+    or by any number of columns that have so many `channels` each."""
     update = r.update
     if (
         not isinstance(update, Binary)
@@ -131,7 +138,13 @@ def find_windows(r: Reduction, along: Var, extent: int) -> ReducedWindows | None
         return None
     moving = [n for n, (terms, _) in enumerate(forms) if along in terms]
     step = stride(simplify, value.source.offset(value.indices), along)
-    if len(moving) != 1 or step not in (1, 2, 3) or forms[moving[0]][0][along] != step:
+    if len(moving) != 1 or step is None:
+        return None
+    if channels and step % channels == 0:
+        step //= channels
+    elif channels or step not in (1, 2, 3):
+        return None
+    if forms[moving[0]][0][along] != step:
         return None
     terms, offset = forms[moving[0]]
     columns = tuple((k, n) for k, n in r.inner if k in terms)

@@ -53,6 +53,47 @@ def test_windows_are_combined_row_by_row(shape, attributes, mcpu):
         assert compiled(f"nn.avg_pool2d(%x, {attributes})", {"x": shape}, mcpu=mcpu) == "separable_windows"
 
 
+@pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize(
+    "shape, attributes, dtype",
+    [
+        ((1, 31, 43, 3), "pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]", "float32"),
+        ((2, 20, 21, 2), "pool_size=[5, 3], padding=[2, 1, 2, 1]", "float32"),
+        ((1, 32, 40, 4), "pool_size=[8, 8], strides=[8, 8]", "float32"),
+        ((1, 31, 43, 3), "pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]", "int8"),
+        ((1, 17, 70, 3), "pool_size=[3, 3], strides=[2, 2], padding=[0, 0, 1, 1], ceil_mode=True", "float64"),
+        ((1, 30, 25, 3), "pool_size=[3, 5], strides=[1, 2], padding=[1, 2, 1, 2], dilation=[2, 1]", "float32"),
+    ],
+)
+def test_windows_of_colours_are_combined_rows_first(shape, attributes, dtype, mcpu):
+    attributes += ', layout="NHWC"'
+    said = compiled(f"nn.max_pool2d(%x, {attributes})", {"x": shape}, exact=True, dtype=dtype, mcpu=mcpu)
+    assert said == "interleaved_rows"
+    if dtype == "float32" and "dilation" not in attributes:
+        assert compiled(f"nn.avg_pool2d(%x, {attributes})", {"x": shape}, mcpu=mcpu) == "interleaved_rows"
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
+def test_rows_of_colours_keep_what_is_no_number(mcpu):
+    module = irtool.parse(
+        """#[version = "0.0.5"]
+        def @main(%x: Tensor[(1, 20, 30, 3), float32]) {
+          nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1], layout="NHWC")
+        }"""
+    )
+    x = np.random.RandomState(1).choice(np.array([np.nan, np.inf, -np.inf, 1, -2], "float32"), (1, 20, 30, 3))
+    np.testing.assert_array_equal(irtool.build(module, mcpu=mcpu).run([x]), irtool.evaluate(module, [x]))
+
+
+@pytest.mark.parametrize("mcpu", MACHINES)
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint16", "float64"])
+@pytest.mark.parametrize("shape", [(1, 5, 20, 3), (2, 3, 7, 5), (1, 4, 33, 2)])
+def test_few_colours_are_enlarged_in_vectors(shape, dtype, mcpu):
+    for factor in (2, 4):
+        text = f'nn.upsampling(%x, scale_h={factor}f, scale_w={factor}f, layout="NHWC")'
+        assert compiled(text, {"x": shape}, exact=True, dtype=dtype, mcpu=mcpu) == "elementwise"
+
+
 def test_windows_of_volumes_and_of_sequences():
     assert (
         compiled(

@@ -1,7 +1,7 @@
 """Schedule primitives: pure functions from a block to a block, or to several, under the names that Halide and TVM gave them.
 
 Each one's docstring shows a nest before and after it. Strategies are made of them; so is a schedule made by hand. `attention`,
-`partition_windows`, `unroll_windows` and `winograd` make several stages of one, each of which is a block again.
+`combine_rows`, `partition_windows`, `unroll_windows` and `winograd` make several stages of one, each of which is a block again.
 """
 
 from .annotate import parallel, unroll, vectorize
@@ -10,6 +10,7 @@ from .base import copy, part, primitive, remark, stage, tracing, untraced
 from .block_reduction import block_reduction
 from .cache_read import cache_read
 from .cache_write import cache_write
+from .combine_rows import combine_rows
 from .compute_at import compute_at
 from .compute_in_bands import compute_in_bands
 from .drop_unit_loops import drop_unit_loops
@@ -32,6 +33,7 @@ __all__ = [
     "block_reduction",
     "cache_read",
     "cache_write",
+    "combine_rows",
     "compute_at",
     "compute_in_bands",
     "copy",

@@ -3,12 +3,14 @@
     for i, j: out[i, j] = f(x[i, j])    ⇒    for ij_o: out[ij_o*8 : ij_o*8 + 8] = f(x[…]), and the elements that are left
 
 Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them. Where places are
-not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out.
+not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out. Where the loop is
+shorter than a vector (three channels side by side), it is fused with the one around it, if that gives such vectors.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ...tir import dtypes
@@ -19,7 +21,7 @@ from ..block import Block
 from ..forms import Map
 from ..guards import changes
 from ..nest import lower_all
-from ..primitives import loop_partition, parallel, part, reorder, split, unroll, vectorize
+from ..primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, untraced, vectorize
 from ..segments import period_segments
 from ..uneven_reads import vectors_of_period
 from .base import Candidate, Stage, Strategy, strategy
@@ -35,8 +37,8 @@ class Elementwise(Strategy):
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.map is None:
             return None
-        lanes = vector_lanes(stage)
-        chosen = _vector_loop(stage.map, lanes) if lanes > 1 else None
+        lanes = _lanes(stage)
+        chosen = _choose_vectors(stage.map, lanes) if lanes > 1 else None
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
         return Candidate(1 / lanes if chosen else 1, how, chosen)
 
@@ -51,13 +53,17 @@ class Elementwise(Strategy):
         block = Block.of(m)
         if candidate.plan is None:
             return [parallel(block, m.loops[0][0]) if shared and m.loops else block]
-        v, cuts, period = candidate.plan
-        block = reorder(block, [*(x for x, _ in m.loops if x is not v), v])
+        plan: Vectors = candidate.plan
+        v, cuts, period = plan.along, plan.cuts, plan.period
+        if plan.is_fused:
+            block = fuse(block, m.loops[-2][0], m.loops[-1][0])
+            v, _ = block.loops[-1]
+        block = reorder(block, [*(x for x, _ in block.loops if x is not v), v])
         parts = []
         segments = [
             (begin + first, count, width, vectors)
             for begin, end in pairwise(cuts)
-            for first, count, width, vectors in period_segments(end - begin, vector_lanes(stage), period)
+            for first, count, width, vectors in period_segments(end - begin, _lanes(stage), period)
         ]
         for first, count, width, vectors in segments:
             with part(len(segments)):
@@ -113,10 +119,43 @@ def _widest(m: Map) -> int:
     return widest
 
 
-def _vector_loop(m: Map, lanes: int) -> tuple[Var, list[int], int] | None:
-    """The loop along which every store is contiguous and every read contiguous or constant (or in steps that repeat themselves),
-    the steps from which on other conditions hold, its beginning and end among them, and how many vectors a period has."""
-    best: tuple[int, Var, list[int], int] | None = None
+def _lanes(stage: Stage) -> int:
+    """Elements of a vector: of what is only moved, as many as fill it."""
+    lanes = vector_lanes(stage)
+    assert stage.map is not None
+    if lanes < 2 or not all(isinstance(s.value, Load) for s in stage.map.stores):
+        return lanes
+    widest = max(dtypes.itemsize(d) for s in stage.map.stores for d in (s.buffer.dtype, s.value.dtype))
+    return stage.target.lanes(widest)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
+    vectors a period has. `is_fused`: the loop is the last two as one."""
+
+    along: Var
+    cuts: list[int]
+    period: int
+    is_fused: bool = False
+
+
+def _choose_vectors(m: Map, lanes: int) -> Vectors | None:
+    """Vectors along one loop, or along the last two as one where the last one is shorter than a vector."""
+    if len(m.loops) > 1 and m.loops[-1][1] < lanes:
+        (outer, _), (inner, _) = m.loops[-2:]
+        with untraced():
+            fused = fuse(Block.of(m), outer, inner).result()
+        assert isinstance(fused, Map)
+        found = _vector_loop(fused, lanes)
+        if found is not None and found.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
+            return replace(found, is_fused=True)
+    return _vector_loop(m, lanes)
+
+
+def _vector_loop(m: Map, lanes: int) -> Vectors | None:
+    """The loop along which every store is contiguous and every read contiguous or constant, or in steps that repeat themselves."""
+    best: tuple[int, Vectors] | None = None
     simplify = simplifier(m.loops)
     for v, extent in m.loops:
         if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
@@ -134,5 +173,5 @@ def _vector_loop(m: Map, lanes: int) -> tuple[Var, list[int], int] | None:
             continue
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
-            best = (cost, v, cuts, math.lcm(*periods))
-    return best[1:] if best is not None else None
+            best = (cost, Vectors(v, cuts, math.lcm(*periods)))
+    return best[1] if best is not None else None

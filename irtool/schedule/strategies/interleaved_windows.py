@@ -29,6 +29,7 @@ from ..primitives import (
     reorder,
     split,
     unroll,
+    untraced,
     vectorize,
 )
 from ..segments import period_segments
@@ -41,10 +42,11 @@ _MOST_STEPS = 16
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The reduction with the two axes as one, that axis and its extent, and how many vectors a period has."""
+    """The two axes that become one, its name and extent, and how many vectors a period has."""
 
-    reduction: Reduction
-    axis: Var
+    outer: Var
+    inner: Var
+    axis: str
     extent: int
     period: int
 
@@ -59,21 +61,22 @@ class InterleavedWindows(Strategy):
         plan = _interleaved(stage) if stage.windows is not None and stage.lanes > 1 else None
         if plan is None:
             return None
-        why = f"vectors along {plan.axis.name}, whose places repeat themselves after {plan.period} of them"
+        why = f"vectors along {plan.axis}, whose places repeat themselves after {plan.period} of them"
         return Candidate(1 / stage.lanes, why, plan)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        p = candidate.plan
-        block = Block.of(p.reduction)
-        outside = [x for x, _ in p.reduction.loops if x is not p.axis]
+        p: Interleaved = candidate.plan
+        assert stage.windows is not None
+        block = fuse(Block.of(stage.windows), p.outer, p.inner)
+        *outside, axis = (x for x, _ in block.loops)
         shared = stage.work >= stage.target.parallel_updates and not stage.serial
         segments = period_segments(p.extent, stage.lanes, p.period)
         parts = []
         for first, count, width, vectors in segments:
             with part(len(segments)):
-                (b,) = loop_partition(block, p.axis, [(first, first + count * width * vectors)])
-                b = split(b, b.over(p.axis)[0], [count, vectors, width], [f"{p.axis.name}_{s}" for s in "ouv"])
-                turns, several, lane = b.over(p.axis)
+                (b,) = loop_partition(block, axis, [(first, first + count * width * vectors)])
+                b = split(b, b.over(axis)[0], [count, vectors, width], [f"{p.axis}_{s}" for s in "ouv"])
+                turns, several, lane = b.over(axis)
                 b = reorder(b, [*outside, turns, several, lane])
                 b = unroll(cache_write(b, several), several)
                 b = vectorize(b, lane) if width > 1 else b
@@ -95,7 +98,8 @@ def _interleaved(stage: Stage) -> Interleaved | None:
     (outer, _), (inner, channels) = r.loops[-2:]
     if not 1 < channels < stage.lanes or any(depends(g, v) for g in r.guards for v in (outer, inner)):
         return None
-    fused = fuse(Block.of(r), outer, inner).result()
+    with untraced():
+        fused = fuse(Block.of(r), outer, inner).result()
     assert isinstance(fused, Reduction)
     axis, extent = fused.loops[-1]
     simplify = simplifier(fused.loops, fused.inner)
@@ -106,4 +110,4 @@ def _interleaved(stage: Stage) -> Interleaved | None:
     if len(places) != 1 or beside or stride(simplify, places[0], axis) is not None:
         return None
     period = vectors_of_period(places[0], axis, (*fused.loops, *fused.inner), stage.lanes)
-    return Interleaved(fused, axis, extent, period) if period else None
+    return Interleaved(outer, inner, axis.name, extent, period) if period else None
