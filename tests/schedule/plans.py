@@ -119,6 +119,8 @@ OTHERS = {
     "turn of twos": ("transpose(%x, axes=[1, 0])", [(2, 33)]),
     "turn of lines": ("transpose(%x, axes=[1, 0, 2])", [(6, 7, 16)]),
     "strided columns": ("strided_slice(%x, begin=[0, 0], end=[9, 40], strides=[1, 4], axes=None)", [(9, 40)]),
+    "positions of bytes": ("argmax(%x, axis=[1])", ["Tensor[(1, 21, 200), int8]"]),
+    "positions in short rows": ("argmax(%x, axis=[1])", [(150, 12)]),
     "pool of colours": ('nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2], layout="NHWC")', [(1, 12, 70, 3)]),
     "padded pool of colours": (
         'nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1], layout="NHWC")',

@@ -7,7 +7,7 @@ import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.schedule import schedule_program
-from irtool.tir.stmt import VECTORIZED, For, pre_order
+from irtool.tir.stmt import VECTORIZED, For, Store, pre_order
 from irtool.tir.verify import verify
 from tests.nests import run_program
 from tests.ops.test_hostile_values import run_under_sanitizers
@@ -51,6 +51,29 @@ def test_positions_on_every_machine(shape, axis, op: str, last: bool) -> None:
             for x in data:
                 (got,) = run_program(program, [x])
                 np.testing.assert_array_equal(got, irtool.evaluate(module, [x]), err_msg=f"{machine} {x}")
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((150, 12), 1), ((2, 70, 5), 2), ((37, 200), 1), ((3, 257, 66), 1)], ids=str
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int16"])
+def test_positions_in_short_rows_and_of_short_numbers(shape, axis, dtype: str, last: bool) -> None:
+    module = module_of(f"argmax(%x, axis=[{axis}], select_last_index={last})", shape, dtype)
+    data = [hostile(shape, dtype, n) if dtype != "uint8" else hostile(shape, "int8", n).astype(dtype) for n in range(2)]
+    for cpu in ("x86-64-v3", "native"):
+        built = irtool.build(module, mcpu=cpu, cflags="-O1")
+        for x in data:
+            np.testing.assert_array_equal(built.run([x]), irtool.evaluate(module, [x]), err_msg=cpu)
+
+
+def test_positions_are_counted_in_as_many_bits_as_elements_have() -> None:
+    for classes, wanted in ((256, "uint8"), (257, "int32")):
+        program = lower_module(prepare(module_of("argmax(%x, axis=[0])", (classes, 300), "int8")))
+        schedule_program(program, MACHINES[-1])
+        (kernel,) = program.kernels
+        found = {s.buffer.dtype for s in pre_order(kernel.body) if isinstance(s, Store) and s.buffer.name == "acc0_v"}
+        assert found == {wanted}
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((64, 1000), 1), ((1, 21, 32, 32), 1)])

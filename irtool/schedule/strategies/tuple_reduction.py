@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...tir import dtypes
 from ...tir.expr import Expr, Load, Var, const, post_order, rewrite, substitute
 from ...tir.forms import InOrder, Loop, TupleReduction, loops_around, nest_of
 from ...tir.simplify import Simplifier
@@ -35,8 +36,12 @@ from ...tir.stmt import (
     substitute_stmt,
 )
 from ..affine import loads, simplifier, stride
+from ..narrow_positions import narrow_positions
+from ..primitives import untraced
 from ..segments import vector_segments
+from ..turned_rows import TurnedRows, find_turned_rows
 from .base import Candidate, Stage, Strategy, strategy
+from .staged import by_strategy
 
 _VECTORS = 4
 """Vectors of accumulators: one comparison need not wait for the one before."""
@@ -46,11 +51,14 @@ _LEAST_STEPS = 32
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where vectors lie: along the results of a loop, or the steps of the innermost one; `count` elements of one."""
+    """Where vectors lie: along the results of a loop, or the steps of the innermost one; `count` elements of one. `form`: what is
+    reduced, with accumulators as narrow as they may be. `turned`: rows that are turned first."""
 
     loop: Loop
     count: int
     results: bool
+    form: TupleReduction
+    turned: TurnedRows | None = None
 
 
 @strategy("tuple_reduction")
@@ -64,7 +72,7 @@ class VectorTuples(Strategy):
         lanes = _choose_lanes(form, form.in_order, stage)
         if lanes is None:
             return Candidate(1, "steps in their order")
-        how = "results" if lanes.results else "steps"
+        how = "turned rows" if lanes.turned is not None else "results" if lanes.results else "steps"
         return Candidate(1 / lanes.count, f"vectors along {how} {lanes.loop[0].name}", lanes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -74,10 +82,13 @@ class VectorTuples(Strategy):
         if lanes is None:
             body = nest_of(replace(form, inits=form.in_order.inits, updates=form.in_order.updates))
             return _shared(body) if shared and form.loops else body
+        if lanes.turned is not None:
+            return _of_turned_rows(lanes, stage, shared)
         if not lanes.results:
             body = loops_around(form.loops, _along_steps(form, form.in_order, lanes))
             return _shared(body) if shared and form.loops else body
-        return _along_results(form, form.in_order, lanes, shared)
+        assert lanes.form.in_order is not None
+        return _along_results(lanes.form, lanes.form.in_order, lanes, shared)
 
 
 def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes | None:
@@ -89,13 +100,24 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
     for v, n in form.loops:
         if n >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores):
             if _is_even(simplify, values, v):
-                return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True) if count >= 4 else None
+                narrow = narrow_positions(form)
+                count = min(stage.target.lanes(_width(b)) for b in narrow.accs)
+                return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True, narrow) if count >= 4 else None
     if not form.inner:
         return None
+    narrow = narrow_positions(form)
+    turned = find_turned_rows(narrow, stage.target)
+    if turned is not None:
+        return Lanes(turned.rows, turned.size, True, narrow, turned)
     v, n = form.inner[-1]
     if count >= 4 and n >= max(_LEAST_STEPS, count) and _is_even(simplify, order.updates, v):
-        return Lanes((v, n), count, False)
+        return Lanes((v, n), count, False, form)
     return None
+
+
+def _width(acc: Buffer) -> int:
+    """Bytes of an accumulator in a register."""
+    return dtypes.itemsize(dtypes.accumulator_dtype(acc.dtype) if dtypes.is_float(acc.dtype) else acc.dtype)
 
 
 def _is_even(simplify: Simplifier, values: Sequence[Expr], v: Var) -> bool:
@@ -176,6 +198,41 @@ def _along_results(form: TupleReduction, order: InOrder, lanes: Lanes, shared: b
     if shared and not others:
         body = seq([_shared(p) if isinstance(p, For) and p.kind == SERIAL else p for p in parts])
     return body
+
+
+def _of_turned_rows(lanes: Lanes, stage: Stage, shared: bool) -> Stmt:
+    """Blocks of rows, and the rows that are left."""
+    turned, form = lanes.turned, lanes.form
+    assert turned is not None
+    v, rows = turned.rows
+    block = Var(f"{v.name}_o", v.dtype)
+    buffer, turn, found = turned.block(form, block)
+    assert found.in_order is not None
+    with untraced():
+        filled = by_strategy(stage.inner(turn, serial=True)).apply()
+    each = Allocate(buffer, seq([filled, _along_results(found, found.in_order, _side_by_side(found, stage), False)]))
+    parts: list[Stmt] = [For(block, turned.count, each)]
+    if rows % turned.size:
+        parts.append(_last_rows(form, v, rows, rows % turned.size))
+    others = form.loops[:-1]
+    if shared:
+        parts = [_shared(parts[0]), *parts[1:]] if not others else parts
+    body = loops_around(others, seq(parts))
+    return _shared(body) if shared and others else body
+
+
+def _side_by_side(form: TupleReduction, stage: Stage) -> Lanes:
+    """Vectors along the rows of a block."""
+    return Lanes(form.loops[0], min(stage.target.lanes(_width(b)) for b in form.accs), True, form)
+
+
+def _last_rows(form: TupleReduction, v: Var, rows: int, count: int) -> Stmt:
+    """So many rows, the last ones, step by step."""
+    order = form.in_order
+    assert order is not None
+    own = Var(v.name, v.dtype)
+    body = nest_of(replace(form, inits=order.inits, updates=order.updates, loops=()))
+    return For(own, count, substitute_stmt(body, {v: own + (rows - count)}))
 
 
 def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int, int, int]) -> Stmt:
