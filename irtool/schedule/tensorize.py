@@ -104,7 +104,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
 
 def find_product(r: Reduction) -> Product | None:
     """The sum as one of products of such numbers, along the longest axis that both operands have; None if it is none."""
-    kind = next((k for k in word_kinds() if any(_is_step(r, m) for m in k.meanings)), None)
+    kind = next((k for k in word_kinds() if any(is_step(r, m) for m in k.meanings.values())), None)
     if r.guards or kind is None:
         return None
     guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
@@ -132,7 +132,7 @@ def _outside_conditions(e: Expr) -> list[Expr]:
     return list(found)
 
 
-def _is_step(r: Reduction, wanted: Reduction) -> bool:
+def is_step(r: Reduction, wanted: Reduction) -> bool:
     """True if a step of a sum does what a step of the intrinsic's loop does, whichever operand comes first."""
     stack: list[tuple[Expr, Expr]] = [(r.update, wanted.update)]
     read: list[tuple[str, str]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -20,7 +20,7 @@ class WordKind:
     Attributes:
         numbers: how many numbers a word has.
         least: the shortest sum of which words are made: a part of the last word is zeros.
-        meanings: what its dot products mean, of which the sum has to be one.
+        meanings: its dot products by name, each as the loop nest that it stands for, of which a sum has to be one.
         pack: the word of some expressions.
         dot: the dot product of two words, whose numbers have these dtypes.
         bits: unsigned numbers of as many bits as one in a word has: how numpy sees an array.
@@ -28,7 +28,7 @@ class WordKind:
 
     numbers: int
     least: int
-    meanings: tuple[Reduction, ...]
+    meanings: Mapping[str, Reduction]
     pack: Callable[[Sequence[Expr]], Expr]
     dot: Callable[[Expr, Expr, tuple[str, str]], Expr]
     bits: str
@@ -47,9 +47,9 @@ class WordKind:
             elif high >= extent:
                 value = if_then_else(place < extent, value, zero)
             numbers.append(simplify(value))
-        return self._packed(numbers)
+        return self.word_of(numbers)
 
-    def _packed(self, numbers: Sequence[Expr]) -> Expr:
+    def word_of(self, numbers: Sequence[Expr]) -> Expr:
         """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
         inside = [e for e in numbers if isinstance(e, Select) and isinstance(e.other, Const) and not e.other.value]
         if len(inside) < len(numbers) or any(e.cond is not inside[0].cond or not e.lazy for e in inside):
@@ -75,11 +75,17 @@ class WordKind:
 @cache
 def word_kinds() -> tuple[WordKind, ...]:
     """All kinds."""
-    meanings = tuple(words.meaning(name) for name in words.DOTS)
+    meanings = {name: words.meaning(name) for name in words.DOTS}
     return WordKind(words.STEPS, 3, meanings, words.pack4, words.dot4, "uint8"), pair_kind()
 
 
 @cache
 def pair_kind() -> WordKind:
     """Words of two bfloat16 numbers."""
-    return WordKind(pairs.NUMBERS, 2, (pairs.meaning(),), pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16")
+    meanings = {pairs.DOT_PAIR: pairs.meaning()}
+    return WordKind(pairs.NUMBERS, 2, meanings, pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16")
+
+
+def intrinsics() -> dict[str, WordKind]:
+    """The kinds by the names of their dot products: what `tensorize` puts in place of loops."""
+    return {name: kind for kind in word_kinds() for name in kind.meanings}

@@ -111,6 +111,8 @@ MISTAKES = {
     "partition_windows(ax0)": "the stage is no reduction of windows",
     "compute_in_bands(ax1, 2)": "no stage, or another than the next one, reads this one",
     "block_reduction(ax1, 4, along=ax0)": "nothing is reduced",
+    "tensorize(ax1, dot4_u8s8)": "ax1 is not a loop of the reduction",
+    "tensorize(ax1, dot4_u8u4)": "there is no intrinsic dot4_u8u4",
     "tile([ax0, ax1], [4, 3])": "is no multiple of 3",
     "tile([ax0, ax1], [4, 0])": "is no multiple of 0",
     "tile([ax0, ax1], [4])": "there are 2 loops, and factors for 1",
@@ -179,6 +181,10 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["cache_write(ax0)", "block_reduction(k1, 4, along=ax0)"], "accumulators and copies are settled"),
         (["cache_write(ax0)", "rfactor(k1, 4)"], "accumulators are settled already"),
         (["vectorize(ax0)"], "accumulators are single numbers"),
+        (["tensorize(k1, dot4_u8s8)"], "dot4_u8s8 makes 4 steps, and k1 has 16"),
+        (["split(k1, [4, 4])", "tensorize(k1_i, dot4_u8s8)"], "a step of k1_i is not one of dot4_u8s8"),
+        (["split(k1, [8, 2])", "tensorize(k1_i, dot2_bf16)"], "a step of k1_i is not one of dot2_bf16"),
+        (["split(k1, [4, 4])", "cache_write(ax0)", "tensorize(k1_i, dot4_u8s8)"], "settled already"),
     ],
 )
 def test_reductions_have_mistakes_of_their_own(lines: list[str], said: str) -> None:

@@ -25,6 +25,7 @@ from .separate import separate
 from .sliding_window import sliding_window
 from .split import split
 from .store_results import store_tail, store_transposed
+from .tensorize import tensorize
 from .tile import tile
 from .winograd import winograd
 
@@ -55,6 +56,7 @@ __all__ = [
     "stage",
     "store_tail",
     "store_transposed",
+    "tensorize",
     "tile",
     "tracing",
     "unroll",
