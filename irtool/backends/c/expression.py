@@ -98,7 +98,13 @@ class Writer:
                 made, nested = yield self._short_circuit(e, text, depth, lines)
             else:
                 kids = children(e)
-                made = self._one(e, [text[k] for k in kids])
+                dot = e.b if isinstance(e, Binary) and e.op == "+" and uses.get(e.b) == 1 and depth.get(e.b) else None
+                if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in DOTS:
+                    made = self.helper(
+                        Helper(dot.name), text[e.a], *(text[k] for k in children(dot))
+                    )  # it adds by itself
+                else:
+                    made = self._one(e, [text[k] for k in kids])
                 nested = 1 + max((depth.get(k, 0) for k in kids), default=-1)
             wanted = (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
             if (wanted or nested > _DEEPEST) and not isinstance(e, Const | Var):
@@ -173,8 +179,6 @@ class Writer:
             if op in ("min", "max", "minimum", "maximum"):
                 return self.helper(Helper(op, ("float32" if dtype in HALVES else dtype,)), a, b)
             return self._rounded(enclose(f"{a} {op} {b}"), dtype)
-        if op == "+" and isinstance(e.b, Call) and e.b.name in DOTS and b.startswith(f"{Helper(e.b.name).name}(0, "):
-            return b.replace("(0", f"({bare(a)}", 1)  # it adds by itself
         if op in ("+", "-", "*"):
             return self._integer_arithmetic(e, a, b)
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
