@@ -19,6 +19,7 @@ PROMISES = {
     "sizes": "cache sizes, latencies and amounts of work by which nests are sized are fields of the target, which can be set",
     "several processors in one library": "C for several levels of processors shares its weights, takes the highest level that the machine has, and is right at each",
     "winograd": "3 x 3 convolutions are computed by Winograd's algorithm where that is faster, with errors below 1e-3 of the largest result",
+    "strassen": "large products with constant weights are computed by Strassen's algorithm where that is faster, about as exact as plain sums",
     "threads in teams": "a run of a threaded build is one parallel region, whatever number of threads gives the bits of one, and nobody waits for threads that are not there",
     "inner loops": "the hottest loops of products and convolutions spill no register, and load at most once a multiply-add, on x86-64 and Arm",
     "codes": "diagnostics have codes, which `irtool explain` explains with an example that shows the mistake; plug-ins have their own",

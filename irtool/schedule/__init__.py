@@ -11,6 +11,7 @@ pipeline      the stages between a lowered program and one whose memory is plann
   layouts             what kernels prefer (`layout_preference`) ⇒ a layout for every temporary and weight
   fuse_kernels        kernels that work row by row      ⇒ one kernel
   winograd/           convolutions                      ⇒ transformed tiles, with transformed weights
+  strassen/           products with constant weights    ⇒ seven products of halves
   kernel              every stage of a kernel           ⇒ the nest of the strategy that wins it
   fuse_row_loops      stages that work row by row       ⇒ one loop over the rows
   threads             loops that threads share
@@ -18,7 +19,10 @@ forms         what stages compute: maps and reductions
 block         a form and the loops in which it is computed
 primitives/   split, fuse, reorder, cache_read …: pure functions from blocks to blocks
 strategies/   lists of primitives, with a cost and a reason
-staged        a stage as several with names, each a block: what attention, winograd and partition_windows, say, make of one
+staged        a stage as several with names, each a block: what attention, winograd and strassen, say, make of one
+derived_stages  stages computed from weights that the build makes of constant ones: winograd, strassen
+matrix_sums   constant matrices times vectors, written out
+product_cycles  an estimate of what a product takes
 restrict      a part of the steps of a reduction
 axes          axes fused and split before a strategy is chosen
 tile_choice   which vector axis and tile of registers a reduction gets (`tiles` prices tiles)

@@ -23,6 +23,7 @@ from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
 from .share_kernels import share_kernels
 from .slice_constants import slice_constants
+from .strassen.stage import halve_products
 from .subpixel import decompose_subpixels
 from .tensorize import tensorize_products
 from .threads import separate_variables, share_loops, shared_sizes
@@ -198,6 +199,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "TransformConvolutions",
         "3 x 3 convolutions for which it pays are computed from transformed tiles; the weights are transformed here",
         transform_convolutions,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "HalveProducts",
+        "large products with constant weights are made of seven products of halves; what is a convolution by transformed tiles is none any more",
+        halve_products,
         vectors=True,
         once=True,
     ),

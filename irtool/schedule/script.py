@@ -21,8 +21,8 @@
     .*softmax.*:
       choose("attention: 16 rows")
 
-`attention`, `winograd`, `combine_rows`, `partition_windows` and `unroll_windows` make several stages of one. They come first, and what
-belongs to each of these stages stands below its name::
+`attention`, `winograd`, `strassen`, `combine_rows`, `partition_windows` and `unroll_windows` make several stages of one. They come first,
+and what belongs to each of these stages stands below its name::
 
     .*conv2d_nn_relu:
       winograd(tile=4, tiles=14, filters=64, lanes=16)

@@ -46,7 +46,9 @@ class VectorTarget:
         "largest tiles of a transformed convolution, or of an attention, on the stack of a thread (to stay in the L2 cache)",
     )
     transformed_updates: int = size(
-        1 << 18, "updates", "smallest convolution that may be computed from transformed tiles"
+        1 << 18,
+        "updates",
+        "smallest convolution that may be computed from transformed tiles, and smallest product of halves",
     )
     parallel_updates: int = size(1 << 15, "updates", "smallest reduction shared among threads")
     parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
@@ -87,6 +89,9 @@ class VectorTarget:
     winograd: str = "auto"
     """Which 3 x 3 convolutions are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with tiles of
     so many results along an axis."""
+    strassen: str = "auto"
+    """Which products with constant weights are made of seven products of halves: `auto`, those that get faster; `off`, none; `on`, all
+    that can be."""
 
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
@@ -108,8 +113,8 @@ class VectorTarget:
 USUAL = VectorTarget()
 """A core with unknown properties."""
 
-SIZES = {f.name: f for f in fields(VectorTarget) if f.name not in ("vector_bytes", "winograd")}
-"""The fields that a target may set, by name; the width of vectors follows from the processor, and `winograd` from a flag. `metadata` has `unit` and `meaning`."""
+SIZES = {f.name: f for f in fields(VectorTarget) if f.name not in ("vector_bytes", "winograd", "strassen")}
+"""The fields that a target may set, by name; the width of vectors follows from the processor, `winograd` and `strassen` from flags. `metadata` has `unit` and `meaning`."""
 
 
 def _read(name: str, value: Any) -> int | float:

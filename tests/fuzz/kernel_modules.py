@@ -620,6 +620,7 @@ def draw_target(rng: random.Random) -> dict[str, Any]:
         options["math"] = "strict"
     elif rng.random() < 0.2:
         options["winograd"] = rng.choice(("off", "2", "4"))
+        options["strassen"] = rng.choice(("off", "on", "on"))
     # Where everything is small all thresholds are passed; one number alone finds what they mean for each other.
     share = rng.choice((0, 0.2, 0.6))
     options |= {n: rng.choice(values) for n, values in SIZES.items() if rng.random() < share}

@@ -18,8 +18,9 @@ from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
+from irtool.schedule.matrix_sums import Matrix, sums
 from irtool.schedule.script import scripted
-from irtool.schedule.winograd.cook_toom import POINTS, Matrix, sums, transforms
+from irtool.schedule.winograd.cook_toom import POINTS, transforms
 from irtool.tir.expr import Load, Var, post_order
 from irtool.tir.program import Program
 from irtool.tir.simplify import Simplifier

@@ -12,7 +12,7 @@ from ... import __version__
 from ...diagnostics import UsageError
 from ...tir.program import Program
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
-from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
+from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
@@ -66,7 +66,8 @@ class C(Backend):
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
         "x86-64-v2,x86-64-v3: code for each, chosen where it runs; default: native, of emit=c portable",
     )
-    winograd: str = flag("auto", WINOGRAD, WAYS)
+    winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
+    strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
     openmp: bool = flag(False, "compile with OpenMP threads")
     api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
     weights: str = flag(
@@ -90,7 +91,7 @@ class C(Backend):
         if self.api == "tvm" and len(entries) > 1:
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
-        check_convolutions(self.winograd, self.math)
+        check_products(self.winograd, self.strassen, self.math)
 
     @property
     def runs_program(self) -> bool:
@@ -148,10 +149,13 @@ class C(Backend):
             return VectorTarget(0)
         levels = self.levels
         machine = levels[-1].machine if levels else self.compiler.machine()
-        return with_convolutions(machine, self.winograd, self.math)
+        return with_products(machine, self.winograd, self.strassen, self.math)
 
     def lesser_machines(self) -> Sequence[VectorTarget]:
-        return [with_convolutions(level.machine, self.winograd, self.math) for level in reversed(self.levels[:-1])]
+        return [
+            with_products(level.machine, self.winograd, self.strassen, self.math)
+            for level in reversed(self.levels[:-1])
+        ]
 
     def processor_numbers(self) -> Mapping[str, str]:
         return processor_numbers() if self.mcpu == "native" else {}

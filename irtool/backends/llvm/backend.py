@@ -14,7 +14,7 @@ from ... import __version__
 from ...diagnostics import ToolError, UsageError
 from ...tir.program import Program
 from ..base import ABSENT, OK, Backend, Built, Finding, Request, Runnable, Sources, VectorTarget, backend, flag
-from ..convolutions import WAYS, WINOGRAD, check_convolutions, with_convolutions
+from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
 from ..toolchain.compiler import split_words
 from .program import ProgramWriter
@@ -40,7 +40,8 @@ class Llvm(Backend):
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
     vector: str = flag("auto", "vectors, or scalar code only", ("auto", "none"))
     mcpu: str = flag("native", "processor, by LLVM's name; `none`: the baseline of the architecture")
-    winograd: str = flag("auto", WINOGRAD, WAYS)
+    winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
+    strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
     mtriple: str = flag("", "target triple, such as aarch64-linux-gnu; default: this machine")
     mattr: str = flag("", "features of the processor, such as +neon,+dotprod")
     weights: str = flag(
@@ -57,7 +58,7 @@ class Llvm(Backend):
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         split_words(self.cflags, "the compiler's flags")
-        check_convolutions(self.winograd, self.math)
+        check_products(self.winograd, self.strassen, self.math)
         if self.mtriple.startswith(_NARROW):
             raise UsageError(f"the LLVM backend supports 64-bit processors only; {self.mtriple} is not one")
         if self.mattr and any(not w.startswith(("+", "-")) for w in self.mattr.split(",")):
@@ -82,7 +83,7 @@ class Llvm(Backend):
     def machine(self) -> VectorTarget:
         if self.vector == "none":
             return VectorTarget(0)
-        return with_convolutions(self._processor(), self.winograd, self.math)
+        return with_products(self._processor(), self.winograd, self.strassen, self.math)
 
     def _processor(self) -> VectorTarget:
         clang = self.clang

@@ -139,7 +139,10 @@ class Compiler:
                 said = complaint.splitlines()[0]
                 raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
         if "__AVX512F__" in macros:
-            return VectorTarget(64, 32, paired_products=2 if "__AVX512BF16__" in macros else 1)
+            pairs = 2 if "__AVX512BF16__" in macros else 1
+            # Zen 4, which gcc 12 takes for a Zen 3 with AVX-512, makes 64 bytes in two halves.
+            each = 1 if any(f" __znver{n}__ " in macros for n in (3, 4)) else 2
+            return VectorTarget(64, 32, multiply_adds=each, loads=each, paired_products=pairs)
         if "__AVX__" in macros:
             return VectorTarget(32, 16)
         bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)

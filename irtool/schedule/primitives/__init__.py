@@ -1,7 +1,8 @@
 """Schedule primitives: pure functions from a block to a block, or to several, under the names that Halide and TVM gave them.
 
 Each one's docstring shows a nest before and after it. Strategies are made of them; so is a schedule made by hand. `attention`,
-`combine_rows`, `partition_windows`, `unroll_windows` and `winograd` make several stages of one, each of which is a block again.
+`combine_rows`, `partition_windows`, `strassen`, `unroll_windows` and `winograd` make several stages of one, each of which is a
+block again.
 """
 
 from .annotate import parallel, unroll, vectorize
@@ -25,6 +26,7 @@ from .separate import separate
 from .sliding_window import sliding_window
 from .split import split
 from .store_results import store_tail, store_transposed
+from .strassen import strassen
 from .tensorize import tensorize
 from .tile import tile
 from .winograd import winograd
@@ -56,6 +58,7 @@ __all__ = [
     "stage",
     "store_tail",
     "store_transposed",
+    "strassen",
     "tensorize",
     "tile",
     "tracing",

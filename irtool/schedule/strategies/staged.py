@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from ...tir.stmt import Stmt
+from ...tir.stmt import Buffer, Stmt
+from ..affine import loads
 from ..block import Block
 from ..forms import Map, Reduction
-from ..nest import lower_all
+from ..nest import lower, lower_all
+from ..primitives import prefetch, untraced, vectorize
 from ..primitives import stage as traced_stage
-from ..primitives import untraced
 from ..staged import NamedStage, StagedForm, StagedNest, StagedPlan
 from ..tile_choice import choose_register_tile
 from .base import Candidate, Stage, Strategy, choose_strategy
@@ -43,6 +44,26 @@ def in_registers(stage: Stage, finish: Finish | None = None) -> Scheduling:
         return by_strategy(stage)
     tile = partial(tile_reduction, Block.of(r), choice, stage.target, serial=stage.serial, finish=finish)
     return Scheduling(f"{RegisterTile.name} — {choice.reason}", lambda: lower_all(tile(), stage.target))
+
+
+def in_vectors_or_registers(stage: Stage, weights: Buffer) -> Scheduling:
+    """Maps in vectors of their last loop; the products of what they make with weights in tiles of registers, whose loops are those of
+    the products, of rows and of columns."""
+    form = stage.form
+    if isinstance(form, Map):
+        block: Block[Map] = Block.of(form)
+        lane, lanes = form.loops[-1]
+        return Scheduling("", lambda: lower(vectorize(block, lane) if lanes > 1 else block))
+    is_far = weights.nbytes >= stage.target.l1_cache_bytes
+    return in_registers(stage, partial(_next_weights, weights) if is_far else None)
+
+
+def _next_weights(weights: Buffer, b: Block[Reduction]) -> Block[Reduction]:
+    """The products, where weights come from memory: those of the next product are asked for while these are used."""
+    (p, _), (row, _), _ = b.form.loops
+    (read,) = (e for e in loads(b.form.update) if e.source is weights)
+    over = [v for v in b.over(row) if any(v is x for x, _ in b.outside)]
+    return prefetch(b, read, b.over(p)[0], *over[:1])
 
 
 def schedule_stages(nest: StagedNest, schedule: Callable[[NamedStage, Map | Reduction], Scheduling]) -> Stmt:

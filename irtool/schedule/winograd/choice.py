@@ -9,20 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...diagnostics import UsageError
-from ...tir.expr import Expr, Load, Var, substitute
-from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..affine import loads, stride
-from ..tiles import choose_tile
+from ..lane_steps import are_side_by_side
+from ..matrix_sums import sums
+from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
 from .convolution import TAPS, Convolution
-from .cook_toom import sums, transforms
+from .cook_toom import transforms
 from .tiling import Tiling
 
 SIZES = (2, 4)
 """Results of a tile along an axis."""
 
-_FLOAT = 4
 _MOST_LANES = 64
 STACK = 1 << 20
 """Bytes of tiles on the stack, at most."""
@@ -32,18 +29,6 @@ _MOST_TILES = 16
 
 _SPILLS = 1.3
 """Cycles of a transform over those of its instructions: a tile of the data is more than the registers."""
-
-_NEAR = 0.92
-"""Share of its peak that the convolution as it is reaches in the caches."""
-
-_STREAM = 13.0
-"""Bytes of weights a cycle that come from beyond the second cache while products are made."""
-
-_NEXT = 64.0
-"""Bytes of weights a cycle that come from the second cache."""
-
-_BEGUN = 12
-"""Cycles to begin and end a tile of registers."""
 
 _GAIN = 0.9
 """A transformed convolution must take at most so much of the time of the other."""
@@ -61,7 +46,7 @@ class TilingChoice:
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     """True if a convolution of bfloat16 numbers, whose layouts are not chosen yet, will be faster transformed than made of words of
     two: channels are taken to lie side by side, as they do behind other convolutions."""
-    lanes = target.lanes(_FLOAT)
+    lanes = target.lanes(FLOAT)
     if target.winograd == "off" or c.channel[1] % lanes or c.filters[1] % lanes:
         return False
     if target.winograd != "auto":
@@ -69,7 +54,7 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     if c.updates < target.transformed_updates:
         return False
     costs = [_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
-    return bool(costs) and min(costs) <= _GAIN * _direct(c, target) / target.paired_products
+    return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / target.paired_products
 
 
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> TilingChoice | None:
@@ -92,7 +77,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     if best is None:
         return None
     cycles, tiling = best
-    if free and not named and cycles > _GAIN * _direct(c, target):
+    if free and not named and cycles > _GAIN * _plain(c, target):
         return None
     return priced(tiling, c, target)
 
@@ -101,13 +86,13 @@ def priced(t: Tiling, c: Convolution, target: VectorTarget) -> TilingChoice:
     """A plan with its cost and what there is to say of it."""
     cycles = _cycles(c, t, target)
     where = f"{t.tiles} of {t.count} tiles at a time, {t.filters} channels"
-    share = f"{cycles / _direct(c, target):.2f} of the estimated cycles without"
+    share = f"{cycles / _plain(c, target):.2f} of the estimated cycles without"
     return TilingChoice(t, cycles / c.updates, f"F({t.size} x {t.size}, {TAPS} x {TAPS}), {where}, {share}")
 
 
 def fitting(t: Tiling, c: Convolution, target: VectorTarget) -> list[Tiling]:
     """Plans for a processor that take the same weights as another plan, best first: tiles of that size, and blocks of as many filters."""
-    lanes = min(t.lanes, target.lanes(_FLOAT))
+    lanes = min(t.lanes, target.lanes(FLOAT))
     plans = _tilings(c, t.size, lanes, target, t.filters) or [replace(t, lanes=lanes)]
     return sorted(plans, key=lambda x: _cycles(c, x, target))
 
@@ -130,7 +115,7 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
     if not 0 <= bands <= blocks:
         raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
     t = Tiling(tile, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes)
-    nbytes = t.tiles * t.products * (filters + (0 if bands else c.channel[1])) * _FLOAT
+    nbytes = t.tiles * t.products * (filters + (0 if bands else c.channel[1])) * FLOAT
     if nbytes > STACK:
         raise UsageError(f"{tiles} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
     return t
@@ -138,7 +123,7 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
 
 def _lanes(c: Convolution, target: VectorTarget) -> int:
     """Channels that lie side by side in all that is read and written, and fill a vector; 0 if there are none."""
-    lanes = target.lanes(_FLOAT)
+    lanes = target.lanes(FLOAT)
     while lanes >= 4 and not is_side_by_side(c, lanes):
         lanes //= 2
     return lanes if lanes >= 4 else 0
@@ -146,24 +131,9 @@ def _lanes(c: Convolution, target: VectorTarget) -> int:
 
 def is_side_by_side(c: Convolution, lanes: int) -> bool:
     """True if so many channels, a power of two, lie side by side in all that is read and written."""
-    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1) or c.channel[1] % lanes or c.filters[1] % lanes:
+    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
         return False
-    written = [Load(s.buffer, s.indices) for s in c.form.stores]
-    read = [e for s in c.form.stores for e in loads(s.value) if e.source is not c.form.acc]
-    return (
-        _step(c.data, c.channel, lanes) == 1
-        and all(_step(e, c.filters, lanes) == 1 for e in written)
-        and all(_step(e, c.filters, lanes) in (0, 1) for e in read)
-    )
-
-
-def _step(e: Load, axis: tuple[Var, int], lanes: int) -> int | None:
-    """By how much the place of an element moves with the lane of a vector along the axis; None where not evenly."""
-    group, lane = Var("group"), Var("lane")
-    simplify = Simplifier({group: (0, axis[1] // lanes - 1), lane: (0, lanes - 1)})
-    values: dict[Expr, Expr] = {axis[0]: group * lanes + lane}
-    assert isinstance(e.source, Buffer)
-    return stride(simplify, simplify(substitute(e.source.offset(e.indices), values)), lane)
+    return are_side_by_side(c.form, [(c.data, c.channel)], c.filters, lanes)
 
 
 def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
@@ -178,8 +148,8 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
         if c.filters[1] % filters:
             continue
         for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
-            results = tiles * products * filters * _FLOAT
-            data = tiles * products * c.channel[1] * _FLOAT
+            results = tiles * products * filters * FLOAT
+            data = tiles * products * c.channel[1] * FLOAT
             blocks = -(-count // tiles)
             if results + data <= min(target.tiles_bytes, STACK) and _bytes(c, products) * 2 <= target.streamed_bytes:
                 on_stack.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
@@ -193,7 +163,7 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
 
 def _bytes(c: Convolution, products: int) -> int:
     """Bytes of weights."""
-    return products * c.channel[1] * c.filters[1] * _FLOAT
+    return products * c.channel[1] * c.filters[1] * FLOAT
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
@@ -205,37 +175,18 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     data = 2 * kinds + 2 * window * sums(m.data).operations
     results = kinds + t.size**2 + (window + t.size) * sums(m.inverse).operations
     moved = _SPILLS / target.multiply_adds * (taken * channels * data + t.count * filters * results) / t.lanes
-    width = target.lanes(_FLOAT)
-    vectors = -(-t.filters // width)
-    tile = choose_tile(t.tiles, vectors, target)
-    a, b = divmod(t.tiles, tile.rows), divmod(vectors, tile.vectors)
-    panel = channels * t.filters * _FLOAT
-    passes = -(-t.tiles // tile.rows) if panel > target.stack_bytes else 1
-    cycles = passes * panel / _NEXT
-    for x, times in ((tile.rows, a[0]), (a[1], 1)):
-        for y, again in ((tile.vectors, b[0]), (b[1], 1)):
-            if x and y:
-                cycles += times * again * _tile_cycles(x, y, channels, target)
+    cycles = product_cycles(t.tiles, t.filters, channels, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
-        multiplied += taken * kinds * channels * _FLOAT * (1 + filters // t.filters) / _NEXT
+        multiplied += taken * kinds * channels * FLOAT * (1 + filters // t.filters) / NEXT
     weights = _bytes(c, kinds)
     if weights * 2 > target.streamed_bytes:
         panel = weights * t.filters // filters
-        multiplied += weights * (max(1, t.bands) if panel * 2 <= target.streamed_bytes else blocks) / _STREAM
+        multiplied += weights * (max(1, t.bands) if panel * 2 <= target.streamed_bytes else blocks) / STREAM
     return moved + multiplied
 
 
-def _tile_cycles(rows: int, vectors: int, steps: int, target: VectorTarget) -> float:
-    """Cycles of a tile of registers."""
-    n = rows * vectors
-    waits = target.latency if n < target.latency * target.multiply_adds else 0
-    return steps * max(n / target.multiply_adds, (rows + vectors) / target.loads, waits) + n + _BEGUN
-
-
-def _direct(c: Convolution, target: VectorTarget) -> float:
+def _plain(c: Convolution, target: VectorTarget) -> float:
     """Cycles of the convolution as it is."""
-    cycles = c.updates / (target.lanes(_FLOAT) * target.multiply_adds * _NEAR)
-    weights = _bytes(c, TAPS * TAPS)
-    return cycles + (weights / _STREAM if weights * 2 > target.streamed_bytes else 0)
+    return plain_cycles(c.updates, _bytes(c, TAPS * TAPS), target)

@@ -34,10 +34,10 @@ from ...tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less
 from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ..matrix_sums import Registers, transformed
 from ..staged import StagedNest, StagedNestBuilder
 from .convolution import Convolution, SpatialAxis
 from .cook_toom import transforms
-from .registers import Registers, transformed
 from .tiling import Tiling
 
 _APART = 2048

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...tir.stmt import Layout
 from .cook_toom import transforms
 
 _COLUMNS = 1024
@@ -35,14 +34,3 @@ def transform_weights(data: Any, order: Sequence[int], size: int, filters: int) 
             columns = both @ part.reshape(len(part), -1).astype("float64")
             out[:, at : at + step] = columns.reshape(len(both), -1, filters)
     return transformed
-
-
-def unpack(data: Any, layout: Layout | None) -> Any:
-    """A row-major array of elements that lie in the order of a layout (of the same shape, so as flat memory)."""
-    import numpy as np
-
-    if layout is None:
-        return data
-    axes = sorted((axis, -divisor, n) for n, (axis, divisor, _) in enumerate(layout))
-    lying = np.asarray(data).reshape([extent for _, _, extent in layout])
-    return np.ascontiguousarray(lying.transpose([n for _, _, n in axes])).reshape(data.shape)

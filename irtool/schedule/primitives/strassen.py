@@ -1,0 +1,40 @@
+"""`strassen`: a product of matrices as seven products of halves."""
+
+from __future__ import annotations
+
+from ...diagnostics import UsageError
+from ...tir.forms import AnyForm
+from ..staged import StagedNest
+from ..strassen.choice import tiling_by_hand
+from ..strassen.form import ProductOfHalves
+from .base import makes_stages
+
+
+@makes_stages
+def strassen(form: AnyForm, rows: int, columns: int, lanes: int, bands: int = 0) -> StagedNest:
+    """A product of matrices as seven products of halves, in place of eight: of sums of the data's quarters with sums of the weights'.
+
+    ::
+
+        for i, o:                                  for blocks of rows:
+          for k:                                     for pairs of rows, k: sums[p, i, k] = quarters of in, added
+            acc += in[i, k] * w[k, o]           ⇒    for blocks of columns:
+          out[i, o] = f(acc)                           for p, i, o, k: product[i, p, o] += sums[p, i, k] * weights[p, k, o]
+                                                       for pairs of rows, o: result = products, added; out = f(result)
+
+    After Strassen (1969). `rows` pairs of rows are multiplied at a time, for so many `columns` of each half, in vectors of `lanes`
+    elements. What is added is on the stack; with `bands` it is in the workspace, for all rows in so many steps. The stages `sums`,
+    `product`, `result` and `out` are then scheduled by these names.
+
+    The weights are added when the program is built, for the columns that stand here. Raises UsageError for a stage that cannot be
+    computed so, and for rows, columns or bands that it cannot be divided into.
+    """
+    if not isinstance(form, ProductOfHalves):
+        raise UsageError(
+            "the stage is no product that strassen is for",
+            help="float32, with constant weights and an even number of vectors side by side in data and results; not --math=strict",
+        )
+    t = tiling_by_hand(form.product, rows, columns, lanes, bands)
+    if t.columns != form.tiling.columns:
+        raise UsageError(f"the weights are added for columns={form.tiling.columns}")
+    return form.nest(t)

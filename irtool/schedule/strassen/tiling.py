@@ -1,0 +1,42 @@
+"""How the rows and columns of a product of halves are taken: how many at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A plan for a product.
+
+    Attributes:
+        rows: pairs of rows, of the upper and of the lower half of a block, that are multiplied at once.
+        blocks: so many of these blocks make the rows of a band.
+        bands: all rows are taken in so many steps; the sums of the data of one lie in the workspace. 0: every block has its own, on
+            the stack.
+        columns: results of each half that are made at once.
+        lanes: elements that are added at once.
+    """
+
+    rows: int
+    blocks: int
+    bands: int
+    columns: int
+    lanes: int
+
+    @property
+    def count(self) -> int:
+        """Rows in all, with those that stand for none."""
+        return 2 * self.rows * self.blocks * max(1, self.bands)
+
+    @property
+    def arguments(self) -> dict[str, int]:
+        """Those of the primitive `strassen`."""
+        own = {"rows": self.rows, "columns": self.columns, "lanes": self.lanes}
+        return own | {"bands": self.bands} if self.bands else own
+
+    @property
+    def label(self) -> str:
+        """What tells it from other plans for the same product."""
+        where = f"in {self.bands} bands" if self.bands else "on the stack"
+        return f"{self.rows} pairs of rows {where}, {self.columns} columns"

@@ -1,0 +1,33 @@
+"""Sums of quarters of weights, made when the program is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .algorithm import WEIGHTS
+
+
+def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
+    """The seven sums of a matrix's quarters.
+
+    `data`: a row-major array whose axes `order` are filters, channels and the other axes of the sum. The result has the shape (blocks
+    of `columns` in each half of the filters, products, steps of half the sum, `columns`): the other axes first, then channels.
+    """
+    import numpy as np
+
+    w = np.transpose(np.asarray(data).reshape(data.shape), [*order, *(n for n in range(data.ndim) if n not in order)])
+    filters, channels = w.shape[0] // 2, w.shape[1] // 2
+    w = w.reshape(2 * filters, 2 * channels, -1)
+    upper, lower = w[:, :channels], w[:, channels:]
+    quarters = [upper[:filters], upper[filters:], lower[:filters], lower[filters:]]
+    made = np.empty((filters // columns, len(WEIGHTS), w.shape[2] * channels, columns), "float32")
+    for p, signs in enumerate(WEIGHTS):
+        first, *others = [(int(s), q) for s, q in zip(signs, quarters) if s]
+        total = first[1] if first[0] > 0 else -first[1]
+        for s, q in others:
+            total = total + q if s > 0 else total - q
+        # (filters, channels, taps) ⇒ (blocks, taps, channels, columns)
+        lying = total.reshape(-1, columns, channels, w.shape[2]).transpose(0, 3, 2, 1)
+        made[:, p] = lying.reshape(len(made), -1, columns)
+    return made

@@ -1,0 +1,219 @@
+"""Products by Strassen's algorithm: its matrices, where it is taken, and what it computes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irtool
+from irtool.backends.c import C
+from irtool.diagnostics import UsageError
+from irtool.driver.prepare import prepare
+from irtool.lower import lower_module
+from irtool.passes.bind import bind_params
+from irtool.schedule import VectorTarget, schedule_program
+from irtool.schedule.matrix_sums import Matrix, sums
+from irtool.schedule.script import scripted
+from irtool.schedule.strassen.algorithm import DATA, PRODUCTS, RESULT, WEIGHTS
+from irtool.tir.program import Program
+from tests.nests import run_program
+from tests.schedule.test_winograd import error, values
+
+V = '#[version = "0.0.5"]\n'
+
+
+def added(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
+    """The matrix times a vector, as the sums that are written out."""
+    how = sums(matrix)
+    values = list(vector)
+    values += [sum((c * values[n] for c, n in s), Fraction(0)) for s in how.shared]
+    return [sum((c * values[n] for c, n in s), Fraction(0)) for s in how.results]
+
+
+@pytest.mark.promise("strassen")
+@given(st.lists(st.integers(-50, 50), min_size=8, max_size=8))
+def test_seven_products_are_a_product_of_matrices(numbers: list[int]) -> None:
+    a, b = [list(map(Fraction, n)) for n in (numbers[:4], numbers[4:])]
+    products = [x * y for x, y in zip(added(DATA, a), added(WEIGHTS, b), strict=True)]
+    expected = [a[2 * i] * b[j] + a[2 * i + 1] * b[2 + j] for i in (0, 1) for j in (0, 1)]
+    assert len(products) == PRODUCTS == 7
+    assert added(RESULT, products) == expected
+
+
+def dense(
+    rows: str = "20", steps: int = 16, columns: int = 24, rest: str = "nn.relu(nn.bias_add(%0, %b, axis=-1))"
+) -> irtool.Module:
+    text = f"""{V}def @main(%x: Tensor[({rows}, {steps}), float32], %w: Tensor[({columns}, {steps}), float32],
+  %b: Tensor[({columns}), float32]) {{
+  %0 = nn.dense(%x, %w, units={columns});
+  {rest}
+}}
+"""
+    return irtool.infer_types(irtool.parse(text))
+
+
+def convolution(
+    channels: int = 16,
+    filters: int = 32,
+    image: tuple[int, int] = (5, 7),
+    kernel: int = 1,
+    more: str = "",
+    batch: int = 1,
+) -> irtool.Module:
+    """A convolution between two others, as blocked layouts are for what lies between."""
+    h, w = image
+    text = f"""{V}def @main(%x: Tensor[({batch}, 8, {h}, {w}), float32], %u: Tensor[({channels}, 8, 1, 1), float32],
+  %w: Tensor[({filters}, {channels}, {kernel}, {kernel}), float32], %b: Tensor[({filters}), float32],
+  %v: Tensor[(8, {filters}, 1, 1), float32]) {{
+  %0 = nn.relu(nn.conv2d(%x, %u));
+  %1 = nn.conv2d(%0, %w{more});
+  %2 = nn.relu(nn.bias_add(%1, %b));
+  nn.conv2d(%2, %v)
+}}
+"""
+    return irtool.infer_types(irtool.parse(text))
+
+
+CASES: dict[str, tuple[irtool.Module, str]] = {
+    "rows that are no pairs": (dense("21"), "mcpu=x86-64-v3"),
+    "one row of many": (dense("1", 32, 32), "mcpu=x86-64-v3"),
+    "batches of rows": (dense("3, 7", 32, 64), "openmp=true,parallel_updates=1"),
+    "residual": (dense("9", 32, 32, "add(nn.relu(nn.bias_add(%0, %b, axis=-1)), %x)"), "mcpu=x86-64-v2"),
+    "many columns": (dense("40", 16, 200), "mcpu=x86-64-v2"),
+    "pixels": (convolution(), "mcpu=x86-64-v3"),
+    "images of pixels": (convolution(32, 32, batch=3), "openmp=true"),
+    "steps between windows": (
+        convolution(16, 32, (9, 7), 3, ", strides=[2, 2], padding=[1, 1, 1, 1]"),
+        "mcpu=x86-64-v3",
+    ),
+    "no vectors": (dense(), "vector=none"),
+}
+
+
+@pytest.mark.promise("strassen")
+@pytest.mark.parametrize("case", CASES)
+def test_results(case: str) -> None:
+    module, flags = CASES[case]
+    assert error(module, f"c{{strassen=on,winograd=off,{flags}}}") < 2e-6
+
+
+def scheduled(module: irtool.Module, target: VectorTarget, given: dict[str, Any] | None = None) -> Program:
+    weights = {n: a for n, a in (given or values(module)).items() if n != "x"}
+    program = lower_module(prepare(bind_params(module, weights)))
+    schedule_program(program, target)
+    return program
+
+
+def strategies(module: irtool.Module, target: VectorTarget) -> list[str]:
+    return [k.choice.strategy for k in scheduled(module, target).kernels]
+
+
+@pytest.mark.promise("strassen")
+@settings(max_examples=12, deadline=None)
+@given(
+    st.integers(2, 40),
+    st.sampled_from([(8, 8), (16, 8), (8, 24)]),
+    st.sampled_from(
+        [{}, {"tiles_bytes": 1500}, {"streamed_bytes": 1000}, {"streamed_bytes": 1000, "tiles_bytes": 1200}]
+    ),
+)
+def test_every_shape_has_its_results(rows: int, sizes: tuple[int, int], limits: dict[str, int]) -> None:
+    """Blocks on the stack and in bands, the last one with rows that do not exist: the nest, run in Python, beside the interpreter."""
+    module = dense(str(rows), *sizes)
+    given = values(module)
+    expected = np.asarray(irtool.evaluate(module, list(given.values())))
+    program = scheduled(module, VectorTarget(16, 16, strassen="on", **limits))
+    assert [k.choice.strategy for k in program.kernels] == ["strassen"]
+    (made,) = run_program(program, [given["x"]])
+    np.testing.assert_allclose(made, expected, atol=1e-4)
+
+
+@pytest.mark.promise("strassen")
+def test_where_it_is_taken() -> None:
+    """Where the estimate says so: long sums, many rows and columns."""
+    large, small = dense("512", 512, 512), dense()
+    for machine in (VectorTarget(64, 32), VectorTarget(32, 16)):
+        assert strategies(large, machine) == ["strassen"]
+    assert "strassen" not in strategies(small, VectorTarget(32, 16))
+    assert "strassen" not in strategies(dense("512", 48, 512), VectorTarget(64, 32)), "sums cost more than is saved"
+    assert "strassen" not in strategies(dense("1", 512, 512), VectorTarget(64, 32)), "weights are read once"
+    assert "strassen" in strategies(small, VectorTarget(32, 16, strassen="on"))
+    assert "strassen" not in strategies(large, VectorTarget(64, 32, strassen="off"))
+    assert "strassen" not in strategies(large, VectorTarget(0))
+
+
+@pytest.mark.promise("strassen")
+def test_pixels_are_rows() -> None:
+    every = VectorTarget(32, 16, strassen="on", winograd="off", blocked_updates=1)
+    assert strategies(convolution(32, 32), every)[1] == "strassen"
+    assert strategies(convolution(32, 32, (9, 9), 3, ", strides=[2, 2]"), every)[1] == "strassen"
+
+
+def test_what_is_left_alone() -> None:
+    """Halves that are no whole vectors, weights that are no constants or not finite."""
+    every = VectorTarget(32, 16, strassen="on", winograd="off")
+    assert "strassen" not in strategies(dense("20", 20, 20), every)
+    module = dense()
+    program = lower_module(prepare(module))
+    schedule_program(program, every)
+    assert "strassen" not in [k.choice.strategy for k in program.kernels]
+    given = values(module)
+    given["w"][3, 4] = np.inf
+    assert "strassen" not in [k.choice.strategy for k in scheduled(module, every, given).kernels]
+
+
+@pytest.mark.promise("strassen")
+def test_strict_sums_are_as_written() -> None:
+    assert C(math="strict").machine().strassen == "off"
+    assert C().machine().strassen == "auto"
+    with pytest.raises(UsageError, match="strassen=on has no meaning"):
+        C(math="strict", strassen="on").check(["main"], "so")
+
+
+def test_a_schedule_by_hand_is_for_the_product_as_it_is() -> None:
+    with scripted(".*dense.*:\n  unroll(k)\n"):
+        assert strategies(dense(), VectorTarget(32, 16, strassen="on")) == ["by_hand"]
+
+
+@pytest.mark.promise("strassen")
+def test_an_offer_is_chosen_by_hand() -> None:
+    """By its label: other blocks than those of least cost, for a product that would stay as it is."""
+    usual, module = VectorTarget(16, 16), dense()
+    for label in ("4 pairs of rows on the stack, 12 columns", "10 pairs of rows on the stack, 4 columns"):
+        with scripted(f'.*dense.*:\n  choose("strassen: {label}")\n'):
+            (kernel,) = scheduled(module, usual).kernels
+        assert kernel.choice.strategy == "by_hand"
+        assert f"{label.split()[0]} of 10 pairs of rows and {label.split()[-2]} columns" in kernel.choice.reason
+    with (
+        pytest.raises(UsageError, match=r"line 1 of the schedule: no strategy offers 'strassen: 99 pairs"),
+        scripted('.*dense.*:\n  choose("strassen: 99 pairs of rows")\n'),
+    ):
+        scheduled(module, usual)
+
+
+@pytest.mark.promise("strassen")
+def test_no_arena_for_sums_that_fit_the_stack() -> None:
+    """Sums are in the workspace only where weights are too many to be read again for every few rows."""
+    for steps, places in ((128, 0), (1024, 1)):
+        (kernel,) = scheduled(dense("512", steps, 128), VectorTarget(64, 32, strassen="on")).kernels
+        assert kernel.choice.strategy == "strassen"
+        assert len(kernel.temporaries) == places
+
+
+@pytest.mark.promise("strassen")
+def test_rows_of_other_sizes_stay_exact() -> None:
+    """What is added to a row's elements is taken from another row: errors are relative to the larger one."""
+    module = dense("64", 256, 256, "%0")
+    given = values(module)
+    given["x"][::2] *= 1e-3
+    w = np.asarray(given["w"], "float64")
+    made = irtool.build(
+        module, params={n: given[n] for n in "wb" if n in given}, inputs=["x"], target="c{strassen=on}"
+    ).run([given["x"]])
+    expected = np.asarray(given["x"], "float64") @ w.T
+    assert np.abs(np.asarray(made) - expected).max() < 2e-6 * np.abs(expected).max()
