@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -11,7 +12,7 @@ from contextlib import suppress
 
 from . import __version__
 from .garbage import YOUNG
-from .signals import TERMINATING, Interrupted, Stopped, insist_on_endings
+from .signals import TERMINATING, Interrupted, Stopped, hold_endings, insist_on_endings
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
             signal.signal(number, answer)
     insist_on_endings()
+    atexit.register(hold_endings)
     try:
         code = _answer(arguments)
     except KeyboardInterrupt:  # before there is a command, or after it

@@ -56,6 +56,12 @@ def _ending_within(error: BaseException | None) -> BaseException | None:
     return None
 
 
+def hold_endings() -> None:
+    """Keeps signals that come while Python takes itself down, when it has no handlers any more, from changing how a command has ended."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+
 def insist_on_endings() -> None:
     """Lets the exception of a signal that came where Python drops exceptions, in a callback or `__del__`, come once more."""
     if not hasattr(signal, "setitimer"):

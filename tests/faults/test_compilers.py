@@ -176,6 +176,16 @@ def test_a_signal_comes_where_python_drops_or_wraps_exceptions(place: str, name:
     assert done.code == 128 + getattr(signal, name) and done.err in ("", "interrupted\n")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_comes_when_all_is_done(name: str, tmp_path: Path) -> None:
+    """While Python takes itself down: the command has ended, and well."""
+    code = f"import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.{name}); "
+    code += f"from irtool.cli import main; main(['check', {str(MLP)!r}])"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 file, no errors\n", "")
+
+
 def test_an_error_that_is_its_own_cause_ends_the_command(tmp_path: Path) -> None:
     plugin = tmp_path / "own.py"
     plugin.write_text(
