@@ -45,6 +45,7 @@ bench: $(STAMP)-dev
 compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --write
 	.venv-compare/bin/python -m benchmarks.compare --precision int8 --write
+	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
 
 # Random modules through random passes, and mutated texts; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600

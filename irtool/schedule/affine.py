@@ -1,14 +1,14 @@
-"""How the place of an element moves with a loop variable."""
+"""How the place of an element moves with a loop variable, and what a sum reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..tir.expr import Expr, Load, Var, post_order
+from ..tir.expr import Binary, Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer
 from ..tir.tables import looked_up
-from .forms import Loop
+from .forms import Loop, Reduction
 
 
 def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) -> list[int | None]:
@@ -31,6 +31,19 @@ def loads(*roots: Expr) -> list[Load]:
     return [
         e for e in post_order(*roots) if isinstance(e, Load) and isinstance(e.source, Buffer) and looked_up(e) is None
     ]
+
+
+def summand(r: Reduction) -> Expr | None:
+    """What each step adds to the sum; None if it does something else."""
+    e = r.update
+    added = isinstance(e, Binary) and e.op == "+" and isinstance(e.a, Load) and e.a.source is r.acc
+    return e.b if isinstance(e, Binary) and added else None
+
+
+def factors(r: Reduction) -> tuple[Expr, Expr] | None:
+    """The two operands whose product each step adds to the sum; None if it does something else."""
+    e = summand(r)
+    return (e.a, e.b) if isinstance(e, Binary) and e.op == "*" else None
 
 
 def depends(e: Expr, variable: Var) -> bool:

@@ -16,7 +16,7 @@ from ...tir.forms import AnyForm, Loop, Map, Reduction
 from ...tir.pairs import DOT_PAIR, DTYPE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
-from ..affine import loads
+from ..affine import loads, summand
 from .panels import Panel
 
 
@@ -29,10 +29,8 @@ def is_product(form: AnyForm) -> bool:
     bfloat16, or of their words."""
     if not isinstance(form, Reduction) or form.acc.dtype != "float32" or len(form.loops) < 2 or len(form.inner) != 1:
         return False
-    u = form.update
-    if not isinstance(u, Binary) or u.op != "+" or not isinstance(u.a, Load) or u.a.source is not form.acc:
-        return False
-    factors = _factors(u.b)
+    added = summand(form)
+    factors = _factors(added) if added is not None else ()
     return (
         len({x.dtype for x in factors}) == 1
         and all(isinstance(x, Load) for x in factors)

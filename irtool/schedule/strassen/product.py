@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...tir.expr import Binary, Const, Expr, Load, Var
+from ...tir.expr import Const, Expr, Load, Var
 from ...tir.forms import AnyForm, Reduction
 from ...tir.stmt import Buffer
-from ..affine import depends
+from ..affine import depends, factors
 from ..forms import Loop
 
 
@@ -61,10 +61,10 @@ def find_product(form: AnyForm, inputs: Sequence[Buffer]) -> Product | None:
     """The stage as a product in float32 whose weights are among the kernel's inputs; None if it is none."""
     if not isinstance(form, Reduction) or form.guards or form.acc.dtype != "float32" or not form.inner:
         return None
-    factors = _factors(form)
-    if factors is None or not isinstance(form.init, Const) or form.init.value:
+    read = _factors(form)
+    if read is None or not isinstance(form.init, Const) or form.init.value:
         return None
-    for data, weights in (factors, factors[::-1]):
+    for data, weights in (read, read[::-1]):
         if weights.source in inputs and data.source is not weights.source:
             product = _matched(form, data, weights)
             if product is not None:
@@ -74,12 +74,7 @@ def find_product(form: AnyForm, inputs: Sequence[Buffer]) -> Product | None:
 
 def _factors(r: Reduction) -> tuple[Load, Load] | None:
     """The two elements of which an update adds the product."""
-    e = r.update
-    if not isinstance(e, Binary) or e.op != "+" or not isinstance(e.a, Load) or e.a.source is not r.acc:
-        return None
-    if not isinstance(e.b, Binary) or e.b.op != "*":
-        return None
-    a, b = e.b.a, e.b.b
+    a, b = factors(r) or (None, None)
     if not isinstance(a, Load) or not isinstance(b, Load) or a.dtype != "float32" or b.dtype != "float32":
         return None
     return (a, b) if isinstance(a.source, Buffer) and isinstance(b.source, Buffer) else None

@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Const, Load, Var
+from ...tir.expr import Const, Var
 from ...tir.stmt import Stmt
 from ...tir.vector_target import VectorTarget
-from ..affine import coefficients, depends, loads, simplifier
+from ..affine import coefficients, depends, factors, loads, simplifier
 from ..block import Block
 from ..forms import Map, Reduction
 from ..nest import lower_all
@@ -151,17 +151,13 @@ def _largest_divisor(n: int, most: int, multiple: int) -> int:
 
 def _is_product(r: Reduction, v: Var) -> bool:
     """True for a sum of products of two operands of which one moves with `v`, and nothing is left out."""
-    u = r.update
-    if r.guards or not isinstance(r.init, Const) or not isinstance(u, Binary) or u.op != "+":
+    operands = factors(r)
+    if r.guards or not isinstance(r.init, Const) or operands is None or not dtypes.is_float(r.acc.dtype):
         return False
-    if not isinstance(u.a, Load) or u.a.source is not r.acc or not dtypes.is_float(r.acc.dtype):
-        return False
-    read = loads(u.b)
+    read = loads(*operands)
     return (
-        isinstance(u.b, Binary)
-        and u.b.op == "*"
-        and len(read) == 2
-        and {u.b.a, u.b.b} == set(read)
+        len(read) == 2
+        and {*operands} == set(read)
         and sum(any(depends(i, v) for i in e.indices) for e in read) == 1
         and dtypes.bits(r.acc.dtype) >= 32
     )

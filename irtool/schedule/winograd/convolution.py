@@ -9,7 +9,7 @@ from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope
-from ..affine import depends, loads, simplifier
+from ..affine import depends, factors, loads, simplifier
 
 TAPS = 3
 
@@ -71,10 +71,10 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
     r = forms[at]
     if not isinstance(r, Reduction) or r.guards or r.acc.dtype != "float32" or len(r.inner) != 3:
         return None
-    factors = _factors(r)
-    if factors is None or not isinstance(r.init, Const) or r.init.value:
+    read = _factors(r)
+    if read is None or not isinstance(r.init, Const) or r.init.value:
         return None
-    for data, weights in (factors, factors[::-1]):
+    for data, weights in (read, read[::-1]):
         if weights.source in inputs and data.source is not weights.source:
             convolution = _matched(r, data, weights)
             if convolution is not None:
@@ -84,13 +84,10 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
 
 def _factors(r: Reduction) -> tuple[Load, Load] | None:
     """The two elements of which an update adds the product."""
-    e = r.update
-    if not isinstance(e, Binary) or e.op != "+" or not isinstance(e.a, Load) or e.a.source is not r.acc:
+    operands = factors(r)
+    if operands is None:
         return None
-    product = e.b
-    if not isinstance(product, Binary) or product.op != "*":
-        return None
-    a, b = (x.value if isinstance(x, Cast) and x.value.dtype in _HALVES else x for x in (product.a, product.b))
+    a, b = (x.value if isinstance(x, Cast) and x.value.dtype in _HALVES else x for x in operands)
     if not (
         isinstance(a, Load) and isinstance(b, Load) and isinstance(a.source, Buffer) and isinstance(b.source, Buffer)
     ):
