@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
+from ..tir.expr import Load
 from ..tir.forms import AnyForm, Reduction, buffers_read
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, kernels_in_use, runs_of
+from ..tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constant_inputs, kernels_in_use, runs_of
 from ..tir.stmt import Buffer, Layout
 from ..tir.vector_target import VectorTarget
 from .script import Entry, entry_for
@@ -32,31 +33,60 @@ class DerivedWeights:
     compute: Callable[[Any, Layout | None], Any]
 
 
+class WeightedStage(Protocol):
+    """A reduction that multiplies data and weights."""
+
+    @property
+    def weights(self) -> Buffer:
+        """The weights."""
+
+    @property
+    def data(self) -> Load:
+        """The other operand. Results cannot take its place: elements are read again after others are written."""
+
+    @property
+    def copies(self) -> int:
+        """How many stages before it are not needed any more."""
+
+
+AnyStage = TypeVar("AnyStage", bound=WeightedStage)
+AnyPlan = TypeVar("AnyPlan")
+
+
 @dataclass(frozen=True)
-class DerivedStage:
-    """What takes the place of a stage.
+class Algorithm(Generic[AnyStage, AnyPlan]):
+    """A way of computing stages otherwise than they are written.
 
     Attributes:
-        at: the number of the stage, and `copies`: how many before it are not needed any more.
-        weights: the input that it does not read any more, and what is made of it.
-        data: the buffer of the other operand. Results cannot take its place: elements are read again after others are written.
-        form: the stage, given the buffer of the new weights.
+        name: of its primitive and its strategy.
+        find: a kernel's stage of a number as what the algorithm computes, with weights among some inputs; None if it is none.
+        by_hand: the plan that the arguments of the primitive describe; None where it does not fit.
+        choose: the plan that pays, or the one with a label; None where the stage stays as it is.
+        weights: what is made of the weights.
+        form: the stage, given the buffer of those.
     """
 
-    at: int
-    copies: int
-    weights: Buffer
-    derived: DerivedWeights
-    data: Any
-    form: Callable[[Buffer], AnyForm]
+    name: str
+    find: Callable[[Sequence[AnyForm], int, Sequence[Buffer]], AnyStage | None]
+    by_hand: Callable[..., AnyPlan | None]
+    choose: Callable[[AnyStage, VectorTarget, str], AnyPlan | None]
+    weights: Callable[[AnyStage, AnyPlan], DerivedWeights]
+    form: Callable[[AnyStage, AnyPlan, Buffer, VectorTarget], AnyForm]
+
+    def plan(self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget) -> AnyPlan | None:
+        """The plan for a stage: the one that a script asks for, or what pays; None where it stays as it is."""
+        entry, wanted = _asked_for(k, at, main, self.name, stage.copies)
+        if entry is not None and entry.nest is not None:
+            return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))
+        return self.choose(stage, target, wanted) if wanted is not None else None
 
 
-def main_stage(k: Kernel, target: VectorTarget) -> int:
+def _main_stage(k: Kernel, target: VectorTarget) -> int:
     """The number of a kernel's stage with the most work."""
     return max(range(len(k.stages)), key=lambda n: Stage(k.stages[n], target).work, default=0)
 
 
-def asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tuple[Entry | None, str | None]:
+def _asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tuple[Entry | None, str | None]:
     """What a script wants of a stage: its entry if that begins with the primitive `name`; else the label of the strategy's offer that
     it names ("" without a script), or None if the stage is scheduled by hand as it is. `copies` before it are no stages any more."""
     entry = entry_for(k.name, at - copies, main)
@@ -69,22 +99,42 @@ def asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tup
     return None, None if by_hand else ""
 
 
-def constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
+def _constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
     """True if weights are finite, and nothing but the stage `at` reads them. Weights that are infinite or NaN make that of the results
     which they are multiplied for: sums with others would make more of it."""
     assert isinstance(k.stages[at], Reduction)
     return weights.finite and sum(weights in buffers_read(f) for f in k.stages) == 1
 
 
-def derive_stages(program: Program, find: Callable[[Kernel, list[RunKernel]], DerivedStage | None]) -> None:
-    """Replaces one stage of every kernel that is not finished and has such a one, in all its calls."""
+def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]) -> None:
+    """Replaces the first stage for which it pays in every kernel that is not finished and has one, in all its calls, which give it
+    constants for weights."""
     made = _Made()
     for k, runs in runs_of(program).items():
-        stage = None if k.finished else find(k, runs)
-        if stage is not None:
-            _replace(k, stage, runs, made)
+        if not k.finished:
+            _derive(k, runs, target, algorithm, made)
     program.kernels = kernels_in_use(program)
     program.constants = [*program.constants, *made.slots()]
+
+
+def _derive(
+    k: Kernel, runs: list[RunKernel], target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan], made: _Made
+) -> None:
+    constant, main = constant_inputs(runs), _main_stage(k, target)
+    for at in range(len(k.stages)):
+        stage = algorithm.find(k.stages, at, constant)
+        if stage is None or not _constant_weights(k, at, stage.weights):
+            continue
+        plan = algorithm.plan(k, at, at == main, stage, target)
+        if plan is not None:
+            weights, old = algorithm.weights(stage, plan), stage.weights
+            new = Buffer(old.name, weights.shape, "float32", old.scope, finite=old.finite)
+            changed = _replaced(k, at, stage, new, algorithm.form(stage, plan, new, target))
+            number = k.inputs.index(old)
+            for run in runs:
+                run.inputs[number] = made.slot(run.inputs[number].resolve(), old.layout, weights)
+                run.kernel = changed
+            return
 
 
 @dataclass
@@ -105,20 +155,15 @@ class _Made:
         yield from self.by_source.values()
 
 
-def _replace(k: Kernel, s: DerivedStage, runs: list[RunKernel], made: _Made) -> None:
-    """Gives the calls of a kernel one with the stage replaced, and derived weights."""
-    number = k.inputs.index(s.weights)
-    new = Buffer(s.weights.name, s.derived.shape, "float32", s.weights.scope, finite=s.weights.finite)
-    stages: list[AnyForm] = [*k.stages[: s.at - s.copies], s.form(new), *k.stages[s.at + 1 :]]
-    params = [new if b is s.weights else b for b in k.params]
+def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: AnyForm) -> Kernel:
+    """The kernel with a form in the place of a stage, which reads other weights."""
+    old, data = stage.weights, stage.data.source
+    stages: list[AnyForm] = [*k.stages[: at - stage.copies], form, *k.stages[at + 1 :]]
+    params = [weights if b is old else b for b in k.params]
     used = buffers_read(*stages)
     temporaries = [b for b in k.temporaries if b in used]
-    data = k.inputs.index(s.data) if s.data in k.inputs else -1
-    in_place = [(i, o) for i, o in k.in_place if i not in (number, data)]
-    changed = k.replace(params=params, stages=stages, temporaries=temporaries, in_place=in_place)
-    for run in runs:
-        run.inputs[number] = made.slot(run.inputs[number].resolve(), s.weights.layout, s.derived)
-        run.kernel = changed
+    in_place = [(i, o) for i, o in k.in_place if k.inputs[i] is not old and k.inputs[i] is not data]
+    return k.replace(params=params, stages=stages, temporaries=temporaries, in_place=in_place)
 
 
 def _derived(slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:

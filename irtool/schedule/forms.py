@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from ..tir.expr import Const, Expr, rewrite
+from ..tir.expr import Const, Expr, Load, rewrite
 from ..tir.forms import Loop, Map, Reduction
 from ..tir.simplify import Simplifier
 from ..tir.stmt import For, Stmt, Store, pre_order
 
-__all__ = ["Form", "Loop", "Map", "Reduction", "simplifier", "substituted"]
+__all__ = ["Form", "Loop", "Map", "Reduction", "simplifier", "stores_for", "substituted"]
 
 Form = TypeVar("Form", Map, Reduction)
 
@@ -35,6 +35,15 @@ def substituted(
     return replace(
         form, loops=tuple(loops), inner=tuple(inside), stores=stores, init=init, update=update, guards=guards
     )
+
+
+def stores_for(r: Reduction, result: Expr, places: Mapping[Expr, Expr]) -> tuple[Store, ...]:
+    """What a reduction stores for one result, of which the sum is given, with other expressions in the place of its axes."""
+
+    def change(e: Expr) -> Expr:
+        return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is r.acc else x, dict(places))
+
+    return tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
 
 
 def simplifier(*statements: Stmt) -> Simplifier:

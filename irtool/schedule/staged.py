@@ -11,9 +11,10 @@ A stage that stands at several places, such as the inside and the border of an i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..diagnostics import UsageError, nearest
 from ..tir.buffers import replace_buffers
@@ -126,6 +127,58 @@ class StagedForm(Steps):
     def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
         """The plans for a processor, best first."""
         raise NotImplementedError
+
+
+class Tiling(Protocol):
+    """How a stage is divided."""
+
+    @property
+    def label(self) -> str:
+        """What tells it from others for the same stage."""
+
+
+AnyTiling = TypeVar("AnyTiling", bound=Tiling)
+
+
+def choose_plan(
+    plans: Sequence[AnyTiling], wanted: str, cycles: Callable[[AnyTiling], float], limit: float
+) -> AnyTiling | None:
+    """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit."""
+    named = [t for t in plans if t.label == wanted]
+    if named or not plans:
+        return named[0] if named else None
+    best = min(plans, key=cycles)
+    return best if cycles(best) <= limit else None
+
+
+class TiledForm(StagedForm, Generic[AnyTiling]):
+    """A stage whose plans are tilings. What it reads was made for one of them, `tiling`, and fits some others."""
+
+    tiling: AnyTiling
+
+    @abstractmethod
+    def make(self, t: AnyTiling) -> StagedNest:
+        """The nest of a plan."""
+
+    @abstractmethod
+    def fitting(self, target: VectorTarget) -> Sequence[AnyTiling]:
+        """The plans for a processor that take what was made, best first."""
+
+    @abstractmethod
+    def priced(self, t: AnyTiling, target: VectorTarget) -> StagedPlan:
+        """A plan with its cost and what there is to say of it."""
+
+    def nest(self, t: AnyTiling) -> StagedNest:
+        """The nest of a plan; it is made once."""
+        if t not in self.nests:
+            self.nests[t] = self.make(t)
+        return self.nests[t]
+
+    def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
+        """Its own plan on its own processor; then others."""
+        own = [self.tiling] if target == self.target else []
+        for t in [*own, *(t for t in self.fitting(target) if t not in own)]:
+            yield self.priced(t, target)
 
 
 class StagedNestBuilder:

@@ -14,14 +14,20 @@ def quick_compiles(monkeypatch):
     monkeypatch.setenv("CFLAGS", "-O1")
 
 
-def run(text: str, params: dict, change=None, **options):
-    """The build of a module, whose results are those of the interpreter."""
+def module_and_inputs(text: str, params: dict, change=None):
+    """A module of float32 parameters of these shapes, and values for them, drawn and then changed."""
     declared = ", ".join(f"%{n}: Tensor[({', '.join(map(str, s))}), float32]" for n, s in params.items())
     module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{\n{text}\n}}\n'))
     generator = np.random.RandomState(3)
     inputs = {n: generator.randn(*s).astype("float32") for n, s in params.items()}
     if change is not None:
         change(inputs)
+    return module, inputs
+
+
+def run(text: str, params: dict, change=None, **options):
+    """The build of a module, whose results are those of the interpreter."""
+    module, inputs = module_and_inputs(text, params, change)
     artifact = irtool.build(module, **options)
     want, got = irtool.evaluate(module, inputs), artifact.run(inputs)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * float(np.nanmax(np.abs(want))))
@@ -136,12 +142,7 @@ PAIRED = "mcpu=x86-64-v3,paired_products=2"
 
 def run_rounded(text: str, target: str, change=None, **options):
     """The build of a module in bfloat16, whose results are near those of the same passes in the interpreter, and these."""
-    declared = ", ".join(f"%{n}: Tensor[({', '.join(map(str, s))}), float32]" for n, s in ROUNDED_SHAPES.items())
-    module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({declared}) {{\n{text}\n}}\n'))
-    generator = np.random.RandomState(3)
-    inputs = {n: generator.randn(*s).astype("float32") for n, s in ROUNDED_SHAPES.items()}
-    if change is not None:
-        change(inputs)
+    module, inputs = module_and_inputs(text, ROUNDED_SHAPES, change)
     artifact = irtool.build(module, precision="bfloat16", target=f"c{{{target}}}", **options)
     exact = irtool.evaluate(module, inputs)
     want = irtool.evaluate(irtool.run_passes(module, 'ReducePrecision{dtype="bfloat16"}'), inputs)

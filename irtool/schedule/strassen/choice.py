@@ -7,18 +7,19 @@ of the size that networks have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import inf
 
 from ...diagnostics import UsageError
 from ...tir.vector_target import VectorTarget
-from ..lane_steps import are_side_by_side
+from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
+from ..staged import StagedPlan, choose_plan
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
 
-_MOST_LANES = 64
 _MOST_ROWS = 96
 """Pairs of rows of a block."""
 
@@ -32,40 +33,25 @@ _GAIN = 0.97
 """A product of halves must take at most so much of the time of the other."""
 
 
-@dataclass(frozen=True)
-class TilingChoice:
-    """A plan, its cost in cycles for each update of the product as it was written, and the reason for it."""
-
-    tiling: Tiling
-    cost: float
-    reason: str
-
-
-def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> TilingChoice | None:
+def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling | None:
     """How to make a product of halves; None where it stays as it is, for the sake of speed or of the target's `strassen`. `wanted` is
     the label of the plan to take, if there is such a plan, whatever it costs."""
     free = target.strassen == "auto"
     if target.strassen == "off" or (free and not wanted and p.updates < target.transformed_updates):
         return None
-    lanes = _lanes(p, target)
+    lanes = widest(target, lambda n: is_side_by_side(p, n))
     if not lanes:
         return None
-    plans = list(_tilings(p, lanes, target))
-    named = [t for t in plans if t.label == wanted]
-    if not plans:
-        return None
-    tiling = min(named or plans, key=lambda t: _cycles(p, t, target))
-    if free and not named and _cycles(p, tiling, target) > _GAIN * _plain(p, target):
-        return None
-    return priced(tiling, p, target)
+    limit = _GAIN * _plain(p, target) if free else inf
+    return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), limit)
 
 
-def priced(t: Tiling, p: Product, target: VectorTarget) -> TilingChoice:
+def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
     """A plan with its cost and what there is to say of it."""
     cycles = _cycles(p, t, target)
     share = f"{cycles / _plain(p, target):.2f} of the estimated cycles without"
     reason = f"seven products of halves, {t.rows} of {-(-p.count // 2)} pairs of rows and {t.columns} columns at a time"
-    return TilingChoice(t, cycles / p.updates, f"{reason}, {share}")
+    return StagedPlan(cycles / p.updates, f"{reason}, {share}", t.label, t.arguments, target)
 
 
 def fitting(t: Tiling, p: Product, target: VectorTarget) -> list[Tiling]:
@@ -97,17 +83,9 @@ def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int =
     return t
 
 
-def _lanes(p: Product, target: VectorTarget) -> int:
-    """Elements that lie side by side in all that is read and written, and fill a vector; 0 if there are none."""
-    lanes = target.lanes(FLOAT)
-    while lanes >= 4 and not is_side_by_side(p, lanes):
-        lanes //= 2
-    return lanes if lanes >= 4 else 0
-
-
 def is_side_by_side(p: Product, lanes: int) -> bool:
     """True if so many elements, a power of two, lie side by side in each half of all that is read and written."""
-    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1) or p.channel[1] % (2 * lanes) or p.filters[1] % (2 * lanes):
+    if lanes <= 0 or p.channel[1] % (2 * lanes) or p.filters[1] % (2 * lanes):
         return False
     return are_side_by_side(p.form, [(p.data, p.channel)], p.filters, lanes)
 
@@ -144,7 +122,7 @@ def _row_counts(pairs: int) -> Iterator[int]:
 
 def _bytes(p: Product) -> int:
     """Bytes of the sums of weights."""
-    return p.weight_bytes // 4 * PRODUCTS
+    return p.weights.nbytes // 4 * PRODUCTS
 
 
 def _data_bytes(p: Product, rows: int) -> int:
@@ -177,4 +155,4 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
 
 def _plain(p: Product, target: VectorTarget) -> float:
     """Cycles of the product as it is."""
-    return plain_cycles(p.updates, p.weight_bytes, target)
+    return plain_cycles(p.updates, p.weights.nbytes, target)

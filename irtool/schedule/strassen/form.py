@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..staged import StagedForm, StagedNest, StagedPlan
+from ..staged import StagedNest, StagedPlan, TiledForm
 from .choice import fitting, priced
 from .nest import nest_of_halves
 from .product import Product
@@ -15,7 +14,7 @@ from .tiling import Tiling
 
 
 @dataclass(frozen=True, eq=False)
-class ProductOfHalves(StagedForm):
+class ProductOfHalves(TiledForm[Tiling]):
     """A product by Strassen's algorithm.
 
     Attributes:
@@ -34,27 +33,19 @@ class ProductOfHalves(StagedForm):
         nest = nest_of_halves(p, tiling, weights)
         return ProductOfHalves(nest.lower({}), target, p, tiling, weights, nests={tiling: nest})
 
-    def nest(self, t: Tiling) -> StagedNest:
+    def make(self, t: Tiling) -> StagedNest:
         """The nest of a plan."""
-        if t not in self.nests:
-            self.nests[t] = nest_of_halves(self.product, t, self.weights)
-        return self.nests[t]
+        return nest_of_halves(self.product, t, self.weights)
+
+    def fitting(self, target: VectorTarget) -> list[Tiling]:
+        """Other plans that take the same weights."""
+        return fitting(self.tiling, self.product, target)
+
+    def priced(self, t: Tiling, target: VectorTarget) -> StagedPlan:
+        """What a plan costs."""
+        return priced(t, self.product, target)
 
     @property
     def work(self) -> int:
         """Multiply-adds of the product as it was written."""
         return self.product.updates
-
-    def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
-        """The plan that the weights were added for, on its processor; then others that take the same weights."""
-        own = [self.tiling] if target == self.target else []
-        for t in own:
-            yield _plan(t, self.product, target)
-        for t in fitting(self.tiling, self.product, target):
-            if t not in own:
-                yield _plan(t, self.product, target)
-
-
-def _plan(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
-    choice = priced(t, p, target)
-    return StagedPlan(choice.cost, choice.reason, t.label, t.arguments, target)

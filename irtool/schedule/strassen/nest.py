@@ -26,18 +26,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...tir.expr import Expr, Load, Var, const, less, minimum, rewrite, substitute
+from ...tir.expr import Expr, Load, Var, const, less, minimum, substitute
 from ...tir.forms import Map, Reduction
 from ...tir.simplify import Simplifier
-from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ...tir.stmt import PARALLEL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ..forms import stores_for
+from ..lane_steps import apart
 from ..matrix_sums import Registers, transformed
 from ..staged import StagedNest, StagedNestBuilder
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
-
-_APART = 2048
-"""Bytes. Rows apart by multiples of it meet in two sets or one of a cache of 4096 bytes a way, as the nearest ones are."""
 
 Places = dict[Expr, Expr]
 """What stands for the axes of a row."""
@@ -64,7 +63,7 @@ class _Nest:
     @property
     def row(self) -> int:
         """Elements from the sums of a pair of rows to those of the next."""
-        return self.steps + self.tiling.lanes if self.steps * 4 % _APART == 0 else self.steps
+        return apart(self.steps, self.tiling.lanes)
 
     @property
     def missing(self) -> bool:
@@ -131,7 +130,7 @@ class _Nest:
         """The sums of a block, stored at a number."""
         row = Var("row")
         nest = self._pair(block, row, lambda upper, lower: self._sums(data, at, row, upper, lower))
-        return For(row, self.tiling.rows, nest, SERIAL)
+        return For(row, self.tiling.rows, nest)
 
     def _sums(self, data: Buffer, at: Expr, row: Var, upper: Places, lower: Places) -> Stmt:
         p, lanes = self.product, self.tiling.lanes
@@ -204,8 +203,10 @@ class _Nest:
                 self._map(
                     "out",
                     [(v, lanes)],
-                    self._stored(
-                        Load(done, (const(first + n), v)), columns * t.columns + (lane + half if n else lane), places
+                    stores_for(
+                        self.product.form,
+                        Load(done, (const(first + n), v)),
+                        {**places, self.product.filters[0]: columns * t.columns + (lane + half if n else lane)},
                     ),
                 )
                 for n in (0, 1)
@@ -213,13 +214,3 @@ class _Nest:
             whole = seq(outs)
             lines.append(If(less(number, self.product.count), whole) if self.missing else whole)
         return For(group, t.columns // lanes, Allocate(done, Allocate(shared.buffer, seq(lines))))
-
-    def _stored(self, result: Expr, column: Expr, row: Places) -> tuple[Store, ...]:
-        """What the product stores for one result, of which the sum is given."""
-        p = self.product
-        places: Places = {**row, p.filters[0]: column}
-
-        def change(e: Expr) -> Expr:
-            return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is p.form.acc else x, dict(places))
-
-        return tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in p.form.stores)

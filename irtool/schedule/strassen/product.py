@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from ...tir.expr import Const, Expr, Load, Var
+from ...tir.expr import Expr, Load, Var
 from ...tir.forms import AnyForm, Reduction
 from ...tir.stmt import Buffer
 from ..affine import depends, factors
+from ..constant_factors import factors_with_weights
 from ..forms import Loop
 
 
@@ -36,6 +38,9 @@ class Product:
     taps: tuple[Loop, ...]
     rows: tuple[Loop, ...]
 
+    copies: ClassVar[int] = 0
+    """No stage before it becomes needless."""
+
     @property
     def count(self) -> int:
         """Rows in all."""
@@ -47,29 +52,18 @@ class Product:
         return math.prod(n for _, n in self.taps)
 
     @property
-    def weight_bytes(self) -> int:
-        """Bytes of the weights as they are."""
-        return self.weights.nbytes
-
-    @property
     def updates(self) -> int:
         """Multiply-adds of the product as it is written."""
         return self.form.work
 
 
-def find_product(form: AnyForm, inputs: Sequence[Buffer]) -> Product | None:
+def find_product(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Product | None:
     """The stage as a product in float32 whose weights are among the kernel's inputs; None if it is none."""
-    if not isinstance(form, Reduction) or form.guards or form.acc.dtype != "float32" or not form.inner:
+    r = forms[at]
+    if not isinstance(r, Reduction) or not r.inner:
         return None
-    read = _factors(form)
-    if read is None or not isinstance(form.init, Const) or form.init.value:
-        return None
-    for data, weights in (read, read[::-1]):
-        if weights.source in inputs and data.source is not weights.source:
-            product = _matched(form, data, weights)
-            if product is not None:
-                return product
-    return None
+    pairs = factors_with_weights(r, _factors(r), inputs)
+    return next((p for p in (_matched(r, *pair) for pair in pairs) if p is not None), None)
 
 
 def _factors(r: Reduction) -> tuple[Load, Load] | None:

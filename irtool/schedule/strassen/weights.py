@@ -16,7 +16,7 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
     """
     import numpy as np
 
-    w = np.transpose(np.asarray(data).reshape(data.shape), [*order, *(n for n in range(data.ndim) if n not in order)])
+    w = np.transpose(np.asarray(data), [*order, *(n for n in range(data.ndim) if n not in order)])
     filters, channels = w.shape[0] // 2, w.shape[1] // 2
     w = w.reshape(2 * filters, 2 * channels, -1)
     upper, lower = w[:, :channels], w[:, channels:]

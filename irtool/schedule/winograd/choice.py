@@ -6,13 +6,15 @@ processors; what does are the lanes, the registers and the multiply-adds a cycle
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from math import inf
 
 from ...diagnostics import UsageError
 from ...tir.vector_target import VectorTarget
-from ..lane_steps import are_side_by_side
+from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
+from ..staged import StagedPlan, choose_plan
 from .convolution import TAPS, Convolution
 from .cook_toom import transforms
 from .tiling import Tiling
@@ -20,7 +22,6 @@ from .tiling import Tiling
 SIZES = (2, 4)
 """Results of a tile along an axis."""
 
-_MOST_LANES = 64
 STACK = 1 << 20
 """Bytes of tiles on the stack, at most."""
 
@@ -32,15 +33,6 @@ _SPILLS = 1.3
 
 _GAIN = 0.9
 """A transformed convolution must take at most so much of the time of the other."""
-
-
-@dataclass(frozen=True)
-class TilingChoice:
-    """A plan, its cost in cycles for each update of the convolution as it was written, and the reason for it."""
-
-    tiling: Tiling
-    cost: float
-    reason: str
 
 
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
@@ -57,37 +49,28 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / target.paired_products
 
 
-def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> TilingChoice | None:
+def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Tiling | None:
     """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`. `wanted` is
     the label of the plan to take, if there is such a plan, whatever it costs."""
     free = target.winograd == "auto"
     if target.winograd == "off" or (free and not wanted and c.updates < target.transformed_updates):
         return None
-    lanes = _lanes(c, target)
+    lanes = widest(target, lambda n: is_side_by_side(c, n))
     if not lanes:
         return None
     sizes = SIZES if free else (int(target.winograd),)
     plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
-    named = [t for t in plans if t.label == wanted]
-    best: tuple[float, Tiling] | None = None
-    for tiling in named or plans:
-        cycles = _cycles(c, tiling, target)
-        if best is None or cycles < best[0]:
-            best = cycles, tiling
-    if best is None:
-        return None
-    cycles, tiling = best
-    if free and not named and cycles > _GAIN * _plain(c, target):
-        return None
-    return priced(tiling, c, target)
+    limit = _GAIN * _plain(c, target) if free else inf
+    return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), limit)
 
 
-def priced(t: Tiling, c: Convolution, target: VectorTarget) -> TilingChoice:
+def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
     """A plan with its cost and what there is to say of it."""
     cycles = _cycles(c, t, target)
     where = f"{t.tiles} of {t.count} tiles at a time, {t.filters} channels"
     share = f"{cycles / _plain(c, target):.2f} of the estimated cycles without"
-    return TilingChoice(t, cycles / c.updates, f"F({t.size} x {t.size}, {TAPS} x {TAPS}), {where}, {share}")
+    reason = f"F({t.size} x {t.size}, {TAPS} x {TAPS}), {where}, {share}"
+    return StagedPlan(cycles / c.updates, reason, t.label, t.arguments, target)
 
 
 def fitting(t: Tiling, c: Convolution, target: VectorTarget) -> list[Tiling]:
@@ -121,18 +104,8 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
     return t
 
 
-def _lanes(c: Convolution, target: VectorTarget) -> int:
-    """Channels that lie side by side in all that is read and written, and fill a vector; 0 if there are none."""
-    lanes = target.lanes(FLOAT)
-    while lanes >= 4 and not is_side_by_side(c, lanes):
-        lanes //= 2
-    return lanes if lanes >= 4 else 0
-
-
 def is_side_by_side(c: Convolution, lanes: int) -> bool:
     """True if so many channels, a power of two, lie side by side in all that is read and written."""
-    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
-        return False
     return are_side_by_side(c.form, [(c.data, c.channel)], c.filters, lanes)
 
 

@@ -10,6 +10,7 @@ from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope
 from ..affine import depends, factors, loads, simplifier
+from ..constant_factors import factors_with_weights
 
 TAPS = 3
 
@@ -35,7 +36,7 @@ class Convolution:
 
     Attributes:
         form: the reduction. Its stores are what is made of results.
-        copy: how many stages before it, 1 or 0, are a padded copy that is not needed.
+        copies: how many stages before it, 1 or 0, are a padded copy that is not needed.
         data: what is read, at an element that stands for (image, channel, row, column) = `image`, `channel`, the axes' `of`.
         image: the axis of images and how many there are; None where there is one.
         filters: the axis of output channels, and how many there are.
@@ -45,7 +46,7 @@ class Convolution:
     """
 
     form: Reduction
-    copy: int
+    copies: int
     data: Load
     image: tuple[Var, int] | None
     filters: tuple[Var, int]
@@ -69,16 +70,12 @@ class Convolution:
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
     """The stage as a convolution whose weights are among the kernel's inputs; None if it is none."""
     r = forms[at]
-    if not isinstance(r, Reduction) or r.guards or r.acc.dtype != "float32" or len(r.inner) != 3:
+    if not isinstance(r, Reduction) or len(r.inner) != 3:
         return None
-    read = _factors(r)
-    if read is None or not isinstance(r.init, Const) or r.init.value:
-        return None
-    for data, weights in (read, read[::-1]):
-        if weights.source in inputs and data.source is not weights.source:
-            convolution = _matched(r, data, weights)
-            if convolution is not None:
-                return _opened(convolution, forms, at)
+    for data, weights in factors_with_weights(r, _factors(r), inputs):
+        convolution = _matched(r, data, weights)
+        if convolution is not None:
+            return _opened(convolution, forms, at)
     return None
 
 
@@ -188,7 +185,7 @@ def _opened(c: Convolution, forms: Sequence[AnyForm], at: int) -> Convolution:
         inside = [a for a in (c.rows, c.columns) if any(depends(i, v) for v, x in place.items() if x is a.of)]  # type: ignore[arg-type]  # as above
         indices.append(inside[0].of if inside else simplify(substitute(i, place)))
     rows, columns = axes
-    return replace(c, copy=1, data=Load(value.source, tuple(indices)), rows=rows, columns=columns)
+    return replace(c, copies=1, data=Load(value.source, tuple(indices)), rows=rows, columns=columns)
 
 
 def _unpadded(axis: SpatialAxis, v: Var, value: Load, conditions: Sequence[Expr]) -> SpatialAxis | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..staged import StagedForm, StagedNest, StagedPlan
+from ..staged import StagedNest, StagedPlan, TiledForm
 from .choice import fitting, priced
 from .convolution import Convolution
 from .nest import nest_of_tiles
@@ -15,7 +14,7 @@ from .tiling import Tiling
 
 
 @dataclass(frozen=True, eq=False)
-class TransformedTiles(StagedForm):
+class TransformedTiles(TiledForm[Tiling]):
     """A convolution by Winograd's algorithm.
 
     Attributes:
@@ -34,27 +33,19 @@ class TransformedTiles(StagedForm):
         nest = nest_of_tiles(c, tiling, weights)
         return TransformedTiles(nest.lower({}), target, c, tiling, weights, nests={tiling: nest})
 
-    def nest(self, t: Tiling) -> StagedNest:
+    def make(self, t: Tiling) -> StagedNest:
         """The nest of a plan."""
-        if t not in self.nests:
-            self.nests[t] = nest_of_tiles(self.convolution, t, self.weights)
-        return self.nests[t]
+        return nest_of_tiles(self.convolution, t, self.weights)
+
+    def fitting(self, target: VectorTarget) -> list[Tiling]:
+        """Other plans that take the same weights."""
+        return fitting(self.tiling, self.convolution, target)
+
+    def priced(self, t: Tiling, target: VectorTarget) -> StagedPlan:
+        """What a plan costs."""
+        return priced(t, self.convolution, target)
 
     @property
     def work(self) -> int:
         """Multiply-adds of the convolution as it was written."""
         return self.convolution.updates
-
-    def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
-        """The plan that the weights were transformed for, on its processor; then others that take the same weights."""
-        own = [self.tiling] if target == self.target else []
-        for t in own:
-            yield _plan(t, self.convolution, target)
-        for t in fitting(self.tiling, self.convolution, target):
-            if t not in own:
-                yield _plan(t, self.convolution, target)
-
-
-def _plan(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
-    choice = priced(t, c, target)
-    return StagedPlan(choice.cost, choice.reason, t.label, t.arguments, target)

@@ -30,18 +30,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less, minimum, rewrite, substitute
+from ...tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less, minimum, substitute
 from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ..forms import stores_for
+from ..lane_steps import apart
 from ..matrix_sums import Registers, transformed
 from ..staged import StagedNest, StagedNestBuilder
 from .convolution import Convolution, SpatialAxis
 from .cook_toom import transforms
 from .tiling import Tiling
-
-_APART = 2048
-"""Bytes. Rows apart by multiples of it meet in two sets or one of a cache of 4096 bytes a way, as the nearest ones are."""
 
 
 def nest_of_tiles(c: Convolution, tiling: Tiling, weights: Buffer) -> StagedNest:
@@ -65,8 +64,7 @@ class _Nest:
     @property
     def row(self) -> int:
         """Elements from a tile's channels to those of the next tile."""
-        channels = self.conv.channel[1]
-        return channels + self.lanes if channels * 4 % _APART == 0 else channels
+        return apart(self.conv.channel[1], self.lanes)
 
     def build(self) -> Stmt:
         """The whole nest."""
@@ -261,17 +259,13 @@ class _Nest:
             return body
         return If(less(place, axis.extent), body)
 
-    def _stored(self, result: Expr, channel: Expr, image: Expr, row: Expr, column: Expr) -> list[Store]:
+    def _stored(self, result: Expr, channel: Expr, image: Expr, row: Expr, column: Expr) -> tuple[Store, ...]:
         """What the convolution stores for one result, of which the sum is given."""
         c = self.conv
         places: dict[Expr, Expr] = {c.filters[0]: channel, c.rows.of: row, c.columns.of: column}
         if c.image is not None:
             places[c.image[0]] = image
-
-        def change(e: Expr) -> Expr:
-            return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is c.form.acc else x, dict(places))
-
-        return [Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in c.form.stores]
+        return stores_for(c.form, result, places)
 
 
 def _exists(axis: SpatialAxis, place: Expr, at: Expr) -> list[Expr]:
