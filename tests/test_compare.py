@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 from benchmarks.compare.export import NETWORKS
 from benchmarks.compare.precisions import PRECISIONS
 from benchmarks.compare.quantized import SAMPLES, samples
-from benchmarks.compare.tables import _LEFT, chart, geometric_mean, ratio, resource_table, speed_table
+from benchmarks.compare.tables import _LEFT, chart, geometric_mean, ratio, resource_table, speed_table, values_table
 from benchmarks.compare.turns import Measured, compare_outputs
+from benchmarks.compare.values import Agreement, agreement
 from benchmarks.signals import emptiness
 from irtool.viz.sizes import text_width
 
@@ -127,16 +129,35 @@ def test_calibration_draws_inputs_like_the_one_of_the_comparison() -> None:
     assert not np.array_equal(drawn[1]["x"], drawn[2]["x"])
 
 
-def test_quantized_outputs_are_compared_in_steps(tmp_path: Path) -> None:
+def test_quantized_outputs_are_compared_in_steps_with_what_the_file_says(tmp_path: Path) -> None:
+    outputs = {
+        "irtool": [0.5, 1.02, 2.5, -3.0],
+        "onnxruntime": [0.5, 1.0, 2.0, -3.0],
+        "openvino": [0.5, 1.0, 1.75, -3.0],
+    }
     found = {}
-    for engine, output in (("irtool", [0.5, 1.02, 2.5, -3.0]), ("onnxruntime", [0.5, 1.0, 2.0, -3.0])):
+    for engine, output in outputs.items():
         (tmp_path / engine).mkdir()
         np.save(tmp_path / engine / "output.npy", np.array(output))
         found[engine] = Measured()
-    compare_outputs(found, tmp_path, step=0.25)
-    assert (found["irtool"].equal, found["irtool"].steps) == (0.75, 2)
-    engines = {
-        e: measured(0.1) | {k: getattr(m, k) for k in ("difference", "equal", "steps")} for e, m in found.items()
+    compare_outputs(found, tmp_path, step=0.25, reference=np.array([0.5, 1.0, 1.75, -3.0]))
+    assert [(m.equal, m.steps) for m in found.values()] == [(0.75, 3), (0.75, 1), (1.0, 0)]
+    assert [(m.alike, m.apart) for m in found.values()] == [(0.75, 2), (1.0, 0), (0.75, 1)]
+    engines = {e: measured(0.1) | asdict(m) | {"times": []} for e, m in found.items()}
+    layers = {
+        "irtool": {"tensors": 7, "values": 100_000, "equal": 0.9999999, "steps": 1},
+        "onnxruntime": {"tensors": 7, "values": 100_000, "equal": 1.0, "steps": 0},
     }
-    table = resource_table({"d": {"title": "D", "threads": {"1": engines}}}, "1")
-    assert "| 2e-01, 75.0 % equal, steps 2 |" in table
+    results = {"d": {"title": "D", "threads": {"1": engines}, "layers": layers}}
+    row = "| D | 4 | 75.0 %, 3 away | 75.0 %, 2 away | 75.0 %, 1 away | 7 | 100,000 | 99.9999 %, 1 away | all |"
+    assert row in values_table(results, "1").splitlines()
+    assert len({line.count("|") for line in values_table(results, "1").splitlines()}) == 1
+    assert "| 2e-01 |" in resource_table(results, "1")
+
+
+def test_agreement_counts_values_that_differ() -> None:
+    wanted = {"a": np.array([0, 255, 7], "uint8"), "b": np.array([[-128, 127]], "int8")}
+    same = agreement(list(wanted.values()), wanted)
+    assert (same.equal, same.steps, same.worst) == (1.0, 0, "")
+    other = agreement([np.array([0, 0, 7], "uint8"), np.array([[-127, 127]], "int8")], wanted)
+    assert other == Agreement(2, 5, 2, 255, "b: 50.000 %") and other.equal == 0.6

@@ -9,5 +9,6 @@ quantized   such networks, quantized by ONNX Runtime
 precisions  what engines get and are told in each precision
 worker      one engine in a process of its own: loads a model, runs it when told to
 turns       workers that take turns, and what they measured
+values      quantized values, layer by layer
 tables      the results as a table and a chart
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import json
 import platform
 import re
 import subprocess
@@ -17,12 +18,26 @@ from typing import Any
 from .. import __main__ as benchmarks
 from .export import NETWORKS
 from .precisions import PRECISIONS, Precision
-from .tables import chart, resource_table, speed_table
+from .tables import chart, resource_table, speed_table, values_table
 from .turns import Measured, measure
+from .values import Agreement
 from .worker import ENGINES
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "build" / "compare"
+
+VALUES = """## Values
+
+The reference is ONNX Runtime with `ORT_DISABLE_ALL`: it computes, operator by operator and in float32, what the file says. ONNX Runtime in this
+table is the one that is timed above, with its optimizations. Shown are shares of quantized values that are equal in two of the three, and how many
+steps the others are away at most.
+
+Outputs are those of whole networks. Sums in float32, softmax and normalisations are rounded in another order by each; a value next to a half then goes to
+the other neighbour, and all layers behind it have other inputs: of networks with random weights little remains, and ONNX Runtime does not agree
+with itself either. Layer by layer, the network is cut wherever a tensor is quantized (`benchmarks/compare/values.py`), and each layer gets the
+reference's own values: what differs there is a layer's own doing. irtool's sums are of integers, and exact.
+
+"""
 
 
 def main() -> None:
@@ -53,8 +68,10 @@ def main() -> None:
             said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
             own = found["irtool"]
             if own.equal is not None:
-                said += f"; {100 * own.equal:.2f} % of quantized outputs are ONNX Runtime's, others {own.steps} steps away at most"
+                said += f"; outputs as the file says {100 * own.equal:.2f} %, others {own.steps} steps away at most"
             print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
+        if precision.quantized:
+            results[name]["layers"] = _layers(path)
     text = _page(results, counts, options.seconds, precision, options.precision)
     print(text)
     if options.write:
@@ -70,6 +87,17 @@ def _exported(name: str) -> Path:
     if not path.exists():
         subprocess.run([sys.executable, "-m", "benchmarks.compare.export", name, str(MODELS)], check=True)
     return path
+
+
+def _layers(path: Path) -> dict[str, Any]:
+    """`values.compare_layers` of a network, in a process of its own, with the shares of equal values; said as well."""
+    command = [sys.executable, "-m", "benchmarks.compare.values", str(path)]
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    for engine, a in found.items():
+        a["equal"] = Agreement(**a).equal
+        print(f"  layer by layer, {engine}: {a['unequal']} of {a['values']} differ; {a['worst']}", file=sys.stderr)
+    return found
 
 
 def _summary(m: Measured) -> dict[str, Any]:
@@ -88,11 +116,7 @@ def _page(results: dict[str, Any], counts: list[str], seconds: float, precision:
         for e, m in engines.items()
         if m.get("error") or m.get("empty")
     ]
-    quantized_outputs = (
-        "; the share of equal quantized values, and how many steps the others are away at most"
-        if name == "int8"
-        else ""
-    )
+    reference = "the reference's (see Values)" if precision.quantized else "ONNX Runtime's"
     return f"""# irtool beside ONNX Runtime and OpenVINO{"" if name == "float32" else f", {name}"}
 
 `make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
@@ -109,11 +133,11 @@ parentheses. The ratio is irtool's best time over that of the better peer: below
 ## Start, size and memory
 
 With {counts[0]} thread{"s" if counts[0] != "1" else ""}. "Built here" is the whole way from the ONNX file, the C compiler
-included; "built before" opens the library of an earlier build. The difference is that of irtool's output from ONNX Runtime's,
-relative to the largest output{quantized_outputs}.
+included; "built before" opens the library of an earlier build. The difference is that of irtool's output from {reference},
+relative to the largest output.
 
 {resource_table(results, counts[0])}
-{"## Failures" + chr(10) + chr(10) + "".join(failures) if failures else ""}"""
+{VALUES + values_table(results, counts[0]) + chr(10) if precision.quantized else ""}{"## Failures" + chr(10) + chr(10) + "".join(failures) if failures else ""}"""
 
 
 def _put_into_readme(table: str) -> None:

@@ -25,6 +25,7 @@ class Precision:
         model: the ONNX file that all engines get, from the one of the export.
         build: keywords of `irtool.build`.
         openvino: OpenVINO's settings.
+        quantized: the model has QuantizeLinear, and values are compared in steps.
     """
 
     said: str
@@ -33,6 +34,7 @@ class Precision:
     model: Callable[[Path], Path] = _as_exported
     build: Mapping[str, Any] = field(default_factory=dict)
     openvino: Mapping[str, Any] = field(default_factory=dict)
+    quantized: bool = False
 
 
 PRECISIONS = {
@@ -53,6 +55,7 @@ PRECISIONS = {
         "compare_int8",
         networks=("resnet50", "mobilenet_v2", "efficientnet_b0", "unet", "bert_base"),
         model=quantized,
+        quantized=True,
         openvino={"INFERENCE_PRECISION_HINT": "f32"},
     ),
 }

@@ -79,12 +79,33 @@ def _difference(engines: list[Mapping[str, Any]]) -> str:
     """The difference of the first one's output, unless the output of one is empty."""
     if any(e.get("empty") for e in engines):
         return "shows nothing"
-    difference, equal = engines[0].get("difference"), engines[0].get("equal")
-    if difference is None:
+    difference = engines[0].get("difference")
+    return f"{difference:.0e}" if difference is not None else "–"  # noqa: RUF001  # an empty cell
+
+
+def values_table(results: Results, threads: str) -> str:
+    """The shares of equal quantized values, of outputs and of all quantized tensors, and the steps between the others."""
+    head = ["network", "outputs", "irtool, reference", "irtool, ONNX Runtime", "ONNX Runtime, reference"]
+    head += ["layer by layer: tensors", "values", "irtool, reference", "ONNX Runtime, reference"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for network in results.values():
+        engines, layers = network["threads"].get(threads, {}), network["layers"]
+        own, peer = engines.get("irtool", {}), engines.get("onnxruntime", {})
+        row = [network["title"], f"{own.get('outputs', 0):,}", _equal(own, 1), _equal(own, 1, "alike", "apart")]
+        row += [_equal(peer, 1), str(layers["irtool"]["tensors"]), f"{layers['irtool']['values']:,}"]
+        row += [_equal(layers[e], 4) for e in ("irtool", "onnxruntime")]
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _equal(found: Mapping[str, Any], digits: int, share: str = "equal", steps: str = "steps") -> str:
+    """The share of equal values, never rounded up to all, and how many steps others are away."""
+    if found.get(share) is None:
         return "–"  # noqa: RUF001  # an empty cell
-    if equal is None:
-        return f"{difference:.0e}"
-    return f"{difference:.0e}, {100 * equal:.1f} % equal, steps {engines[0]['steps']}"
+    if not found[steps]:
+        return "all"
+    unit = 10**digits
+    return f"{math.floor(100 * found[share] * unit) / unit:.{digits}f} %, {found[steps]} away"
 
 
 def _cell(measured: Mapping[str, Any], name: str, unit: float = 1.0, digits: int = 1) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..signals import emptiness
 from .quantized import output_step
+from .values import literal_output
 
 
 @dataclass
@@ -30,10 +31,13 @@ class Measured:
         bytes: on disk: of what was built, or of the model file that the engine reads.
         memory: largest resident memory of the process, in bytes.
         error: why there is nothing of the above.
+        outputs: how many values the output has.
         empty: why agreement on its output would show nothing, as a clause.
-        difference: largest difference of the output from ONNX Runtime's, relative to the largest output; None where that shows nothing.
-        equal: of an output of quantized values, the share of those that are ONNX Runtime's; None of others.
+        difference: largest difference of the output from the reference's, relative to the largest output; None where that shows nothing.
+        equal: of an output of quantized values, the share of those that are the reference's; None of others.
         steps: how many steps the others are away at most.
+        alike: as `equal`, beside ONNX Runtime's output instead of the reference's.
+        apart: as `steps`, beside ONNX Runtime's output.
     """
 
     times: list[float] = field(default_factory=list)
@@ -42,10 +46,13 @@ class Measured:
     bytes: int = 0
     memory: int = 0
     error: str = ""
+    outputs: int = 0
     empty: str = ""
     difference: float | None = None
     equal: float | None = None
     steps: int | None = None
+    alike: float | None = None
+    apart: int | None = None
 
     @property
     def best(self) -> float:
@@ -154,22 +161,34 @@ def measure(
             for w in working if n % 2 == 0 else reversed(working):
                 w.turn(runs)
         found = {engine: w.end() for engine, w in workers.items()}
-        compare_outputs(found, Path(place), output_step(model))
+        step = output_step(model)
+        compare_outputs(found, Path(place), step, literal_output(model) if step is not None else None)
         return found
 
 
-def compare_outputs(found: dict[str, Measured], place: Path, step: float | None = None) -> None:
-    """Sets the difference of each from ONNX Runtime's output, out of the folders of the engines, and says which are empty. `step`:
-    between neighbours of the quantized values that the output has."""
+def compare_outputs(
+    found: dict[str, Measured], place: Path, step: float | None = None, reference: Any | None = None
+) -> None:
+    """Sets the difference of each from the reference, out of the folders of the engines, and says which are empty. `step`:
+    between neighbours of the quantized values that the output has. `reference`: the output to compare with, if it is not
+    that of ONNX Runtime."""
     outputs = {e: np.load(p) for e in found if (p := place / e / "output.npy").exists()}
     for engine, output in outputs.items():
-        found[engine].empty = emptiness(output)
-    wanted = outputs.get("onnxruntime")
-    if wanted is None or found["onnxruntime"].empty:
+        found[engine].empty, found[engine].outputs = emptiness(output), output.size
+    peer = outputs.get("onnxruntime")
+    wanted = peer if reference is None else reference
+    if wanted is None or emptiness(wanted):
         return
     for engine, output in outputs.items():
-        difference = np.abs(output.astype("float64") - wanted)
-        found[engine].difference = float(difference.max() / np.abs(wanted).max())
+        own = found[engine]
+        own.difference = float(np.abs(output.astype("float64") - wanted).max() / np.abs(wanted).max())
         if step is not None:
-            steps = np.rint(difference / step)
-            found[engine].equal, found[engine].steps = float((steps == 0).mean()), int(steps.max())
+            own.equal, own.steps = _in_steps(output, wanted, step)
+            if peer is not None:
+                own.alike, own.apart = _in_steps(output, peer, step)
+
+
+def _in_steps(output: Any, wanted: Any, step: float) -> tuple[float, int]:
+    """The share of equal quantized values, and how many steps the others are away at most."""
+    steps = np.rint(np.abs(output.astype("float64") - wanted) / step)
+    return float((steps == 0).mean()), int(steps.max())

@@ -10,6 +10,7 @@ import pytest
 
 import irtool
 from benchmarks.compare.quantized import output_step
+from benchmarks.compare.values import compare_layers, literal_session, parted, quantized_values
 from tests.peers.quantized_models import NETWORKS, WAYS, inputs_of, save
 
 pytestmark = pytest.mark.promise("quantized networks")
@@ -55,11 +56,31 @@ def test_quantized_values_are_those_of_the_runtime(name: str, way: str, tmp_path
         assert (off == 0).mean() >= least, f"{(off == 0).mean():.5f} of {off.size} are equal"
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_layers_are_compared_on_the_reference_s_own_values(way: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "net.onnx", tmp_path / "net8.onnx"
+    save("residual", source)
+    WAYS[way](source, target, [inputs_of("residual", seed) for seed in range(SAMPLES)])
+    inputs = inputs_of("residual", SAMPLES)
+    np.savez(target.with_suffix(".npz"), **inputs)
+    import onnx
+
+    model = onnx.load(target)
+    values = quantized_values(model, inputs)
+    cut = parted(model, values)
+    assert [o.name for o in cut.graph.output] == [f"{n}_made" for n in values]
+    for n in cut.graph.node:  # each layer is by itself: what one makes, no other reads
+        assert not any(i.endswith("_made") for i in n.input)
+    assert {i.name for i in cut.graph.input} == {"x", *list(values)[:-1]}
+    for a in compare_layers(target).values():
+        assert a.tensors == len(values) >= 3 and a.values == sum(v.size for v in values.values())
+        assert a.equal >= LEAST_EQUAL and a.steps <= 1
+
+
 def session(path: Path, optimized: bool) -> Any:
     """ONNX Runtime with all its optimizations, or computing operator by operator what the file says."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
     if not optimized:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return literal_session(path)
+    return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
