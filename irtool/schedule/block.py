@@ -97,7 +97,8 @@ class Block(Generic[Form]):
     @property
     def outside(self) -> tuple[Loop, ...]:
         """The loops over results that are outside of the accumulator."""
-        return tuple(x for x in self.loops if not _among(x, self.tile))
+        along = self.factor.along if self.factor is not None else None
+        return tuple(x for x in self.loops if not _among(x, self.tile) and x[0] is not along)
 
     @property
     def inside(self) -> tuple[Loop, ...]:
@@ -209,7 +210,7 @@ class Block(Generic[Form]):
             raise UsageError(f"{v.name} is an axis of the accumulators", help="change loops before cache_write")
         if any(v is x for c in self.caches for i in c.read.indices for x in post_order(i)):
             raise UsageError(f"{v.name} is an axis of a copy", help="change loops before cache_read")
-        if self.window is not None or (self.factor is not None and self.factor.loop is v):
+        if self.window is not None or (self.factor is not None and (v is self.factor.loop or v is self.factor.along)):
             raise UsageError(
                 f"how {v.name} is reduced is settled", help="change loops before sliding_window and rfactor"
             )
@@ -290,11 +291,13 @@ class Pending:
 
 @dataclass(frozen=True)
 class Factor:
-    """The steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn, which are combined at the end."""
+    """The steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn, which are combined at the end: for each
+    result, or for all steps of a loop `along` results, which are as many as lanes."""
 
     loop: Var
     lanes: int
     vectors: int
+    along: Var | None = None
 
 
 @dataclass(frozen=True)

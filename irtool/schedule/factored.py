@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
-from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
+from ..tir import dtypes
+from ..tir.expr import Binary, Expr, Load, Var, cast, const, rewrite, select
 from ..tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
 from .affine import depends, simplifier
 from .block import Block, Factor
+from .fold_lanes import fold_lanes
 from .forms import Reduction
 from .guards import bounded_loop
+from .update_order import EXTREMES, IDENTITIES
+
+_VECTORS = 4
+"""Vectors that rows are added to in turn."""
 
 
 def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
-    """The reduction of a block, in the vectors of its `Factor`: whole iterations, vectors that are left, single steps that are left."""
+    """The reduction of a block, in the vectors of its `Factor`: whole iterations, vectors that are left, and steps that are left."""
+    assert isinstance(form.update, Binary)
+    lane = Var(f"{f.loop.name}_v")
+    parts = Buffer(f"{form.acc.name}_v", (f.vectors, f.lanes), form.acc.dtype, Scope.REGISTER)
+    vectors = _vectors(b, form, f, parts, lane)
+    if f.along is not None:
+        return _side_by_side(b, form, f, vectors, parts, lane)
+    whole = Allocate(parts, seq([vectors, _combine(form, form.update.op, parts, lane)]))
+    return Allocate(form.acc, seq([Store(form.acc, (), form.init), whole, *form.stores]))
+
+
+def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lane: Var) -> Stmt:
+    """The steps of one result, in vectors of accumulators."""
     assert isinstance(form.update, Binary)
     op, source = form.update.op, form.update.b
     extent = b.find(f.loop)[1]
     tiles, rest = divmod(extent // f.lanes, f.vectors)
-    left = extent % f.lanes
-    lane, tile, part = (Var(f"{f.loop.name}_{s}") for s in "vot")
-    parts = Buffer(f"{form.acc.name}_v", (f.vectors, f.lanes), form.acc.dtype, Scope.REGISTER)
+    tile, part = (Var(f"{f.loop.name}_{s}") for s in "ot")
     others = [x for x in b.inner if x[0] is not f.loop]
-    known = (*b.loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors))
-    simplify = simplifier(known)
+    simplify = simplifier((*b.loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors)))
     here: tuple[Expr, ...] = (part if f.vectors > 1 else const(0), lane)
 
-    def step(index: Expr, place: tuple[Expr, ...]) -> Store:
-        value = simplify(rewrite(source, lambda e: e, {f.loop: index}))
-        return Store(parts, place, Binary(op, Load(parts, place), value, form.acc.dtype))
+    def value(index: Expr) -> Expr:
+        return simplify(rewrite(source, lambda e: e, {f.loop: index}))
 
-    init: Stmt = For(lane, f.lanes, Store(parts, here, form.init), VECTORIZED)
-    main: Stmt = For(lane, f.lanes, step((tile * f.vectors + here[0]) * f.lanes + lane, here), VECTORIZED)
+    def step(e: Expr, place: tuple[Expr, ...]) -> Store:
+        return Store(parts, place, Binary(op, Load(parts, place), e, form.acc.dtype))
+
+    first = form.init if op in EXTREMES else const(IDENTITIES[op], form.acc.dtype)
+    init: Stmt = For(lane, f.lanes, Store(parts, here, first), VECTORIZED)
+    main: Stmt = For(lane, f.lanes, step(value((tile * f.vectors + here[0]) * f.lanes + lane), here), VECTORIZED)
     if f.vectors > 1:
         init = For(part, f.vectors, init, UNROLLED)
         main = For(part, f.vectors, main, UNROLLED)
     body: list[Stmt] = [For(tile, tiles, main) if tiles > 1 else substitute_stmt(main, {tile: const(0)})]
     for n in range(rest):
-        index = lane + (tiles * f.vectors + n) * f.lanes
-        body.append(For(lane, f.lanes, step(index, (const(n % f.vectors), lane)), VECTORIZED))
-    if left:
-        k = Var(f"{f.loop.name}_l")
-        simplify.bind(k, 0, left - 1)
-        value = simplify(rewrite(source, lambda e: e, {f.loop: k + (extent - left)}))
-        body.append(For(k, left, Store(form.acc, (), Binary(op, Load(form.acc, ()), value, form.acc.dtype))))
+        at = lane + (tiles * f.vectors + n) * f.lanes
+        body.append(For(lane, f.lanes, step(value(at), (const(n % f.vectors), lane)), VECTORIZED))
+    if extent % f.lanes:
+        last = value(lane + (extent - f.lanes))
+        if op not in EXTREMES:  # the steps of the first lanes are made already
+            number = cast(lane, f"uint{dtypes.bits(form.acc.dtype)}") if dtypes.itemsize(form.acc.dtype) < 4 else lane
+            last = select(number < f.lanes - extent % f.lanes, first, last)
+        body.append(For(lane, f.lanes, step(last, (const(rest % f.vectors), lane)), VECTORIZED))
     inner: Stmt = seq(body)
     for x, n in reversed(others):
         bounds = [g for g in form.guards if depends(g, x)]
@@ -49,27 +68,57 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
     for g in form.guards:
         if not any(depends(g, x) for x, _ in others):
             inner = If(const(-1) < g, inner)
-    vectors = Allocate(parts, seq([init, inner, _combine(form, op, parts, lane)]))
-    return Allocate(form.acc, seq([Store(form.acc, (), form.init), vectors, *form.stores]))
+    return seq([init, inner])
+
+
+def _all_of(op: str, parts: Buffer, lane: Var) -> Expr:
+    """One lane of several vectors, combined."""
+    total: Expr = Load(parts, (const(0), lane))
+    for n in range(1, parts.shape[0]):
+        total = Binary(op, total, Load(parts, (const(n), lane)), parts.dtype)
+    return total
 
 
 def _combine(form: Reduction, op: str, parts: Buffer, lane: Var) -> Stmt:
-    """The accumulators combined: the vectors, then by way of an array halves of the lanes, down to one."""
-    several, lanes = parts.shape
+    """The accumulators combined: the vectors, then their lanes."""
     dtype = form.acc.dtype
-    array = Buffer(f"{form.acc.name}_lanes", (lanes,), dtype, Scope.LOCAL)
-    total: Expr = Load(parts, (const(0), lane))
-    for n in range(1, several):
-        total = Binary(op, total, Load(parts, (const(n), lane)), dtype)
-    steps: list[Stmt] = [For(lane, lanes, Store(array, (lane,), total), VECTORIZED)]
-    half = lanes // 2
-    while half > 1:
-        x = Var("lane")
-        folded = Binary(op, Load(array, (x,)), Load(array, (x + half,)), dtype)
-        steps.append(For(x, half, Store(array, (x,), folded)))
-        half //= 2
-    if half:
-        folded = Binary(op, Load(array, (const(0),)), Load(array, (const(1),)), dtype)
-        steps.append(Store(array, (const(0),), folded))
-    final = Binary(op, Load(form.acc, ()), Load(array, (const(0),)), dtype)
-    return Allocate(array, seq([*steps, Store(form.acc, (), final)]))
+
+    def both(x: Expr, y: Expr) -> Expr:
+        return Binary(op, x, y, dtype)
+
+    name = form.acc.name
+    array, steps = fold_lanes(name, dtype, (lane, parts.shape[1]), _all_of(op, parts, lane), both)
+    return Allocate(array, seq([*steps, Store(form.acc, (), both(Load(form.acc, ()), Load(array, (const(0),))))]))
+
+
+def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt, parts: Buffer, lane: Var) -> Stmt:
+    """As many results as there are lanes: the vector of each, whose lanes change places with results, so that all are combined."""
+    along = f.along
+    assert isinstance(form.update, Binary) and along is not None
+    op, dtype, size = form.update.op, form.acc.dtype, f.lanes
+    sums, turned = (Buffer(f"{form.acc.name}_{s}", (size, size), dtype, Scope.LOCAL) for s in ("rows", "turned"))
+    kept = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
+    each = For(along, size, Allocate(parts, seq([vectors, kept])))
+    x, row = Var("lane"), Var(along.name)
+    turn = For(x, size, For(row, size, Store(turned, (x, row), Load(sums, (row, x))), VECTORIZED))
+    at, part, row = Var("lane"), Var("part"), Var(along.name)
+    several = Buffer(f"{form.acc.name}_s", (min(_VECTORS, size), size), dtype, Scope.REGISTER)
+    count = several.shape[0]
+    simplify = simplifier((*b.loops, (row, size)))
+    first = Store(several, (part, row), form.init if op in EXTREMES else const(IDENTITIES[op], dtype))
+    more = Store(several, (part, row), Binary(op, Load(several, (part, row)), turned[at * count + part, row], dtype))
+    folded = [For(part, count, For(row, size, s, VECTORIZED), UNROLLED) for s in (first, more)]
+    results = Buffer(form.acc.name, (size,), dtype, Scope.REGISTER)
+    whole = simplify(Binary(op, form.init, _all_of(op, several, row), dtype))
+    total = For(row, size, Store(results, (row,), whole), VECTORIZED)
+
+    def change(e: Expr) -> Expr:
+        return Load(results, (row,)) if isinstance(e, Load) and e.source is form.acc else e
+
+    def of_row(e: Expr) -> Expr:
+        return simplify(rewrite(e, change, {along: row}))
+
+    stores = [Store(s.buffer, [of_row(i) for i in s.indices], of_row(s.value)) for s in form.stores]
+    stored = [total, For(row, size, seq(stores), VECTORIZED)]
+    sides = Allocate(several, Allocate(results, seq([folded[0], For(at, size // count, folded[1]), *stored])))
+    return Allocate(sums, Allocate(turned, seq([each, turn, sides])))

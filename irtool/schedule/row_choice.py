@@ -12,19 +12,18 @@ from ..tir.vector_target import VectorTarget
 from .affine import depends, loads, simplifier, stride
 from .axes import fuse_sums
 from .forms import Map, Reduction
-from .primitives.rfactor import COMBINED
-
-_EXTREMES = ("min", "max", "minimum", "maximum")
+from .update_order import COMBINED, EXTREMES
 
 
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
     """The number of the inner loop along which rows are summed in vectors; None where there is none."""
     lanes = target.lanes_of(r.acc.dtype)
     update = r.update
-    if lanes < 4 or not dtypes.is_float(r.acc.dtype) or not isinstance(update, Binary):
+    if lanes < 4 or r.acc.dtype == "bool" or not isinstance(update, Binary):
         return None
-    if dtypes.bits(r.acc.dtype) < 32 and update.op not in _EXTREMES:  # sums rounded so often depend on their order
-        return None
+    is_float = dtypes.is_float(r.acc.dtype)
+    if is_float and dtypes.bits(r.acc.dtype) < 32 and update.op not in EXTREMES:
+        return None  # sums rounded so often depend on their order
     if update.op not in COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None
     if any(isinstance(e, Load) and e.source is r.acc for e in post_order(update.b)):
@@ -39,8 +38,8 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
             continue
         if 1 not in moving.values() or any(s not in (0, 1) for s in moving.values()):
             continue
-        # Short rows that overlap, or are read many times, are not worth it.
-        if extent >= lanes or all(e.source.size >= r.work for e, s in moving.items() if s):
+        # Short rows that overlap, or are read many times, are not worth it; products of integers have instructions of their own.
+        if (extent >= lanes and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
             return n
     return None
 

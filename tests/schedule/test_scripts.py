@@ -138,6 +138,8 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["sliding_window(k1)"], "there is no tile"),
         (["cache_write(ax0)", "sliding_window(k1)"], "read nothing in common"),
         (["rfactor(k1, 8, vectors=4)"], "is not a loop of the reduction with 32 steps"),
+        (["rfactor(k1, 8, along=ax0)"], "ax0 is not the innermost loop over results, of 8 steps"),
+        (["rfactor(k1, 4, along=ax0)", "split(ax0, [2, 2])"], "how ax0 is reduced is settled"),
         (["pack(p0, along=ax0, lanes=4)"], "it is not said when packed is made"),
         (["pack(p0, along=ax0, lanes=4)", "cache_write(ax0)"], "it is not said when packed is made"),
         (["pack(p0, along=ax0, lanes=4)", "compute_at(packed)", "packed:", "  vectorise(col)"], "unknown primitive"),

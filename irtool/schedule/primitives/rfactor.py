@@ -10,14 +10,14 @@ from ..affine import depends
 from ..block import Block, Factor
 from ..forms import Form, Reduction
 from ..guards import take_guards
+from ..update_order import COMBINED
 from .base import primitive
-
-COMBINED = ("+", "*", "min", "max", "minimum", "maximum")
-"""Updates whose order may change."""
 
 
 @primitive
-def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Block[Form]:
+def rfactor(
+    b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1, along: Var | str | None = None
+) -> Block[Form]:
     """The steps of a loop of the reduction spread over several vectors of accumulators.
 
     ::
@@ -29,7 +29,10 @@ def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Bl
 
     As TVM's and Halide's `rfactor` (Suriana, Adams and Kamil, Parallel Associative Reductions in Halide, 2017).
     Several vectors are accumulated at once, so that an addition need not wait for the one before. Sums of floating-point
-    numbers are rounded in another order. Raises UsageError for an update whose order matters.
+    numbers are rounded in another order. Steps that are left are made in a vector that overlaps the one before.
+    To combine the lanes of one result takes longer than a few steps: for all results `along` the innermost loop over them, which are
+    as many as lanes, a vector of each is kept, these change rows and columns, and are added up. Raises UsageError for an update whose
+    order matters.
     """
     b.check_placed()
     if b.tile or b.factor is not None:
@@ -42,6 +45,13 @@ def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Bl
     if lanes * vectors > extent or any(v is x for x, _ in b.loops):
         raise UsageError(f"{v.name} is not a loop of the reduction with {lanes * vectors} steps")
     assert isinstance(form, Reduction)
+    beside = None
+    if along is not None:
+        beside, count = b.find(along)
+        if not b.loops or beside is not b.loops[-1][0] or count != lanes:
+            raise UsageError(f"{beside.name} is not the innermost loop over results, of {lanes} steps")
+        if form.guards:
+            raise UsageError(f"steps of {v.name} are made under conditions")
     taken = b.with_guards()
     others = [k for k, _ in b.inner if k is not v]
     guards = [b.seen()(g) for g in take_guards(form).guards]
@@ -49,4 +59,4 @@ def rfactor(b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1) -> Bl
         if form.guards:
             raise UsageError(f"conditions on what is read depend on {v.name}, or on several loops")
         taken = b  # conditions stay where they are
-    return replace(taken, factor=Factor(v, lanes, vectors))
+    return replace(taken, factor=Factor(v, lanes, vectors, beside))

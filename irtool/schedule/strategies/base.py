@@ -155,6 +155,11 @@ class Stage:
         """Whether results of a map may be made twice: unless they may replace what they are made from."""
         return isinstance(self.form, Map) and self._may_repeat(self.form)
 
+    @property
+    def may_repeat_sums(self) -> bool:
+        """The same of a reduction."""
+        return self.reduction is not None and self._may_repeat(self.reduction, self.reduction.update)
+
     def _may_repeat(self, form: Map | Reduction, *values: Expr) -> bool:
         written = {s.buffer for s in form.stores}
         read = {e.source for e in loads(*values, *(s.value for s in form.stores))}

@@ -1,20 +1,29 @@
 """Reductions along the contiguous axis: sums, means and extremes of rows.
 
     for i: acc = 0; for k: acc += x[i, k]      ⇒      for i: acc[lanes] = 0; for k_o: acc[:] += x[i, k_o*lanes + :];
-                                                             combined over the lanes; the elements left over one by one
+                                                             combined over the lanes; the elements left over in a further vector
 
-Several vectors are accumulated at once, so that one addition need not wait for the one before.
+Several vectors are accumulated at once, so that one addition need not wait for the one before. Of short rows the lanes of several are
+combined at once, side by side.
 """
 
 from __future__ import annotations
 
+import math
+
+from ...tir import dtypes
 from ...tir.stmt import Stmt
+from ..affine import simplifier, stride
 from ..block import Block
-from ..nest import lower
-from ..primitives import parallel, rfactor
+from ..forms import Reduction
+from ..nest import lower_all
+from ..primitives import loop_partition, parallel, part, rfactor, split
 from ..row_choice import row_width
 from .base import Candidate, Stage, Strategy, strategy
 from .register_tile import RegisterTile
+
+_MOST_VECTORS = 32
+"""Vectors of a row whose lanes are combined together with those of other rows."""
 
 
 def is_preferred(stage: Stage) -> bool:
@@ -42,6 +51,37 @@ class RowReduction(Strategy):
         v, extent = candidate.plan
         lanes = row_width(extent, stage.lanes)
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
-        b = rfactor(Block.of(r), v, lanes, vectors)
         shared = r.loops and r.work >= stage.target.parallel_elements and not stage.serial
-        return lower(parallel(b, r.loops[0][0]) if shared else b)
+        if not _are_side_by_side(stage, r, lanes):
+            b = rfactor(Block.of(r), v, lanes, vectors)
+            return lower_all([parallel(b, b.loops[0][0]) if shared else b])
+        i, count = r.loops[-1]
+        whole = count // lanes
+        last = count - lanes if stage.may_repeat_sums else whole * lanes
+        ranges = [(0, whole * lanes), (last, count)] if count % lanes else [(0, count)]
+        parts = []
+        for begin, end in ranges:
+            with part(len(ranges)):
+                (b,) = loop_partition(Block.of(r), i, [(begin, end)])
+                (row,) = b.over(i)
+                if (end - begin) % lanes:
+                    b = rfactor(b, v, lanes, vectors)
+                else:
+                    b = split(b, row, [(end - begin) // lanes, lanes])
+                    b = rfactor(b, v, lanes, vectors, along=b.over(i)[-1])
+                parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] > 1 else b)
+        return lower_all(parts)
+
+
+def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
+    """True if the lanes of several short rows are worth to be combined at once: results lie side by side, and are as many as lanes."""
+    if stage.rows or not r.loops or r.guards or dtypes.bits(r.acc.dtype) == 16:
+        return False
+    target = stage.target
+    i, count = r.loops[-1]
+    work = math.prod(n for _, n in r.inner) // lanes
+    parts = target.least_parts if r.work >= target.parallel_elements and len(r.loops) == 1 else 1
+    if count < lanes * parts or work > _MOST_VECTORS:
+        return False
+    simplify = simplifier(r.loops)
+    return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)
