@@ -256,6 +256,8 @@ def _in_order(
         left,
         right,
         tuple(map(simplify, reducer.combine(left, right))),
+        reducer.extreme(left[1], right[1]) if reducer.extreme is not None else None,
+        reducer.last,
     )
 
 

@@ -37,6 +37,8 @@ class Reducer:
 
     Where the first of the values is the number of the step, counted from 0, and steps are made in their order, `first(dtypes)` and
     `append(x, y)` do the same for less: `x` is of what came before `y`, and there is at least one step. None where nothing is saved.
+    `extreme(x, y)` is what the second value is alone, if it is an extreme of which the first is the position; of equal ones the
+    `last` one's, or the first one's.
     """
 
     name: str
@@ -44,6 +46,8 @@ class Reducer:
     identity: Callable[[Sequence[str]], Values]
     first: Callable[[Sequence[str]], Values] | None = None
     append: Callable[[Values, Values], Values] | None = None
+    extreme: Callable[[Expr, Expr], Expr] | None = None
+    last: bool = False
 
 
 def _simple(name: str, combine: Callable[[Any, Any], Expr], identity: Callable[[str], Any]) -> Reducer:
@@ -74,7 +78,12 @@ BIT_OR = _simple("bit_or", bitwise_or, lambda d: 0)
 BIT_XOR = _simple("bit_xor", bitwise_xor, lambda d: 0)
 
 
-def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], last: bool) -> Reducer:
+def _arg(
+    better: Callable[[Expr, Expr], Expr],
+    worst: Callable[[str], Expr],
+    extreme: Callable[[Any, Any], Expr],
+    last: bool,
+) -> Reducer:
     """Of (index, value) pairs, the better value, NaN before all; of equals, the first index (or the last).
 
     In their order: where no value is better than the worst there is, the first pair is index 0.
@@ -111,6 +120,8 @@ def _arg(better: Callable[[Expr, Expr], Expr], worst: Callable[[str], Expr], las
         lambda types: (const(-1, types[0]), worst(types[1])),
         lambda types: (const(0, types[0]), worst(types[1])),
         append,
+        extreme,
+        last,
     )
 
 
@@ -161,12 +172,12 @@ def reduce_any(expr: Operand, axis: Any, where: Operand | None = None) -> Expr:
 
 def argmax(pair: Sequence[Operand], axis: Any, where: Operand | None = None, select_last_index: bool = False) -> Values:
     """Of `(index, value)`, the pair of the largest value over the axes; of equals the first index (or the last)."""
-    return reduce(_arg(lambda x, y: x > y, _lowest, select_last_index), pair, axis, where)
+    return reduce(_arg(lambda x, y: x > y, _lowest, nan_maximum, select_last_index), pair, axis, where)
 
 
 def argmin(pair: Sequence[Operand], axis: Any, where: Operand | None = None, select_last_index: bool = False) -> Values:
     """Of `(index, value)`, the pair of the smallest value over the axes; of equals the first index (or the last)."""
-    return reduce(_arg(lambda x, y: x < y, _highest, select_last_index), pair, axis, where)
+    return reduce(_arg(lambda x, y: x < y, _highest, nan_minimum, select_last_index), pair, axis, where)
 
 
 def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce"):

@@ -67,6 +67,52 @@ def test_positions_in_short_rows_and_of_short_numbers(shape, axis, dtype: str, l
             np.testing.assert_array_equal(built.run([x]), irtool.evaluate(module, [x]), err_msg=cpu)
 
 
+LONG = [(2, 300), (1, 1000), (3, 645), (1, 5003), (2, 64), (1, 40000)]
+"""Rows of one block and of several, of blocks that overlap the one before and of vectors that do."""
+
+
+def long_rows(shape: tuple[int, int], dtype: str, n: int) -> np.ndarray:
+    """Few different numbers, so that blocks tie; in places one alone, at ends of blocks and in the last one; NaN late in some rows."""
+    x = np.random.default_rng(n).integers(-3, 3 if n else 100, shape)
+    x = (np.abs(x) if dtype == "uint8" else x).astype(dtype)
+    x[-1, (-1, 0, shape[1] // 2, 255 % shape[1])[n % 4]] = 101
+    if dtype.startswith("float"):
+        x[0, ((5, -2), (-1,), (-70 % shape[1], 1))[n % 3]] = np.nan if n else -np.inf
+    return x
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int16", "int32", "int64"])
+def test_positions_in_long_rows(dtype: str, last: bool) -> None:
+    for shape in LONG:
+        for op in ("argmax", "argmin"):
+            module = module_of(f"{op}(%x, axis=[1], select_last_index={last})", shape, dtype)
+            data = [long_rows(shape, dtype, n) for n in range(4)]
+            data += [np.full(shape, v, dtype) for v in (HOSTILE if dtype.startswith("float") else (0, 127))]
+            for cpu in ("x86-64-v3", "native"):
+                built = irtool.build(module, mcpu=cpu, cflags="-O1")
+                for x in data:
+                    np.testing.assert_array_equal(
+                        built.run([x]), irtool.evaluate(module, [x]), f"{shape} {op} {cpu} {x}"
+                    )
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int16"])
+def test_blocks_on_every_machine(dtype: str, last: bool) -> None:
+    module = module_of(f"argmax(%x, axis=[1], select_last_index={last})", (2, 401), dtype)
+    for machine in MACHINES:
+        program = lower_module(prepare(module))
+        schedule_program(program, machine)
+        (kernel,) = program.kernels
+        verify(kernel)
+        assert ("blocks" in kernel.choice.reason) == (machine.vector_bytes > 0)
+        for n in range(4):
+            x = long_rows((2, 401), dtype, n)
+            (got,) = run_program(program, [x])
+            np.testing.assert_array_equal(got, irtool.evaluate(module, [x]), err_msg=f"{machine} {n}")
+
+
 def test_positions_are_counted_in_as_many_bits_as_elements_have() -> None:
     for classes, wanted in ((256, "uint8"), (257, "int32")):
         program = lower_module(prepare(module_of("argmax(%x, axis=[0])", (classes, 300), "int8")))

@@ -6,7 +6,7 @@ Along results that lie side by side:
 
     ⇒   for c_o: i[lanes], m[lanes]; for k: … x[k, c_o*lanes + :] …
 
-Along the steps, where their elements lie side by side, with several vectors of accumulators; a lane sees its steps in their order, and
+Of long rows of elements that lie side by side, block by block (see `block_search`). Or along the steps, with several vectors of accumulators; a lane sees its steps in their order, and
 lanes are combined at the end. Steps that are left over are made in a vector that overlaps the one before: what one lane has seen,
 another may see again.
 """
@@ -36,6 +36,7 @@ from ...tir.stmt import (
     substitute_stmt,
 )
 from ..affine import loads, simplifier, stride
+from ..block_search import Blocks, choose_blocks, search_blocks
 from ..narrow_positions import narrow_positions
 from ..primitives import untraced
 from ..segments import vector_segments
@@ -52,13 +53,15 @@ _LEAST_STEPS = 32
 @dataclass(frozen=True)
 class Lanes:
     """Where vectors lie: along the results of a loop, or the steps of the innermost one; `count` elements of one. `form`: what is
-    reduced, with accumulators as narrow as they may be. `turned`: rows that are turned first."""
+    reduced, with accumulators as narrow as they may be. `turned`: rows that are turned first. `blocks`: how a long row is looked
+    through."""
 
     loop: Loop
     count: int
     results: bool
     form: TupleReduction
     turned: TurnedRows | None = None
+    blocks: Blocks | None = None
 
 
 @strategy("tuple_reduction")
@@ -73,7 +76,8 @@ class VectorTuples(Strategy):
         if lanes is None:
             return Candidate(1, "steps in their order")
         how = "turned rows" if lanes.turned is not None else "results" if lanes.results else "steps"
-        return Candidate(1 / lanes.count, f"vectors along {how} {lanes.loop[0].name}", lanes)
+        how = "blocks of" if lanes.blocks is not None else f"vectors along {how}"
+        return Candidate(1 / lanes.count, f"{how} {lanes.loop[0].name}", lanes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         form, lanes = stage.form, candidate.plan
@@ -85,7 +89,9 @@ class VectorTuples(Strategy):
         if lanes.turned is not None:
             return _of_turned_rows(lanes, stage, shared)
         if not lanes.results:
-            body = loops_around(form.loops, _along_steps(form, form.in_order, lanes))
+            blocks = lanes.blocks
+            row = search_blocks(form, blocks) if blocks is not None else _along_steps(form, form.in_order, lanes)
+            body = loops_around(form.loops, row)
             return _shared(body) if shared and form.loops else body
         assert lanes.form.in_order is not None
         return _along_results(lanes.form, lanes.form.in_order, lanes, shared)
@@ -110,6 +116,10 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
     if turned is not None:
         return Lanes(turned.rows, turned.size, True, narrow, turned)
     v, n = form.inner[-1]
+    wide = stage.target.lanes(_width(form.accs[-1]))
+    blocks = choose_blocks(form, wide) if wide >= 4 and _is_even(simplify, order.updates, v) else None
+    if blocks is not None:
+        return Lanes((v, n), wide, False, form, blocks=blocks)
     if count >= 4 and n >= max(_LEAST_STEPS, count) and _is_even(simplify, order.updates, v):
         return Lanes((v, n), count, False, form)
     return None
