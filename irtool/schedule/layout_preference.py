@@ -17,10 +17,11 @@ from ..tir.pairs import NUMBERS, PACK_PAIR
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
-from ..tir.words import PACK, STEPS
+from ..tir.words import PACKS
 from .affine import depends, loads
+from .tile_choice import rows_together
 
-_NUMBERS = {PACK: STEPS, PACK_PAIR: NUMBERS}
+_NUMBERS = {**PACKS, PACK_PAIR: NUMBERS}
 """Numbers in a word, by what makes one."""
 
 
@@ -48,7 +49,7 @@ def layout_preferences(
     r = max(forms, key=lambda f: f.work)
     if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
         return {}
-    full = target.lanes(dtypes.itemsize(r.acc.dtype))
+    full = target.lanes(dtypes.itemsize(r.acc.dtype)) * rows_together(r, target)
     if _sums_rows(r, 2 * full):
         return {}
     best: tuple[tuple[int, ...], dict[Buffer, LayoutPreference]] | None = None

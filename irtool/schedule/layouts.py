@@ -18,9 +18,10 @@ from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
 from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, spreads
-from .panels import rows_beside, vectors_per_block
+from .panels import largest_reduction, rows_beside, vectors_per_block
 from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
+from .tile_choice import rows_together
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
@@ -170,7 +171,7 @@ def _packable(
     """The blocks of those constants that a call reads in the order of its own."""
     spatial = any(o in preferred for o in s.kernel.outputs)
     return {
-        b: _grouped(b, preferred[b], spatial, rows_beside(s.kernel, b), target)
+        b: _grouped(b, preferred[b], spatial, s.kernel, target)
         for slot, b in zip(s.inputs, s.kernel.inputs)
         if slot.resolve().kind == CONSTANT and slot.resolve().shape == b.shape
         if b in preferred and _worthwhile(b, preferred[b])
@@ -178,14 +179,16 @@ def _packable(
 
 
 def _grouped(
-    b: Buffer, preference: LayoutPreference, spatial: bool, rows: int, target: VectorTarget
+    b: Buffer, preference: LayoutPreference, spatial: bool, kernel: Kernel, target: VectorTarget
 ) -> LayoutPreference:
-    """Blocks of as many vectors as a tile takes, along an axis of the results, of which so many `rows` are made."""
+    """Blocks of as many vectors as a tile of the kernel takes, along an axis of the results."""
     if not spatial and not preference.padded:
         return preference
     factor, padded = preference.factor, preference.padded
     vectors = _shape(b, preference)[preference.axis] // factor
-    width = vectors_per_block(vectors, rows, target, bool(padded), b.nbytes > target.l2_cache_bytes)
+    together = rows_together(largest_reduction(kernel), target)
+    far = b.nbytes > target.l2_cache_bytes
+    width = vectors_per_block(vectors, rows_beside(kernel, b), target, bool(padded), far, together)
     if padded:
         padded = -(-vectors // width) * width * factor
     return LayoutPreference(preference.axis, factor * width, padded)

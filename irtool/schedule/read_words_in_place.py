@@ -19,10 +19,10 @@ from ..tir.pairs import NUMBERS, PACK_PAIR
 from ..tir.program import TEMP, Program, RunKernel, kernels_in_use, runs_of
 from ..tir.stmt import Buffer
 from ..tir.vector_target import VectorTarget
-from ..tir.words import PACK, STEPS
+from ..tir.words import PACKS
 from .affine import simplifier
 
-_STEPS = {PACK: STEPS, PACK_PAIR: NUMBERS}
+_STEPS = {**PACKS, PACK_PAIR: NUMBERS}
 """Numbers in a word, by what makes one."""
 
 

@@ -1,5 +1,5 @@
 """Sums of products of 8-bit numbers, made of words of four, and of bfloat16 numbers, of words of two: what dot-product
-instructions compute.
+instructions compute. Where an instruction multiplies matrices of 8-bit numbers, words are of eight.
 
     acc += int32(x[n, c, h]) * int32(w[o, c])        for c in 128
 
@@ -42,7 +42,7 @@ from .affine import depends, simplifier
 from .finite_weights import FiniteWeights
 from .winograd.choice import beats_pairs
 from .winograd.convolution import find_convolution
-from .word_kinds import WordKind, word_kinds
+from .word_kinds import WordKind, long_kind, word_kinds
 
 _REUSE = 8
 """The fewest results for which each word that is packed when the program runs is read."""
@@ -84,7 +84,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
     if target.lanes(4) < 4 and target.word_products == 1:
         return
     finite = FiniteWeights(program)
-    made: dict[tuple[Slot, int], Slot] = {}
+    made: dict[tuple[Slot, int, int], Slot] = {}
     for k, calls in runs_of(program).items():
         if k.finished:
             continue
@@ -94,6 +94,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         for at, p in found.items():
             alike = {n: q for n, q in found.items() if p.shares_words(q)}
             if _pays(k, alike, constants, target):
+                alike = {n: _of_matrices(k.stages[n], q, target) for n, q in alike.items()}
                 if not _is_transformed(finite.mark(k), at, calls, target):
                     _replace(k, alike, constants, calls, made)
                 break
@@ -175,7 +176,7 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         return False
     if target.lanes(4) < 4 and p.kind.numbers < STEPS:
         return False
-    only = [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
+    only = _apart(r, p)
     if max(only) < 4:
         return False  # neither operand has an axis for vectors
     used = buffers_read(*(f for n, f in enumerate(k.stages) if n not in sums))
@@ -186,6 +187,21 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         elif reuse < _REUSE:
             return False
     return True
+
+
+def _of_matrices(form: AnyForm, p: Product, target: VectorTarget) -> Product:
+    """The product, of long words where an instruction multiplies matrices of them, and enough rows and columns of results have
+    one in common."""
+    long = long_kind()
+    fits = target.product_rows > 1 and target.lanes(4) == 4 and p.kind.bits == long.bits and p.extent >= long.least
+    if not fits or not isinstance(form, Reduction) or min(_apart(form, p)) < target.product_rows:
+        return p
+    return replace(p, kind=long)
+
+
+def _apart(r: Reduction, p: Product) -> list[int]:
+    """For each operand, how many results differ in what they read of it, and read the same of the other one."""
+    return [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
 
 
 def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
@@ -209,7 +225,7 @@ def _replace(
     sums: Mapping[int, Product],
     constants: set[Buffer],
     calls: Sequence[RunKernel],
-    made: dict[tuple[Slot, int], Slot],
+    made: dict[tuple[Slot, int, int], Slot],
 ) -> None:
     """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
     at, p = next(iter(sums.items()))
@@ -221,13 +237,13 @@ def _replace(
         assert isinstance(source, Buffer)
         shape = [count if n == axis else d for n, d in enumerate(source.shape)]
         if source in constants:
-            words = Buffer(source.name, shape, "int32", source.scope)
+            words = Buffer(source.name, shape, p.kind.dtype, source.scope)
             params[params.index(source)] = words
             number = k.inputs.index(source)
             for s in calls:
                 s.inputs[number] = _constant(s.inputs[number].resolve(), p.kind, axis, shape, made)
         else:
-            words = Buffer(f"{source.name}_words", shape, "int32", Scope.GLOBAL)
+            words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
             temporaries.append(words)
             before.append(_packing(source, words, axis, p, before, [*k.stages[at:]]))
         all_words.append(words)
@@ -249,7 +265,7 @@ def _of_words(r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int
     read: list[Expr] = []
     for (e, axis), b in zip(p.operands, words):
         found: Expr = Load(b, tuple(index if n == axis else i for n, i in enumerate(e.indices)))
-        read.append(if_then_else(p.guards[e], found, const(0)) if e in p.guards else found)
+        read.append(if_then_else(p.guards[e], found, const(0, p.kind.dtype)) if e in p.guards else found)
     assert isinstance(r.update, Binary)
     update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], p.dtypes), r.acc.dtype)
     inner = tuple(
@@ -299,10 +315,12 @@ def _formula(
     return (store, variables) if len(variables) == len(form.loops) else None
 
 
-def _constant(slot: Slot, kind: WordKind, axis: int, shape: Sequence[int], made: dict[tuple[Slot, int], Slot]) -> Slot:
+def _constant(
+    slot: Slot, kind: WordKind, axis: int, shape: Sequence[int], made: dict[tuple[Slot, int, int], Slot]
+) -> Slot:
     """The constant's words."""
-    key = (slot, axis)
+    key = (slot, axis, kind.numbers)
     if key not in made:
-        derivation = Derivation(slot, ("words", axis), lambda data: kind.pack_data(data, axis))
-        made[key] = Slot(f"{slot.name}_words", shape, "int32", CONSTANT, derivation=derivation)
+        derivation = Derivation(slot, ("words", axis, kind.numbers), lambda data: kind.pack_data(data, axis))
+        made[key] = Slot(f"{slot.name}_words", shape, kind.dtype, CONSTANT, derivation=derivation)
     return made[key]

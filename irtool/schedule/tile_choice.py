@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..tir.expr import Expr, Select, Var, post_order
+from ..tir.expr import Call, Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Scope
 from ..tir.vector_target import VectorTarget
+from ..tir.words import LONG_DOTS
 from .affine import coefficients, depends, loads, simplifier, stride
 from .forms import Loop, Reduction, substituted
 from .tiles import Tile, choose_tile, choose_window
@@ -81,10 +82,10 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     whole = extent // lanes
     vectors = -(-extent // lanes) if padded or (again and whole) else whole
     if shared or row is None:
-        block = _block(r, v) // lanes
-        tile = choose_tile(rows, vectors, target, shared, block, far > 0)
+        block, together = _block(r, v) // lanes, rows_together(r, target)
+        tile = choose_tile(rows, vectors, target, shared, block, far > 0, together)
         if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
-            tile = choose_tile(rows, (vectors + 1) // 2, target, shared, block, far > 0)
+            tile = choose_tile(rows, (vectors + 1) // 2, target, shared, block, far > 0, together)
     else:
         tile = choose_window(rows, vectors, target)
     if row is not None:
@@ -99,6 +100,12 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+
+
+def rows_together(r: Reduction, target: VectorTarget) -> int:
+    """How many rows of results an instruction makes: those of a product of matrices, if what is summed are products of long words."""
+    is_product = any(isinstance(e, Call) and e.name in LONG_DOTS for e in post_order(r.update))
+    return target.product_rows if is_product else 1
 
 
 def _is_scattered(r: Reduction, n: int, lanes: int) -> bool:

@@ -29,13 +29,20 @@ class Tile:
 
 @lru_cache(maxsize=4096)
 def choose_tile(
-    rows: int, vectors: int, target: VectorTarget, shared_rows: bool = True, block: int = 0, far: bool = False
+    rows: int,
+    vectors: int,
+    target: VectorTarget,
+    shared_rows: bool = True,
+    block: int = 0,
+    far: bool = False,
+    together: int = 1,
 ) -> Tile:
     """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse.
 
     `block`: so many vectors of the vector operand lie side by side, and a tile should not reach over them (0: any number).
     `far`: the vector operand comes from memory; if registers hold two vectors of all rows, a tile has all rows, so that memory is
     read in one stream and never waits for a second tile.
+    `together`: an instruction makes so many rows, of which those that do not exist are made in vain, and takes as many vectors of columns.
     """
     best = (float("inf"), Tile(1, 1))
     least = rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 else 1
@@ -43,17 +50,18 @@ def choose_tile(
         for b in range(1, min(vectors, 8) + 1):
             if block and block % b:
                 continue
-            if a * b + (b if shared_rows else 2) + 1 > target.registers + 1:
+            made = -(-a // together) * together
+            if made * b + (b * together if shared_rows else 2) + 1 > target.registers + 1:
                 break
-            cost = _cost(rows, vectors, Tile(a, b), target, shared_rows)
+            cost = _cost(rows, vectors, Tile(a, b), target, shared_rows, together)
             if cost < best[0] - 1e-9:
                 best = (cost, Tile(a, b))
     return best[1]
 
 
-def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget) -> float:
+def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1) -> float:
     """Cycles per result of `rows` by `vectors` results in such tiles, whose steps along rows share the vector operand."""
-    return _cost(rows, vectors, tile, target, True)
+    return _cost(rows, vectors, tile, target, True, together)
 
 
 def choose_window(rows: int, vectors: int, target: VectorTarget) -> Tile:
@@ -65,14 +73,14 @@ def choose_window(rows: int, vectors: int, target: VectorTarget) -> Tile:
     return Tile(a, min(vectors, max(1, 4 // a)))
 
 
-def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: bool) -> float:
+def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: bool, together: int = 1) -> float:
     """Cycles per result, tails included."""
 
     def cycles(x: int, y: int) -> float:
-        n = x * y
+        n = -(-x // together) * together * y
         if not n:
             return 0.0
-        loads = x + y if shared else 2 * n
+        loads = x + y * together if shared else 2 * n
         pending = target.latency * target.multiply_adds
         least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
         full = 0.03 if n + y >= target.registers else 0  # none is left for what is loaded ahead

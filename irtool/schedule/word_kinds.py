@@ -1,4 +1,4 @@
-"""Kinds of words that sums of products can be made of: four bytes, or two bfloat16 numbers."""
+"""Kinds of words that sums of products can be made of: four bytes, or eight, or two bfloat16 numbers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class WordKind:
         pack: the word of some expressions.
         dot: the dot product of two words, whose numbers have these dtypes.
         bits: unsigned numbers of as many bits as one in a word has: how numpy sees an array.
+        dtype: of a word.
     """
 
     numbers: int
@@ -32,6 +33,7 @@ class WordKind:
     pack: Callable[[Sequence[Expr]], Expr]
     dot: Callable[[Expr, Expr, tuple[str, str]], Expr]
     bits: str
+    dtype: str = "int32"
 
     def word(self, at: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
         """The word that has place `at` among those of `extent` numbers, of which the last is filled up with zeros. `number` gives the
@@ -54,29 +56,38 @@ class WordKind:
         inside = [e for e in numbers if isinstance(e, Select) and isinstance(e.other, Const) and not e.other.value]
         if len(inside) < len(numbers) or any(e.cond is not inside[0].cond or not e.lazy for e in inside):
             return self.pack(numbers)
-        return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), const(0))
+        return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), const(0, self.dtype))
 
     def pack_data(self, data: Any, axis: int) -> Any:
-        """An array as words of neighbours along an axis, filled up with zeros; int32."""
+        """An array as words of neighbours along an axis, filled up with zeros."""
         import numpy as np
 
-        steps, width = self.numbers, 32 // self.numbers
+        word = np.dtype(f"u{self.dtype}").type
+        steps, width = self.numbers, dtypes.bits(self.dtype) // self.numbers
         count = -(-data.shape[axis] // steps)
         missing = count * steps - data.shape[axis]
         data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
         parts = data.view(self.bits).reshape(*data.shape[:axis], count, steps, *data.shape[axis + 1 :])
-        parts = np.moveaxis(parts, axis + 1, 0).astype(np.uint32)
+        parts = np.moveaxis(parts, axis + 1, 0).astype(word)
         made = parts[0]
         for n in range(1, steps):
-            made = made | parts[n] << np.uint32(width * n)
-        return np.ascontiguousarray(made.view(np.int32))
+            made = made | parts[n] << word(width * n)
+        return np.ascontiguousarray(made.view(self.dtype))
 
 
 @cache
 def word_kinds() -> tuple[WordKind, ...]:
     """All kinds."""
     meanings = {name: words.meaning(name) for name in words.DOTS}
-    return WordKind(words.STEPS, 3, meanings, words.pack4, words.dot4, "uint8"), pair_kind()
+    return WordKind(words.STEPS, 3, meanings, words.pack, words.dot, "uint8"), pair_kind(), long_kind()
+
+
+@cache
+def long_kind() -> WordKind:
+    """Words of eight bytes. Five numbers fill as many of them as they fill of the shorter ones, and there are half as many sums."""
+    meanings = {name: words.meaning(name) for name in words.LONG_DOTS}
+    dtype = words.word_dtype(words.LONG)
+    return WordKind(words.LONG, words.STEPS + 1, meanings, words.pack, words.dot, "uint8", dtype)
 
 
 @cache

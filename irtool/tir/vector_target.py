@@ -78,6 +78,12 @@ class VectorTarget:
         "products of bfloat16 numbers that an instruction adds to each sum; 1: there is no such instruction",
         2,
     )
+    product_rows: int = size(
+        1,
+        "rows",
+        "rows, and columns, of the product of matrices of bytes that an instruction makes; 1: there is no such instruction",
+        2,
+    )
     word_products: int = size(
         1,
         "per instruction",

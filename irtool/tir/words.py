@@ -5,6 +5,8 @@
 
 `dot4` is named after LLVM's and HLSL's functions (`dot4add_u8packed`). Its meaning is the loop of `meaning`, by which the schedule
 finds what can be computed so, and by which it is tested.
+
+Words of eight, `pack8` and `dot8_u8s8`, are int64: the rows of the matrices that instructions for products of matrices take.
 """
 
 from __future__ import annotations
@@ -19,33 +21,71 @@ from .stmt import Buffer, Scope, Store
 STEPS = 4
 """Numbers in a word."""
 
+LONG = 8
+"""Numbers in a long word."""
+
+ROWS = 2
+"""Rows, and columns, of long words that an instruction for products of matrices takes."""
+
 PACK = "pack4"
+PACK_LONG = "pack8"
 
-_DOTS = {("uint8", "int8"): "dot4_u8s8", ("int8", "int8"): "dot4_s8s8", ("uint8", "uint8"): "dot4_u8u8"}
+_SIGNS = {("uint8", "int8"): "u8s8", ("int8", "int8"): "s8s8", ("uint8", "uint8"): "u8u8"}
 
-DOTS = {name: pair for pair, name in _DOTS.items()}
+DOTS = {f"dot{STEPS}_{name}": pair for pair, name in _SIGNS.items()}
 """The dtypes of the operands' numbers, by the function's name."""
 
+LONG_DOTS = {f"dot{LONG}_{name}": pair for pair, name in _SIGNS.items()}
+"""The same of long words."""
 
-def pack4(numbers: Sequence[Expr]) -> Expr:
-    """Four numbers of one 8-bit dtype in a word, the first in its lowest byte."""
-    assert len(numbers) == STEPS and all(x.dtype in ("int8", "uint8") for x in numbers)
-    return Call(PACK, tuple(numbers), "int32")
+ALL_DOTS = {**DOTS, **LONG_DOTS}
+PACKS = {PACK: STEPS, PACK_LONG: LONG}
+"""How many numbers a word has, by what makes one of them."""
 
 
-def dot4(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
+def steps_of(name: str) -> int:
+    """How many products a dot product adds."""
+    return STEPS if name in DOTS else LONG
+
+
+def word_dtype(steps: int) -> str:
+    """The dtype of a word of so many numbers."""
+    return f"int{8 * steps}"
+
+
+def pack(numbers: Sequence[Expr]) -> Expr:
+    """Four numbers of one 8-bit dtype in a word, or eight in a long one, the first in its lowest byte."""
+    assert len(numbers) in (STEPS, LONG) and all(x.dtype in ("int8", "uint8") for x in numbers)
+    return Call(f"pack{len(numbers)}", tuple(numbers), word_dtype(len(numbers)))
+
+
+def dot(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
     """The sum of the products of two words' numbers, which have these dtypes."""
-    if dtypes not in _DOTS:
+    if dtypes not in _SIGNS:
         a, b, dtypes = b, a, dtypes[::-1]
-    return Call(_DOTS[dtypes], (a, b), "int32")
+    steps = STEPS if a.dtype == word_dtype(STEPS) else LONG
+    return Call(f"dot{steps}_{_SIGNS[dtypes]}", (a, b), "int32")
 
 
 def meaning(name: str) -> Reduction:
-    """What a dot product of words means: `out[] = acc`, where `for k in 4: acc += a[k] * b[k]`, of 8-bit buffers."""
-    first, second = DOTS[name]
-    a, b = Buffer("a", (STEPS,), first, Scope.PARAM), Buffer("b", (STEPS,), second, Scope.PARAM)
+    """What a dot product of words means: `out[] = acc`, where `for k in 4: acc += a[k] * b[k]`, of 8-bit buffers (in 8 of long words)."""
+    first, second = ALL_DOTS[name]
+    steps = steps_of(name)
+    a, b = Buffer("a", (steps,), first, Scope.PARAM), Buffer("b", (steps,), second, Scope.PARAM)
     out, acc = Buffer("out", (), "int32", Scope.PARAM), Buffer("acc", (), "int32", Scope.LOCAL)
     k = Var("k")
     product = Binary("*", cast(a[k], "int32"), cast(b[k], "int32"), "int32")
     update = Binary("+", acc.element(), product, "int32")
-    return Reduction((), acc, const(0), ((k, STEPS),), update, (Store(out, (), acc.element()),))
+    return Reduction((), acc, const(0), ((k, steps),), update, (Store(out, (), acc.element()),))
+
+
+def matrix_meaning(name: str) -> Reduction:
+    """What a product of matrices means: `out[i, j] = acc`, where `for k in 8: acc += a[i, k] * b[j, k]`, for two rows `i` and two
+    columns `j`, each a long word. `name` is that of the dot product of one."""
+    first, second = LONG_DOTS[name]
+    a, b = Buffer("a", (ROWS, LONG), first, Scope.PARAM), Buffer("b", (ROWS, LONG), second, Scope.PARAM)
+    out, acc = Buffer("out", (ROWS, ROWS), "int32", Scope.PARAM), Buffer("acc", (), "int32", Scope.LOCAL)
+    i, j, k = Var("i"), Var("j"), Var("k")
+    product = Binary("*", cast(a[i, k], "int32"), cast(b[j, k], "int32"), "int32")
+    update = Binary("+", acc.element(), product, "int32")
+    return Reduction(((i, ROWS), (j, ROWS)), acc, const(0), ((k, LONG),), update, (Store(out, (i, j), acc.element()),))

@@ -136,6 +136,18 @@ BUILDS = {
         ["-static", "-march=armv8.2-a+dotprod"],
         ARM[1],
     ),
+    "AArch64 with products of matrices": (
+        ARM[0],
+        {"mcpu": "armv8.6-a", "cc": ARM[0]},
+        ["-static", "-march=armv8.6-a"],
+        ARM[1],
+    ),
+    "products of matrices without their instruction": (
+        "gcc",
+        {"mcpu": "x86-64-v2", "target": "c{product_rows=2}"},
+        ["-march=x86-64-v2"],
+        "",
+    ),
     "Armv7 with SMLAD": (
         ARMV7[0],
         {"mcpu": "armv7-a+fp", "cc": ARMV7[0]},

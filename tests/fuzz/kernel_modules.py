@@ -591,6 +591,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "guarded_reads": (1, 100),
     "recomputed_cost": (1, 100),
     "word_products": (1, 2),
+    "product_rows": (1, 2),
     "scalar_results": (1, 4, 9),
 }
 """Numbers of a processor that are drawn: what is large for one, or pays off on it, is small on another."""

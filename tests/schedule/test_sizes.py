@@ -44,6 +44,8 @@ IN_WINOGRAD = {"tiles_bytes", "transformed_updates", "paired_products"}
 """What tests/schedule/test_winograd.py tries."""
 WITHOUT_VECTORS = {"word_products", "scalar_results"}
 """What tests/schedule/test_scalar_tiles.py tries."""
+OF_MATRICES = {"product_rows"}
+"""What tests/backends/test_matrix_products.py tries."""
 
 EFFECTS: dict[str, tuple[float, str]] = {
     "registers": (16, "dense"),
@@ -113,7 +115,7 @@ def test_short_products_have_blocks_where_a_copy_does_not_pay() -> None:
 def test_every_size_is_tested() -> None:
     assert {*EFFECTS, "multiply_adds", "loads", "blocked_updates", "copied_steps"} == set(
         SIZES
-    ) - IN_WINOGRAD - WITHOUT_VECTORS
+    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES
     assert all(f.metadata["unit"] and f.metadata["meaning"] for f in SIZES.values())
 
 

@@ -15,7 +15,7 @@ from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
-from ...tir.words import DOTS, PACK
+from ...tir.words import ALL_DOTS, PACKS
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
@@ -99,7 +99,7 @@ class Writer:
             else:
                 kids = children(e)
                 dot = e.b if isinstance(e, Binary) and e.op == "+" and uses.get(e.b) == 1 and depth.get(e.b) else None
-                if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in DOTS:
+                if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in ALL_DOTS:
                     made = self.helper(
                         Helper(dot.name), text[e.a], *(text[k] for k in children(dot))
                     )  # it adds by itself
@@ -234,9 +234,9 @@ class Writer:
             return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
-        if name in (PACK, PACK_PAIR, DOT_PAIR):
+        if name in (*PACKS, PACK_PAIR, DOT_PAIR):
             return self.helper(Helper(name), *kids)
-        if name in DOTS:
+        if name in ALL_DOTS:
             return self.helper(Helper(name), "0", *kids)
         if not dtypes.is_float(dtype):
             if name == "pow":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import groupby, product
 from math import prod
 
 from ...schedule.threads import shared_loops
@@ -31,7 +31,7 @@ from ...tir.stmt import (
     pre_order,
 )
 from ..c_types import enclose, stored_type, value_type
-from ..formulas.support import FROM_BITS, KEEP_BRANCHES, PREFETCH, TO_BITS, WORD_AT, Helper
+from ..formulas.support import FROM_BITS, KEEP_BRANCHES, LONG_WORD_AT, PREFETCH, TO_BITS, WORD_AT, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
@@ -39,10 +39,12 @@ from ..moves import moved_element
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
+from ..vectors.matrices import find_matrix_tile
 from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
+from .matrices import MatrixPrinter
 from .rows import find_rows, repeated_reads
 from .team import LOOP_WORK, WORKER, Division, divide, has_own_copies, is_shared
 from .vectors import VectorPrinter
@@ -115,6 +117,8 @@ class KernelWriter:
         self.vector = False
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
+        self.matrices: dict[For, MatrixPrinter] = {}
+        """By loops over lanes: what writes those that are part of products of matrices."""
         self.shared: dict[For, None] = {}
         self.has_workspace = kernel.has_workspace
         self.updated = updated_pairs(kernel, kernel.same_memory)
@@ -213,36 +217,36 @@ class KernelWriter:
                 stack += [code.close, s.body]
                 self._for(s)
             elif isinstance(s, If):
-                code.open(f"if ({self._value(s.cond)})")
+                code.open(f"if ({self.value(s.cond)})")
                 stack.append(code.close)
                 if s.other is not None:
                     stack += [s.other, lambda: code.part("else")]
                 stack.append(s.then)
             elif isinstance(s, While):
                 code.open("for (;;)")
-                code.line(f"if (!({self._value(s.cond)})) break;")
+                code.line(f"if (!({self.value(s.cond)})) break;")
                 stack += [code.close, s.body]
             elif isinstance(s, Let):
-                value = self._value(s.value)
+                value = self.value(s.value)
                 code.line(f"const {self._type(s.var)} {self.expressions.declare(s.var)} = {value};")
                 stack.append(s.body)
             else:
                 assert isinstance(s, Allocate)
                 if self._allocate(s.buffer):
                     stack.append(code.close)
-                stack.append(s.body)
+                stack.extend(reversed(self._tile(s)))
 
     def _unless_same(self, source: Buffer, target: Buffer) -> None:
         """Begins a block that is left out where both buffers are the same memory."""
-        self.code.open(f"if ({self._place(source)} != {self._place(target)})")
+        self.code.open(f"if ({self.place(source)} != {self.place(target)})")
 
-    def _value(self, e: Expr) -> str:
+    def value(self, e: Expr) -> str:
         """The C expression; statements that it needs are written."""
         lines, (text,) = self.expressions.write([e])
         self.code.lines(lines)
         return text
 
-    def _place(self, b: Buffer) -> str:
+    def place(self, b: Buffer) -> str:
         """What a buffer is called where it is used."""
         name = self.places[b]
         self.used.add(name)
@@ -250,18 +254,17 @@ class KernelWriter:
 
     def _element(self, b: Buffer, at: str) -> str:
         """What memory has at a place."""
-        place = self._place(b)
-        return (
-            f"{place}[{at}]"
-            if not b.numbers
-            else self.expressions.helper(WORD_AT[b.numbers], f"{place} + {enclose(at)}")
-        )
+        place = self.place(b)
+        if not b.numbers:
+            return f"{place}[{at}]"
+        word = LONG_WORD_AT if b.dtype == "int64" else WORD_AT[b.numbers]
+        return self.expressions.helper(word, f"{place} + {enclose(at)}")
 
     def _type(self, e: Expr) -> str:
         return self.expressions.type_of(e)
 
     def _for(self, s: For) -> None:
-        extent = self._value(s.extent)
+        extent = self.value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
         if s.kind == PARALLEL and s not in self.shared and self.has_regions:
@@ -336,7 +339,7 @@ class KernelWriter:
 
     def _variable(self, b: Buffer, indices: Sequence[Expr]) -> str:
         if b.scope != Scope.REGISTER:
-            return self._place(b)
+            return self.place(b)
         name = self.registers[b, constant_indices(indices[:-1])]
         return name if b.shape[-1] == 1 else f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
 
@@ -352,6 +355,9 @@ class KernelWriter:
 
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
+        if s in self.matrices:
+            self.matrices[s].print([s])
+            return
         try:
             body = self._lowered(s)
         except Scalar:
@@ -362,14 +368,27 @@ class KernelWriter:
         lines = printer.print(body)
         self._statements(lines, printer.declares)
 
+    def _tile(self, s: Allocate) -> list[Stmt | Callable[[], None]]:
+        """What is done with a buffer: of products of matrices, accumulators become rows of results after the last sum."""
+        tile = find_matrix_tile(s.buffer, s.body, self.simplify) if self.vector else None
+        if tile is None:
+            return [s.body]
+        printer = MatrixPrinter(tile, self)
+        self.matrices.update(dict.fromkeys(tile.updates, printer))
+        return [Seq(tile.before), printer.begin, Seq(tile.during), printer.end, Seq(tile.after)]
+
     def _rows(self, stmts: Sequence[Stmt]) -> list[Stmt | Callable[[], None]]:
         """Statements, with a function for those that are written together."""
         rows = find_rows(stmts) if self.vector else [[s] for s in stmts]
-        return [row[0] if len(row) == 1 else partial(self._row, row) for row in rows]
+        parts = [list(g) for row in rows for _, g in groupby(row, key=lambda s: self.matrices.get(s))]  # type: ignore[call-overload]  # only loops are there
+        return [part[0] if len(part) == 1 else partial(self._row, part) for part in parts]
 
     def _row(self, stmts: Sequence[Stmt]) -> None:
         """Vectorized loops that write registers only: what several of them read is read once."""
         loops = [s for s in stmts if isinstance(s, For)]
+        if loops[0] in self.matrices:
+            self.matrices[loops[0]].print(loops)
+            return
         try:
             bodies = [self._lowered(s) for s in loops]
         except Scalar:
@@ -387,7 +406,7 @@ class KernelWriter:
         return body
 
     def _printer(self, repeated: Collection[Hashable] = ()) -> VectorPrinter:
-        return VectorPrinter(self.expressions, self._place, self._element, self.registers, self.vector_types, repeated)
+        return VectorPrinter(self.expressions, self.place, self._element, self.registers, self.vector_types, repeated)
 
     def _in_vectors(self, s: For) -> bool:
         """Writes a loop that vectors are made of; False where it is another loop."""
@@ -446,7 +465,7 @@ class KernelWriter:
         moved = moved_element(s, self._is_variable)
         if moved is not None:
             lines, (source, target) = self.expressions.write([*moved.indices, *s.indices])
-            line = f"{self._place(b)}[{target}] = {self._place(moved.source)}[{source}];"
+            line = f"{self.place(b)}[{target}] = {self.place(moved.source)}[{source}];"
             self._statements([*lines, line], bool(lines))
             return
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
@@ -454,7 +473,7 @@ class KernelWriter:
             value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
-        target = self._variable(b, s.indices) if local else f"{self._place(b)}[{at[0]}]"
+        target = self._variable(b, s.indices) if local else f"{self.place(b)}[{at[0]}]"
         self._statements([*lines, f"{target} = {value};"], bool(lines))
 
     def _prefetch(self, s: Prefetch) -> None:
@@ -462,7 +481,7 @@ class KernelWriter:
         if self.vector:
             self.support[PREFETCH] = None
             lines, at = self.expressions.write(s.place.indices)
-            call = self.expressions.helper(PREFETCH, self._place(s.place.source), at[0])
+            call = self.expressions.helper(PREFETCH, self.place(s.place.source), at[0])
             self._statements([*lines, f"{call};"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:

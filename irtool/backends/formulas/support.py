@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ...tir import dtypes
-from ...tir.words import DOTS, PACK
+from ...tir.words import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
-from .words import PAIRS, WORDS_AT, dot_of_words
+from .words import PAIRS, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
 
 
 class Helper(NamedTuple):
@@ -36,6 +36,8 @@ WORD_AT = {
     dtype: Helper("word_at", (str(16 if dtype == "bfloat16" else 8),)) for dtype in ("bfloat16", "int8", "uint8")
 }
 """A word of the numbers that lie at a place, by the dtype of these."""
+LONG_WORD_AT = Helper("word_at", ("long",))
+"""A word of the eight bytes that lie at a place."""
 
 INLINE = (
     "/* Some of these functions are used with vectors only, some without. */",
@@ -110,15 +112,18 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     "  float e = expf(-fabsf(x));\n  return (x < 0.0f ? e : 1.0f) / (1.0f + e);\n}",
     Helper("sigmoid", ("float64",)): "IRT_INLINE double irt_sigmoid_float64(double x) {\n"
     "  double e = exp(-fabs(x));\n  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n}",
-    Helper(PACK): "IRT_INLINE int32_t irt_pack4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {\n"
-    "  return (int32_t)((uint32_t)a | (uint32_t)b << 8 | (uint32_t)c << 16 | (uint32_t)d << 24);\n}",
+    **{Helper(name): pack_of(steps) for name, steps in PACKS.items()},
     **{Helper(name): dot_of_words(name) for name in DOTS},
+    **{Helper(name): dot_of_long_words(name) for name in LONG_DOTS},
     **{Helper(name): text for name, text in PAIRS.items()},
     **{Helper("word_at", (width,)): text for width, text in WORDS_AT.items()},
 }
 
 
-_CALLS = {Helper("round", (t,)): (FROM_BITS[t], TO_BITS[t]) for t in TO_BITS}
+_CALLS = {
+    **{Helper("round", (t,)): (FROM_BITS[t], TO_BITS[t]) for t in TO_BITS},
+    **{Helper(name): (Helper(half_of(name)),) for name in LONG_DOTS},
+}
 
 
 def _division(kind: str, dtype: str) -> str:

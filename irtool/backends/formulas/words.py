@@ -4,7 +4,7 @@ processors without vectors too: Cortex-M4, M7, M33."""
 from __future__ import annotations
 
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
-from ...tir.words import DOTS, STEPS
+from ...tir.words import DOTS, LONG, LONG_DOTS, STEPS
 
 _BITS = "".join(f"  union {{ float f; uint32_t u; }} {v};\n" for v in "pqrs")
 PAIRS = {
@@ -38,6 +38,21 @@ WORDS_AT = {width: _WORD_AT.format(width=width, word=word).strip() for width, wo
 """The word of the numbers at a place, by how many bits one has. One read where memory has words so: of two, gcc broadcasts the sum
 from a register, not from memory."""
 
+WORDS_AT["long"] = """
+IRT_INLINE int64_t irt_word_at_long(const void *p) {
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  typedef int64_t unaligned __attribute__((aligned(1), may_alias));
+  return *(const unaligned *)p;
+#else
+  const uint8_t *q = (const uint8_t *)p;
+  uint64_t word = 0;
+  int k;
+  for (k = 7; k >= 0; --k) word = word << 8 | q[k];
+  return (int64_t)word;
+#endif
+}""".strip()
+"""The same of eight bytes."""
+
 
 # Even bytes as two numbers of 16 bits, then odd ones; as CMSIS-NN does it. What is made of a word alone, compilers make once.
 _SIMD32 = """#ifdef __ARM_FEATURE_SIMD32
@@ -65,3 +80,30 @@ def dot_of_words(name: str) -> str:
     fast = _SIMD32.format(a=_WIDENED[first], b=_WIDENED[second])
     head = f"IRT_INLINE int32_t irt_{name}(int32_t acc, int32_t a, int32_t b) {{\n{fast}\n"
     return f"{head}  return (int32_t)((uint32_t)acc +\n         {products});\n#endif\n}}"
+
+
+def pack_of(steps: int) -> str:
+    """The definition of the function that makes a word of so many bytes."""
+    t = f"uint{8 * steps}_t"
+    names = "abcdefgh"[:steps]
+    bytes_ = " |\n    ".join(f"({t}){x}{f' << {8 * n}' if n else ''}" for n, x in enumerate(names))
+    return (
+        f"IRT_INLINE int{8 * steps}_t irt_pack{steps}({', '.join(f'uint8_t {x}' for x in names)}) {{\n"
+        f"  return (int{8 * steps}_t)({bytes_});\n}}"
+    )
+
+
+def dot_of_long_words(name: str) -> str:
+    """The same of words of eight bytes, by the function for words of four."""
+    short = half_of(name)
+    return (
+        f"IRT_INLINE int32_t irt_{name}(int32_t acc, int64_t a, int64_t b) {{\n"
+        f"  acc = irt_{short}(acc, (int32_t)(uint32_t)a, (int32_t)(uint32_t)b);\n"
+        f"  return irt_{short}(acc, (int32_t)((uint64_t)a >> 32), (int32_t)((uint64_t)b >> 32));\n}}"
+    )
+
+
+def half_of(name: str) -> str:
+    """The dot product of which one of long words is made: `dot4_u8s8` of `dot8_u8s8`."""
+    assert name in LONG_DOTS
+    return name.replace(str(LONG), str(STEPS), 1)

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ class Llvm(Backend):
     def _processor(self) -> VectorTarget:
         clang = self.clang
         if clang is not None:
-            return clang.machine()
+            return replace(clang.machine(), product_rows=1)  # its vectors have no form for products of matrices
         return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else VectorTarget(16, 16)
 
     @property

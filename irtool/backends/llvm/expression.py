@@ -14,7 +14,7 @@ from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
-from ...tir.words import DOTS, PACK
+from ...tir.words import ALL_DOTS, PACKS
 from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
@@ -235,11 +235,11 @@ class Expressions:
             return self._widened(made, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
-        if name == PACK or name in DOTS:
-            u = "i8" if name == PACK else "i32"
-            start = [("i32", "0")] if name in DOTS else []
+        if name in PACKS or name in ALL_DOTS:
+            u, result = value_type(source), value_type(dtype)
+            start = [("i32", "0")] if name in ALL_DOTS else []
             args = [*start, *((u, self._narrowed(k, source)) for k in kids)]
-            return self._widened(self.helper(Helper(name), "i32", *args), dtype)
+            return self._widened(self.helper(Helper(name), result, *args), dtype)
         if name in (PACK_PAIR, DOT_PAIR):
             u, result = ("float", "i32") if name == PACK_PAIR else ("i32", "float")
             made = self.helper(

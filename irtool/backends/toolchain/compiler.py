@@ -151,7 +151,8 @@ class Compiler:
         ):  # -msve-vector-bits=…; vectors of unknown length are no types that C could have
             return VectorTarget(int(bits[1]) // 8, 32)
         if "__ARM_NEON" in macros:
-            return VectorTarget(16, 32 if "__aarch64__" in macros else 16)
+            rows = 2 if "__ARM_FEATURE_MATMUL_INT8" in macros else 1
+            return VectorTarget(16, 32 if "__aarch64__" in macros else 16, product_rows=rows)
         if "__ARM_FEATURE_MVE" in macros:
             return VectorTarget(16, 8)
         if "__ARM_FEATURE_SIMD32" in macros:

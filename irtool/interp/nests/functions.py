@@ -13,7 +13,7 @@ from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
 from ...tir.intrinsics import LEAST_EXPONENT
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
-from ...tir.words import DOTS, PACK, STEPS
+from ...tir.words import ALL_DOTS, LONG, PACKS, steps_of, word_dtype
 
 Function = Callable[..., Any]
 
@@ -148,20 +148,19 @@ def _leading_zeros(x: Any, dtype: str) -> Any:
 
 
 def _packed(*numbers: Any) -> Any:
-    word: Any = np.uint32(0)
+    whole: Any = np.uint64 if len(numbers) == LONG else np.uint32
+    word: Any = whole(0)
     for n, x in enumerate(numbers):
-        word = word | (np.asarray(x).astype(np.uint8).astype(np.uint32) << np.uint32(8 * n))
-    return np.asarray(word).astype(np.int32)
+        word = word | (np.asarray(x).astype(np.uint8).astype(whole) << whole(8 * n))
+    return np.asarray(word).astype(word_dtype(len(numbers)))
 
 
-def _dotted(a: Any, b: Any, signs: tuple[str, str]) -> Any:
+def _dotted(a: Any, b: Any, steps: int, signs: tuple[str, str]) -> Any:
+    whole: Any = np.uint64 if steps == LONG else np.uint32
     total: Any = np.int32(0)
-    for n in range(STEPS):
+    for n in range(steps):
         x, y = (
-            (np.asarray(w).astype(np.uint32) >> np.uint32(8 * n))
-            .astype(np.uint8)
-            .astype(numpy_dtype(d))
-            .astype(np.int32)
+            (np.asarray(w).astype(whole) >> whole(8 * n)).astype(np.uint8).astype(numpy_dtype(d)).astype(np.int32)
             for w, d in zip((a, b), signs)
         )
         total = total + x * y
@@ -205,13 +204,13 @@ def function_of(e: Expr) -> Function:
         return lambda x: _leading_zeros(x, dtype)
     if e.name == "pow":
         return _power
-    if e.name == PACK:
+    if e.name in PACKS:
         return _packed
     if e.name == PACK_PAIR:
         return _paired
     if e.name == DOT_PAIR:
         return _dotted_pairs
-    if e.name in DOTS:
-        signs = DOTS[e.name]
-        return lambda a, b: _dotted(a, b, signs)
+    if e.name in ALL_DOTS:
+        steps, signs = steps_of(e.name), ALL_DOTS[e.name]
+        return lambda a, b: _dotted(a, b, steps, signs)
     return _whole(_CALLS[e.name]) if dtype != "bool" else _CALLS[e.name]

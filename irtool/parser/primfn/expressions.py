@@ -15,7 +15,7 @@ from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var,
 from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
 from ...tir.pairs import DOT_PAIR, DTYPE, NUMBERS, PACK_PAIR
 from ...tir.stmt import Buffer
-from ...tir.words import DOTS, PACK, STEPS
+from ...tir.words import ALL_DOTS, PACKS, steps_of, word_dtype
 from .header import read_dtype
 from .tokens import Words
 
@@ -43,8 +43,8 @@ _BITWISE = {
 _PROPAGATING = ("minimum", "maximum")
 _INTRINSICS = {
     **dict.fromkeys((*UNARY_FLOAT, *FLUSHED, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
-    **dict.fromkeys((*BINARY_FLOAT, "pow", *DOTS), 2),
-    PACK: STEPS,
+    **dict.fromkeys((*BINARY_FLOAT, "pow", *ALL_DOTS), 2),
+    **PACKS,
     **dict.fromkeys((PACK_PAIR, DOT_PAIR), NUMBERS),
 }
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")
@@ -296,15 +296,15 @@ class _Reader:
         name, args = it.what, it.done
         dtype = args[0].dtype
         wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
-        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow", PACK, PACK_PAIR, DOT_PAIR, *DOTS)
-        if name == PACK:
-            wanted = "int32" if dtype in ("int8", "uint8") else ""
+        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow", *PACKS, PACK_PAIR, DOT_PAIR, *ALL_DOTS)
+        if name in PACKS:
+            wanted = word_dtype(PACKS[name]) if dtype in ("int8", "uint8") else ""
         elif name == PACK_PAIR:
             wanted = "int32" if dtype == DTYPE else ""
         elif name == DOT_PAIR:
             wanted = "float32" if dtype == "int32" else ""
-        elif name in DOTS:
-            wanted = "int32" if dtype == "int32" else ""
+        elif name in ALL_DOTS:
+            wanted = "int32" if dtype == word_dtype(steps_of(name)) else ""
         if is_of_floats and not dtypes.is_float(dtype):
             raise self.words.wrong(f"@tir.{name} is of a float, not of {dtype}", it.first)
         if any(a.dtype != dtype for a in args):

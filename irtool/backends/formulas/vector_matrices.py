@@ -1,0 +1,78 @@
+"""Products of small matrices of bytes, as C text, and what puts their results in the order of rows.
+
+`mmla` multiplies two rows of eight bytes by two columns of eight, and adds the four sums to an accumulator: `row0·col0, row0·col1,
+row1·col0, row1·col1`. Arm's `SMMLA`, `UMMLA` and `USMMLA` are named so; without them it is two dot products of words of four. The
+functions of `REORDERED` take the accumulators of two pairs of columns.
+"""
+
+from __future__ import annotations
+
+from ...tir.words import LONG_DOTS
+from ..vectors.types import VectorType
+from .templates import fill
+from .vector_types import vector_type
+from .words import half_of
+
+PRODUCTS = {f"mmla_{name.split('_')[1]}": name for name in LONG_DOTS}
+"""The products by name: the dot product of long words that each is made of."""
+
+REORDERED = {
+    "halves_low": (0, 1, 4, 5),
+    "halves_high": (2, 3, 6, 7),
+    "pairs_even": (0, 2, 4, 6),
+    "pairs_odd": (1, 3, 5, 7),
+}
+"""Which elements of two accumulators make a row: the first two functions where rows were the first operand, the others where
+columns were."""
+
+TYPES: dict[str, tuple[tuple[str, int], ...]] = dict.fromkeys(
+    PRODUCTS, (("int32", 4), ("uint32", 4), ("int64", 2))
+) | dict.fromkeys(REORDERED, (("int32", 4),))
+"""The types of vectors that a function uses."""
+
+_INSTRUCTIONS = {"mmla_u8s8": "usmmla", "mmla_s8s8": "smmla", "mmla_u8u8": "ummla"}
+
+_PRODUCT = """
+IRT_INLINE $t irt_v${name}_i32x4($t acc, irt_i64x2 a, irt_i64x2 b) {
+#if defined(__ARM_FEATURE_MATMUL_INT8) && defined(__AARCH64EL__)
+  __asm__("$instruction %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(a), "w"(b));
+  return acc;
+#else
+#ifdef __clang__
+  const $t a0 = __builtin_shufflevector(($t)a, ($t)a, 0, 0, 2, 2), a1 = __builtin_shufflevector(($t)a, ($t)a, 1, 1, 3, 3);
+  const $t b0 = __builtin_shufflevector(($t)b, ($t)b, 0, 2, 0, 2), b1 = __builtin_shufflevector(($t)b, ($t)b, 1, 3, 1, 3);
+#else
+  const $t a0 = __builtin_shuffle(($t)a, ($t){0, 0, 2, 2}), a1 = __builtin_shuffle(($t)a, ($t){1, 1, 3, 3});
+  const $t b0 = __builtin_shuffle(($t)b, ($t){0, 2, 0, 2}), b1 = __builtin_shuffle(($t)b, ($t){1, 3, 1, 3});
+#endif
+  return irt_v${dot}_i32x4(irt_v${dot}_i32x4(acc, a0, b0), a1, b1);
+#endif
+}
+"""
+_REORDER = """
+IRT_INLINE $t irt_v${name}_i32x4($t a, $t b) {
+#ifdef __clang__
+  return __builtin_shufflevector(a, b, $mask);
+#else
+  return __builtin_shuffle(a, b, ($t){$mask});
+#endif
+}
+"""
+
+
+def written(name: str, t: VectorType) -> str:
+    """The text of such a function, with braces doubled; empty for other names."""
+    words = {"name": name, "t": vector_type(*t)}
+    if name in PRODUCTS:
+        dot = half_of(PRODUCTS[name])
+        made = fill(_PRODUCT, dot=dot, instruction=_INSTRUCTIONS[name], **words)
+    elif name in REORDERED:
+        made = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **words)
+    else:
+        return ""
+    return made.strip().replace("{", "{{").replace("}", "}}")
+
+
+def needs(name: str, t: VectorType) -> list[tuple[str, str, int]]:
+    """What such a function calls."""
+    return [(half_of(PRODUCTS[name]), *t)] if name in PRODUCTS else []
