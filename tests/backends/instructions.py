@@ -15,14 +15,13 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import support
+from tests.backends.microcontrollers import BOARDS, CC, Board
 from tests.backends.test_assembly import count, loops
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 FLAGS = Path("/proc/cpuinfo").read_text(encoding="utf-8").split() if Path("/proc/cpuinfo").is_file() else []
 ARM = ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max")
 ARMV7 = ("arm-linux-gnueabihf-gcc", "qemu-arm -cpu max")
-M_PROFILE = "no emulator of programs for microcontrollers"
-"""In place of an emulator: qemu-arm has no address space that they agree with, and their instructions run on Armv7-A."""
 
 
 class Way(NamedTuple):
@@ -32,6 +31,7 @@ class Way(NamedTuple):
         feature: what Linux calls what the processor needs.
         instruction: a regular expression for one that the compiler makes.
         lanes: of a vector, in elements of 32 bits.
+        board: what a program for a microcontroller runs on.
     """
 
     cc: str
@@ -40,16 +40,19 @@ class Way(NamedTuple):
     feature: str
     instruction: str
     lanes: int
+    board: Board | None = None
+
+    @staticmethod
+    def on(name: str, instruction: str, lanes: int) -> Way:
+        """The way to a microcontroller."""
+        board = BOARDS[name]
+        return Way(CC, board.emulator, board.flags, "", instruction, lanes, board)
 
 
 def require(cc: str, emulator: str) -> None:
     """Skips the test where there is no such compiler, or nothing that runs its programs."""
-    if (
-        not shutil.which(cc)
-        or (emulator not in ("", M_PROFILE) and not shutil.which(emulator.split()[0]))
-        or (not emulator and not X86)
-    ):
-        pytest.skip(f"no {cc}, or no {emulator or 'such processor'}")
+    if not shutil.which(cc) or (emulator and not shutil.which(emulator.split()[0])) or (not emulator and not X86):
+        pytest.skip(f"no {cc}, or no {' '.join(emulator.split()[:3]) or 'such processor'}")
 
 
 def compile_program(way: Way, lines: Sequence[str], folder: Path) -> str:
@@ -66,16 +69,28 @@ def run_program(way: Way, data: bytes, folder: Path) -> bytes:
     """What the program prints when it reads `data`. Skips the test where the processor lacks the feature."""
     if way.feature and way.feature not in FLAGS:
         pytest.skip(f"this processor has no {way.feature}; it was compiled")
-    if way.emulator == M_PROFILE:
-        pytest.skip(f"there is {M_PROFILE}; it was compiled")
+    if way.board is not None:
+        way.board.prepare(folder)
     subprocess.run([*_line(way), "-o", "program"], cwd=folder, check=True)
     command = [*way.emulator.split(), "./program"]
-    return subprocess.run(command, input=data, cwd=folder, capture_output=True, check=True).stdout
+    if way.board is None:
+        return subprocess.run(command, input=data, cwd=folder, capture_output=True, check=True).stdout
+    (folder / "stdin.bin").write_bytes(data)
+    subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=120)
+    return (folder / "stdout.bin").read_bytes()
 
 
 def _line(way: Way) -> list[str]:
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
-    return [way.cc, "-std=c99", "-O2", *way.flags, *warnings, *(["-static"] if way.emulator else []), "program.c"]
+    return [
+        way.cc,
+        "-std=c99",
+        "-O2",
+        *way.flags,
+        *warnings,
+        *(["-static"] if way.emulator and way.board is None else []),
+        "program.c",
+    ]
 
 
 def arm_loops(assembly: str) -> list[list[str]]:

@@ -22,7 +22,6 @@ from tests.backends.instructions import (
     ARM,
     ARMV7,
     FLAGS,
-    M_PROFILE,
     Way,
     arm_loops,
     check_hottest_loop,
@@ -49,8 +48,7 @@ PATHS = {
     "one by one": Way("gcc", "", [], "", "", 1),
     "one by one on Armv7": Way(*ARMV7, ["-march=armv7-a+fp", "-mthumb"], "", "smlad.*", 1),
     "Armv6": Way(*ARMV7, ["-march=armv6+fp", "-marm"], "", "smlad.*", 1),
-    "Cortex-M4": Way(ARMV7[0], M_PROFILE, ["-mcpu=cortex-m4", "-mthumb"], "", "smlad.*", 1),
-    "Cortex-M7": Way(ARMV7[0], M_PROFILE, ["-mcpu=cortex-m7", "-mthumb"], "", "smlad.*", 1),
+    **{name: Way.on(name, "smlad.*", 1) for name in ("Cortex-M4", "Cortex-M7", "Cortex-M33", "Cortex-M55")},
 }
 
 
