@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from .templates import fill
 
-# gcc's names for the processor's conversions; clang makes them of a cast. They keep more of a NaN than we do.
-_X86 = """#if {lanes} == 16 && defined(__AVX512F__) && !defined(__clang__)
+# gcc's names for the processor's conversions; clang makes them of a cast. They keep more of a NaN than we do. Arm's are in assembly:
+# gcc has no type of vectors for them without `arm_neon.h`.
+_OWN = """#if {lanes} == 16 && defined(__AVX512F__) && !defined(__clang__)
 $widest
 #elif {lanes} == 8 && defined(__F16C__) && !defined(__clang__)
 $wide
 #elif defined(__F16C__) && defined(__clang__)
 $clang
+#elif {lanes} == 4 && defined(__aarch64__)
+$arm
 #else
 """
 _HALF = "  typedef __fp16 half __attribute__((vector_size(2 * {lanes})));\n"
@@ -23,10 +26,11 @@ _ROUND_TRIP = "  return irt_vh2f_{n}(irt_vf2h_{n}(x));"
 _H2F = (
     "IRT_INLINE {t} irt_vh2f_{n}(irt_u16x{lanes} x) {{\n"
     + fill(
-        _X86,
+        _OWN,
         widest="  return __builtin_ia32_vcvtph2ps512_mask((irt_i16x{lanes})x, ({t}){{0}}, (short)-1, 4);",
         wide="  return __builtin_ia32_vcvtph2ps256((irt_i16x{lanes})x);",
         clang=_HALF + "  return __builtin_convertvector((half)x, {t});",
+        arm='  {t} y;\n  __asm__("fcvtl %0.4s, %1.4h" : "=w"(y) : "w"(x));\n  return y;',
     )
     + """  {i} h = ({i})__builtin_convertvector(x, irt_u32x{lanes}), rest = h & 0x7fff;
   {t} tiny = __builtin_convertvector(rest, {t}) * 5.9604644775390625e-8f;
@@ -38,11 +42,12 @@ _H2F = (
 _F2H = (
     "IRT_INLINE irt_u16x{lanes} irt_vf2h_{n}({t} x) {{\n"
     + fill(
-        _X86,
+        _OWN,
         widest=_QUIET
         + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, (short)-1);",
         wide=_QUIET + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph256(({t})y, 0);",
         clang=_HALF + _QUIET + "  return (irt_u16x{lanes})__builtin_convertvector(({t})y, half);",
+        arm=_QUIET + '  irt_u16x{lanes} h;\n  __asm__("fcvtn %0.4h, %1.4s" : "=w"(h) : "w"(y));\n  return h;',
     )
     + """  {i} b = ({i})x & INT32_MAX, sign = (({i})x >> 16) & 0x8000;
   irt_u32x{lanes} u = (irt_u32x{lanes})b; /* gcc adds first, which a NaN is too large for */
@@ -56,7 +61,7 @@ _F2H = (
 )
 _ROUND_FLOAT16 = (
     "IRT_INLINE {t} irt_vround_float16_{n}({t} x) {{\n"
-    + fill(_X86, widest=_ROUND_TRIP, wide=_ROUND_TRIP, clang=_ROUND_TRIP)
+    + fill(_OWN, widest=_ROUND_TRIP, wide=_ROUND_TRIP, clang=_ROUND_TRIP, arm=_ROUND_TRIP)
     + """  {i} b = ({i})x & INT32_MAX, sign = ({i})x & INT32_MIN;
   {i} tiny = ({i})((({t})b + 0.5f) - 0.5f), y = (b + 0xfff + ((b >> 13) & 1)) & ~0x1fff;
   {i} is_tiny = b < 0x38800000, is_huge = b >= 0x477ff000, is_nan = b > 0x7f800000;
