@@ -41,7 +41,7 @@ def run(options: Sequence[str] = ()) -> None:
     for title, (beside, cases) in GROUPS.items():
         if not chosen or any(title.startswith(c) for c in chosen):
             print(f"  {title}: ns an element, of which {beside} takes; share")
-            nets = [Compiled(case.text, mcpu=mcpu) for case in cases]
+            nets = [Compiled(case.text, inputs=("data", "exponent"), mcpu=mcpu) for case in cases]
             for case, net in zip(cases, nets, strict=True):
                 print(row(case, net))
 
