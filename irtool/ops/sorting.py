@@ -57,11 +57,11 @@ def sort_elements(ib: Any, source: Any, values: Any, positions: Any, axis: int, 
 
 def precedes(x: Any, y: Any, ascending: bool) -> Any:
     """Whether element `x` comes before `y` in a sorted row; NaN counts as the largest."""
-    first = x < y if ascending else x > y
     if not dtypes.is_float(x.dtype):
-        return first
-    low, high = (x, y) if ascending else (y, x)
-    return te.any(first, te.all(te.equal(low, low), te.not_equal(high, high)))
+        return x < y if ascending else x > y
+    # One comparison decides, unless there is a NaN or `x` does come first.
+    low, no_later = (x, y <= x) if ascending else (y, x <= y)
+    return te.all(te.logical_not(no_later), te.equal(low, low))
 
 
 def same(x: Any, y: Any) -> Any:

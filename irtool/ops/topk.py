@@ -1,7 +1,8 @@
 """`topk`: the first elements of sorted rows, without sorting all of them.
 
-Rows are read once. The best elements so far are in a heap with the worst of them at its root, and elements are passed over in
-blocks where none is better than that one: of a random row, most. Few elements are sorted then.
+The best elements so far are in a heap with the worst of them at its root. Of each block of a row the best element is found first, and
+blocks are passed over where that is no better than the root: of a random row, most. Few elements are sorted then. One element is an
+arg-max.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, opera
 from .dtypes import numpy_dtype
 from .rows import rows
 from .shapes import normalize_axis, tensor
-from .sorting import merge_sort, order, precedes, sort_elements
+from .sorting import merge_sort, order, precedes, same, sort_elements
 
-_BLOCK = 64
-"""Elements that are compared with the worst of the best at once."""
+_WIDTH = 64
+"""Bytes of elements side by side that belong to as many different blocks: so much has a vector of most processors, or two."""
+_LONG = 4096
+"""Elements of a row whose blocks have more than 8 elements."""
 _SHARE = 4
 """A row is sorted as a whole unless it has more than so many times the elements that are kept."""
 
@@ -45,8 +48,21 @@ class _Heap:
         return self._before(self.values[a], self.positions[a], self.values[b], self.positions[b])
 
     def _before(self, x: Any, at: Any, y: Any, there: Any) -> Any:
-        later = te.logical_not(precedes(y, x, self.ascending))
-        return te.any(precedes(x, y, self.ascending), te.all(later, at < there))
+        return te.any(precedes(x, y, self.ascending), te.all(at < there, same(x, y)))
+
+    def takes(self, value: Any, position: Any) -> Any:
+        """Whether an element is better than the worst that is kept."""
+        worst = self.values[0]
+        # One comparison decides for most elements.
+        is_worse = worst < value if self.ascending else value < worst
+        return te.all(te.logical_not(is_worse), self._before(value, position, worst, self.positions[0]))
+
+    def offer(self, source: Any, row: Any, place: Any) -> None:
+        """Keeps an element of a row in place of the worst one, if it is better."""
+        position = self.ib.let(place)
+        value = self.ib.let(source[row(position)])
+        with self.ib.if_(self.takes(value, position)):
+            self.sift(te.const(0, "int32"), value, position)
 
     def sift(self, node: Any, value: Any, position: Any) -> None:
         """Puts an element at a node, or below it, so that every node below is better than the one above it."""
@@ -69,10 +85,13 @@ class _Heap:
         ib.store(self.positions, (hole(),), position)
 
 
-def _select(ib: Any, source: Any, values: Any, positions: Any, axis: int, ascending: bool, kept: int) -> None:
+def _select(
+    ib: Any, source: Any, extremes: Any, values: Any, positions: Any, axis: int, ascending: bool, kept: int
+) -> None:
     """Writes loops that put the first `kept` elements of each sorted row in `values`, and their positions in `positions`.
 
-    Either may be None. Much less work than sorting where few elements are kept; at worst, `log kept` steps for each element.
+    Either may be None. `extremes` has the best element of each block of a row behind its first `kept` ones. Much less work than
+    sorting where few elements are kept; at worst, `log kept` steps for each element.
     """
     extent = source.shape[axis]
     heap = _Heap(ib, kept, source.dtype, ascending)
@@ -85,12 +104,18 @@ def _select(ib: Any, source: Any, values: Any, positions: Any, axis: int, ascend
             node = ib.let(kept // 2 - 1 - i)
             value, at = ib.let(heap.values[node]), ib.let(heap.positions[node])
             heap.sift(node, value, at)
-        whole, left = divmod(extent - kept, _BLOCK)
-        if whole:
-            with ib.for_(whole) as block:
-                _scan(ib, source, row, heap, block * _BLOCK + kept, _BLOCK)
-        if left:
-            _scan(ib, source, row, heap, te.const(extent - left, "int32"), left)
+        blocks, width = extremes.shape[axis : axis + 2]
+        size = _size(extent)
+        with ib.for_(blocks) as block, ib.for_(width) as lane:
+            first = ib.let(block * (size * width) + kept + lane)
+            place = row(block)
+            best = extremes[(*place[:axis], block, lane, *place[axis + 1 :])]
+            with ib.if_(heap.takes(best, first)), ib.for_(size) as i:
+                heap.offer(source, row, first + i * width)
+        done = kept + blocks * size * width
+        if done < extent:
+            with ib.for_(extent - done) as i:
+                heap.offer(source, row, i + done)
         in_order = merge_sort(ib, kept, here, there, heap.before)
         with ib.for_(kept) as i:
             if values is not None:
@@ -99,25 +124,41 @@ def _select(ib: Any, source: Any, values: Any, positions: Any, axis: int, ascend
                 ib.store(positions, row(i), te.cast(heap.positions[in_order[i]], positions.dtype))
 
 
-def _scan(ib: Any, source: Any, row: Any, heap: _Heap, first: Any, count: int) -> None:
-    """A block of a row: unless all of its elements are worse than the root, each that is better takes the root's place."""
-    worst = ib.let(heap.values[0])
-    better = ib.local("int32", 0)
-    with ib.for_(count) as i:
-        better.set(better() | _is_better(source[row(first + i)], worst, heap.ascending))
-    with ib.if_(better() > 0), ib.for_(count) as i:
-        value = ib.let(source[row(first + i)])
-        with ib.if_(precedes(value, heap.values[0], heap.ascending)):
-            heap.sift(te.const(0, "int32"), value, ib.let(first + i))
+def _size(extent: int) -> int:
+    """Elements of a block of a row so long: the more, the more of them are looked at again, and the fewer blocks there are."""
+    return 8 if extent < _LONG else 16 if extent < 4 * _LONG else 32
 
 
-def _is_better(x: Any, worst: Any, ascending: bool) -> Any:
-    """`precedes` as 0 or 1, without branches, which compilers make no vectors of."""
-    found = te.cast(x < worst if ascending else x > worst, "int32")
-    if not dtypes.is_float(x.dtype):
-        return found
-    low, high = (x, worst) if ascending else (worst, x)
-    return found | (te.cast(te.equal(low, low), "int32") & te.cast(te.not_equal(high, high), "int32"))
+def _extremes(x: Any, axis: int, ascending: bool, kept: int) -> Any:
+    """The best element of each whole block along an axis, behind the first `kept` elements. A NaN is the largest.
+
+    Elements of a block are as far apart as there are blocks side by side, so that their extremes are those of vectors.
+    """
+    size, width = _size(x.shape[axis]), _WIDTH // dtypes.itemsize(x.dtype)
+    shape = (*x.shape[:axis], (x.shape[axis] - kept) // (size * width), width, *x.shape[axis + 1 :])
+    k = te.reduce_axis((0, size), name="k")
+
+    def extreme(*i: Any) -> Any:
+        value = x[(*i[:axis], i[axis] * (size * width) + k * width + i[axis + 1] + kept, *i[axis + 2 :])]
+        if not ascending:
+            return te.max(value, axis=k)
+        if dtypes.is_float(x.dtype):
+            value = te.select(te.equal(value, value), value, te.const(float("inf"), x.dtype))
+        return te.min(value, axis=k)
+
+    return te.compute(shape, extreme, name="extremes")
+
+
+def _best(x: Any, axis: int, shape: Sequence[int], ascending: bool) -> dict[str, Any]:
+    """The first element of each sorted row and its position. A NaN is the largest, as arg-max has it, but never the smallest."""
+    k = te.reduce_axis((0, x.shape[axis]), name="k")
+    find = te.argmin if ascending else te.argmax
+
+    def place(*i: Any) -> Any:
+        return find((te.cast(k, "int32"), x[(*i[:axis], k, *i[axis + 1 :])]), axis=k)
+
+    positions, values = te.compute(shape, place, name="best")
+    return {"values": values, "indices": positions}
 
 
 @operator("topk", "data", pattern=Pattern.OPAQUE, attrs="TopkAttrs", level=6)
@@ -166,12 +207,25 @@ class Topk(Operator):
         kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
         shape = (*x.shape[:axis], kept, *x.shape[axis + 1 :])
         wanted = [w for w in ("values", "indices") if self.ret_type in ("both", w)]
-        dtypes = {"values": x.dtype, "indices": self.dtype}
+        types = {"values": x.dtype, "indices": self.dtype}
+        if (
+            kept == 1
+            and x.shape[axis] > 1
+            and x.dtype != "bool"
+            and (not self.is_ascend or not dtypes.is_float(x.dtype))
+        ):
+            best = _best(x, axis, shape, self.is_ascend)
+            return [te.compute(shape, lambda *i, w=w: te.cast(best[w][i], types[w]), name="topk") for w in wanted]
+
+        few = 0 < kept * _SHARE < x.shape[axis] and x.dtype != "bool"
+        taken = [x, _extremes(x, axis, self.is_ascend, kept)] if few else [x]
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
             to = dict(zip(wanted, outs, strict=True))
-            few = 0 < kept * _SHARE < x.shape[axis] and x.dtype != "bool"
-            write = _select if few else sort_elements
-            write(ib, ins[0], to.get("values"), to.get("indices"), axis, self.is_ascend, kept)
+            written = to.get("values"), to.get("indices")
+            if few:
+                _select(ib, ins[0], ins[1], *written, axis, self.is_ascend, kept)
+            else:
+                sort_elements(ib, ins[0], *written, axis, self.is_ascend, kept)
 
-        return te.extern([shape] * len(wanted), [x], fill, dtype=[dtypes[w] for w in wanted], name="topk")
+        return te.extern([shape] * len(wanted), taken, fill, dtype=[types[w] for w in wanted], name="topk")

@@ -145,3 +145,31 @@ def test_under_the_sanitizers(vector: bool, tmp_path) -> None:
                 x = np.abs(hostile(shape, dtype, n)) if dtype == "uint8" else hostile(shape, dtype, n)
                 cases.append(("topk", [x], {"k": k, "axis": axis, "is_ascend": up, "dtype": "int32"}))
     assert run_under_sanitizers(cases, tmp_path, vector) == []
+
+
+@pytest.mark.parametrize("ascend", [False, True], ids=["largest", "smallest"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int32", "int64"])
+def test_first_elements_of_long_rows(dtype: str, ascend: bool) -> None:
+    for (shape, axis), k in (
+        (((1, 1000), 1), 5),
+        (((2, 5003), 1), 16),
+        (((1500, 3), 0), 1),
+        (((3, 700), 1), 1),
+        (((1, 20000), 1), 7),
+    ):
+        call = f'topk(%x, k={k}, axis={axis}, is_ascend={ascend}, ret_type="both", dtype="int32")'
+        module = module_of(call, shape, dtype)
+        flat = (shape[0], shape[1]) if axis else (shape[1], shape[0])
+        data = [long_rows(flat, dtype, n) for n in range(4)]
+        data += [np.full(flat, v, dtype) for v in (HOSTILE[:3] if dtype.startswith("float") else (0, 127))]
+        built = irtool.build(module, mcpu="native", cflags="-O1")
+        for x in data:
+            given = np.ascontiguousarray(x if axis else x.T)
+            for got, want in zip(built.run([given]), irtool.evaluate(module, [given]), strict=True):
+                np.testing.assert_array_equal(got, want, f"{shape} {k} {x}")
+
+
+def test_one_element_is_an_arg_max() -> None:
+    program = lower_module(prepare(module_of('topk(%x, k=1, ret_type="both", dtype="int32")', (4, 1000), "float32")))
+    schedule_program(program, MACHINES[-1])
+    assert "tuple_reduction" in {k.choice.strategy for k in program.kernels}
