@@ -64,6 +64,7 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
         choose: the plan that pays, or the one with a label; None where the stage stays as it is.
         weights: what is made of the weights.
         form: the stage, given the buffer of those.
+        suits: whether results are exact enough with these weights, a row-major array.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     choose: Callable[[AnyStage, VectorTarget, str], AnyPlan | None]
     weights: Callable[[AnyStage, AnyPlan], DerivedWeights]
     form: Callable[[AnyStage, AnyPlan, Buffer, VectorTarget], AnyForm]
+    suits: Callable[[AnyStage, Any], bool] = lambda stage, data: True
 
     def plan(self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget) -> AnyPlan | None:
         """The plan for a stage: the one that a script asks for, or what pays; None where it stays as it is."""
@@ -126,11 +128,12 @@ def _derive(
         if stage is None or not _constant_weights(k, at, stage.weights):
             continue
         plan = algorithm.plan(k, at, at == main, stage, target)
-        if plan is not None:
+        number = k.inputs.index(stage.weights)
+        slots = (_row_major(s, stage.weights.layout) for s in {run.inputs[number].resolve(): None for run in runs})
+        if plan is not None and all(algorithm.suits(stage, unpack(s.data, layout)) for s, layout in slots):
             weights, old = algorithm.weights(stage, plan), stage.weights
             new = Buffer(old.name, weights.shape, "float32", old.scope, finite=old.finite)
             changed = _replaced(k, at, stage, new, algorithm.form(stage, plan, new, target))
-            number = k.inputs.index(old)
             for run in runs:
                 run.inputs[number] = made.slot(run.inputs[number].resolve(), old.layout, weights)
                 run.kernel = changed
@@ -168,9 +171,7 @@ def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: A
 
 def _derived(slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
     name = f"{slot.name.removesuffix('_packed')}_{w.name}"
-    packed = slot.derivation
-    if packed is not None and packed.how == ("packed", packed.source.shape, layout):
-        slot, layout = packed.source, None  # in row-major order already
+    slot, layout = _row_major(slot, layout)
 
     def compute(data: Any) -> Any:
         return w.compute(data, layout)
@@ -182,6 +183,14 @@ def _derived(slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
         CONSTANT,
         derivation=Derivation(slot, (w.name, layout, *w.how), compute),
     )
+
+
+def _row_major(slot: Slot, layout: Layout | None) -> tuple[Slot, Layout | None]:
+    """What a constant was packed of, if it was packed to the layout in which it lies; else itself, and the layout."""
+    packed = slot.derivation
+    if packed is not None and packed.how == ("packed", packed.source.shape, layout):
+        return packed.source, None
+    return slot, layout
 
 
 def unpack(data: Any, layout: Layout | None) -> Any:

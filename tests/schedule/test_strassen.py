@@ -123,9 +123,11 @@ def strategies(module: irtool.Module, target: VectorTarget) -> list[str]:
     ),
 )
 def test_every_shape_has_its_results(rows: int, sizes: tuple[int, int], limits: dict[str, int]) -> None:
-    """Blocks on the stack and in bands, the last one with rows that do not exist: the nest, run in Python, beside the interpreter."""
+    """Blocks on the stack and in bands, with much smaller rows or without, the last one with rows that do not exist: the nest, run in
+    Python, beside the interpreter."""
     module = dense(str(rows), *sizes)
     given = values(module)
+    given["x"][3::7] *= 1e-3
     expected = np.asarray(irtool.evaluate(module, list(given.values())))
     program = scheduled(module, VectorTarget(16, 16, strassen="on", **limits))
     assert [k.choice.strategy for k in program.kernels] == ["strassen"]
@@ -198,22 +200,95 @@ def test_an_offer_is_chosen_by_hand() -> None:
 
 @pytest.mark.promise("strassen")
 def test_no_arena_for_sums_that_fit_the_stack() -> None:
-    """Sums are in the workspace only where weights are too many to be read again for every few rows."""
-    for steps, places in ((128, 0), (1024, 1)):
+    """Sums, and the marks of blocks, are in the workspace only where weights are too many to be read again for every few rows."""
+    for steps, places in ((128, 0), (1024, 2)):
         (kernel,) = scheduled(dense("512", steps, 128), VectorTarget(64, 32, strassen="on")).kernels
         assert kernel.choice.strategy == "strassen"
         assert len(kernel.temporaries) == places
 
 
+WAYS: dict[str, Any] = {
+    "stack": {"tiles_bytes": 40000},
+    "bands": {"streamed_bytes": 1000, "tiles_bytes": 9000},
+    "threads": {"streamed_bytes": 1000, "tiles_bytes": 9000, "openmp": True, "parallel_updates": 1},
+}
+
+
+def product(x: np.ndarray, rest: str, way: str, **more: np.ndarray) -> np.ndarray:
+    """The results of C for these rows, some of them times some weights, with nothing in the way of the algorithm."""
+    rows, steps = x.shape
+    module = dense(str(rows), steps, 64, rest)
+    weights = {n: a for n, a in (values(module) | more).items() if n != "x"}
+    options = ",".join(f"{n}={str(v).lower()}" for n, v in WAYS[way].items())
+    built = irtool.build(module, params=weights, inputs=["x"], target=f"c{{strassen=on,{options}}}")
+    assert built.report["kernels"][0]["strategy"] == "strassen"
+    return np.asarray(built.run([x]))
+
+
 @pytest.mark.promise("strassen")
-def test_rows_of_other_sizes_stay_exact() -> None:
-    """What is added to a row's elements is taken from another row: errors are relative to the larger one."""
-    module = dense("64", 256, 256, "%0")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rows", [64, 45, 3])
+def test_errors_are_relative_to_each_row(way: str, rows: int) -> None:
+    """What is added to a row's elements is taken from another row. Every row beside smaller and larger ones, and one of zeros."""
+    generator = np.random.default_rng(7)
+    x = generator.standard_normal((rows, 64)).astype("float32") * np.float32(10.0) ** generator.integers(
+        -12, 12, (rows, 1)
+    )
+    x = x.astype("float32")
+    x[rows // 2] = 0
+    w = generator.standard_normal((64, 64)).astype("float32")
+    made = product(x, "%0", way, w=w)
+    expected = x.astype("float64") @ w.T.astype("float64")
+    assert not made[rows // 2].any(), "zeros, as the product that is written has them"
+    largest = np.maximum(np.abs(expected).max(axis=1, keepdims=True), 1e-30)
+    assert (np.abs(made - expected) / largest).max() < 3e-5
+
+
+@pytest.mark.promise("strassen")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3e38])
+def test_what_is_not_finite_stays_in_its_row(way: str, value: float) -> None:
+    x = np.random.default_rng(3).standard_normal((45, 64)).astype("float32")
+    plain = product(x, "%0", way)
+    for row in (0, 17, 44):
+        changed = x.copy()
+        changed[row, 5] = value
+        made = product(changed, "%0", way)
+        others = np.arange(45) != row
+        np.testing.assert_allclose(made[others], plain[others], rtol=0, atol=1e-4)
+        assert not np.isfinite(made[row]).all() or value == 3e38
+
+
+@pytest.mark.promise("strassen")
+@pytest.mark.parametrize("way", WAYS)
+def test_residuals_are_added_once(way: str) -> None:
+    """In blocks that are made in two turns as well, and where results take the place of what is added."""
+    x = np.random.default_rng(3).standard_normal((45, 64)).astype("float32")
+    x[4] = 0
+    plain = product(x, "nn.bias_add(%0, %b)", way)
+    made = product(x, "add(nn.bias_add(%0, %b), %x)", way)
+    np.testing.assert_allclose(made, plain + x, rtol=0, atol=1e-4)
+
+
+@pytest.mark.promise("strassen")
+def test_a_norm_of_rows_of_zeros() -> None:
+    """Zeros divided by a norm that is kept from zero by very little are zeros: padded windows of networks."""
+    x = np.random.default_rng(3).standard_normal((64, 64)).astype("float32")
+    x[::5] = 0
+    made = product(x, "divide(%0, add(sqrt(sum(multiply(%0, %0), axis=[-1], keepdims=True)), 1e-12f))", "stack")
+    assert not made[::5].any()
+
+
+@pytest.mark.promise("strassen")
+@pytest.mark.parametrize("place", [(5, slice(None)), (slice(None), 5)], ids=["filter", "channel"])
+@pytest.mark.parametrize("factor", [0, 1e-3])
+def test_weights_of_other_sizes_are_left_alone(place: Any, factor: float) -> None:
+    """A filter of zeros has zeros for results, and what meets small weights only may be large."""
+    every = VectorTarget(32, 16, strassen="on")
+    module = dense("20", 16, 32)
     given = values(module)
-    given["x"][::2] *= 1e-3
-    w = np.asarray(given["w"], "float64")
-    made = irtool.build(
-        module, params={n: given[n] for n in "wb" if n in given}, inputs=["x"], target="c{strassen=on}"
-    ).run([given["x"]])
-    expected = np.asarray(given["x"], "float64") @ w.T
-    assert np.abs(np.asarray(made) - expected).max() < 2e-6 * np.abs(expected).max()
+    assert strategies(module, every) == ["strassen"]
+    given["w"][place] *= factor
+    assert "strassen" not in [k.choice.strategy for k in scheduled(module, every, given).kernels]
+    given["w"][:] = 0
+    assert [k.choice.strategy for k in scheduled(module, every, given).kernels] == ["strassen"]

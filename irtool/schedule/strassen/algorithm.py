@@ -24,3 +24,7 @@ RESULT = _matrix("+..+-.+", "..+.+..", ".+.+...", "+-+..+.")
 
 PRODUCTS = len(DATA)
 """How many there are."""
+
+MUCH_LARGER = 64.0
+"""How many times larger one of two rows, or columns, must be than the other for errors of the first to matter for the second: they
+are relative to the larger one, so that the smaller one has up to six bits less."""

@@ -139,7 +139,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a product of halves: its sums, its products, and its weights where they come from far away."""
     steps, half = p.channel[1] // 2 * p.windows, p.filters[1] // 2
     pairs = t.count // 2
-    data = len(DATA[0]) + sums(DATA).operations + PRODUCTS
+    data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # what is read, for the sizes of rows as well
     results = PRODUCTS + sums(RESULT).operations + len(RESULT)
     moved = _SPILLS / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows

@@ -3,19 +3,26 @@
 Rows i and i + b of a block of 2 b rows, the halves of the sum, and the halves of the columns are the quarters of three matrices::
 
     for blocks of rows (threads share these):
-      for the block's pairs of rows, steps of half the sum:    sums[p, row, k] = quarters of the data, added
-      for blocks of columns:
-        for p, rows, columns, k:                               product[row, p, o] += sums[p, row, k] * weights[p, k, o]
-        for rows, columns:                                     four results = sums of the seven products; out[…] = f(result)
+      for the block's pairs of rows:                             uneven = 1 if one is much larger than the other
+      for turn in 1 + uneven:
+        for the block's pairs of rows, steps of half the sum:    sums[p, row, k] = quarters of the data, added
+        for blocks of columns:
+          for p, rows, columns, k:                               product[row, p, o] += sums[p, row, k] * weights[p, k, o]
+          for rows, columns:                                     four results = sums of the seven products; out[…] = f(result)
+
+Rounding errors are relative to the larger row of a pair, and what is infinite in one row gets into the results of the other. So a
+block with a pair of which one row is much larger is made in two turns: of pairs of the upper rows with themselves, then of the lower
+ones. A row of zeros then has zeros for results, and a row with a NaN keeps it to itself, as in the product that is written.
 
 Each of these is a stage with a name, which a strategy schedules, or a script:
 
+    size          the sum of a row's absolute values
     sums          the seven sums of a pair of rows
     product       their products with those of the weights
     result, out   four results, and what is stored of each
 
 Where few rows read many weights, the sums of a band of blocks are made first, to the workspace, and threads share the blocks of
-columns, too.
+columns, too. There are two turns of a band then, the second one for those of its blocks that need it.
 
 What a tile of registers reads in one step must not put each other out of the nearest cache: a vector lies between rows whose length
 is a power of two, and between the sums.
@@ -26,26 +33,79 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...tir.expr import Expr, Load, Var, const, less, minimum, substitute
+from ...tir.expr import (
+    INDEX,
+    Expr,
+    Load,
+    Var,
+    all_of,
+    cast,
+    const,
+    equal,
+    if_then_else,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    minimum,
+    not_equal,
+    substitute,
+)
 from ...tir.forms import Map, Reduction
+from ...tir.intrinsics import abs as absolute
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
 from ..forms import stores_for
 from ..lane_steps import apart
 from ..matrix_sums import Registers, transformed
 from ..staged import StagedNest, StagedNestBuilder
-from .algorithm import DATA, PRODUCTS, RESULT
+from .algorithm import DATA, MUCH_LARGER, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
 
 Places = dict[Expr, Expr]
 """What stands for the axes of a row."""
 
+_LARGEST = 1e30
+"""A row of this size, and one that is not finite, is much larger than any: sums and products of several could overflow."""
+
 
 def nest_of_halves(p: Product, tiling: Tiling, weights: Buffer) -> StagedNest:
     """The nest of a product with sums of `weights`, stored as (blocks of columns, products, steps, columns)."""
     nest = _Nest(p, tiling, weights)
     return nest.stages.nest(nest.build())
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A turn of a block: its number, 0 or 1; and the place of the block's mark, 1 if it is made in two turns, 0 if in one."""
+
+    number: Var
+    uneven: Buffer
+    block: Expr
+
+    @property
+    def mark(self) -> Expr:
+        """The mark."""
+        return cast(Load(self.uneven, (self.block,)), INDEX)
+
+    @property
+    def count(self) -> Expr:
+        """How many turns there are."""
+        return self.mark + 1
+
+    def where_needed(self, body: Stmt) -> Stmt:
+        """Statements for blocks that have such a turn."""
+        return If(less(self.number, self.count), body)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two rows: their axes, their numbers, and 0 if they are different, 1 if they are the same."""
+
+    places: tuple[Places, Places]
+    numbers: tuple[Expr, Expr]
+    mark: Var
 
 
 @dataclass
@@ -75,28 +135,39 @@ class _Nest:
         t = self.tiling
         block, columns = Var("block"), Var("columns")
         groups = self.product.filters[1] // 2 // t.columns
-        shape = (t.blocks if t.bands else 1, PRODUCTS, t.rows * self.row + t.lanes)
-        data = Buffer("sums", shape, "float32", Scope.GLOBAL if t.bands else Scope.LOCAL)
+        scope, blocks = (Scope.GLOBAL, t.blocks) if t.bands else (Scope.LOCAL, 1)
+        data = Buffer("sums", (blocks, PRODUCTS, t.rows * self.row + t.lanes), "float32", scope)
+        uneven = Buffer("uneven", (blocks,), "int32", scope)
+
+        def allocated(body: Stmt) -> Stmt:
+            return Allocate(data, Allocate(uneven, body))
+
         if not t.bands:
-            products = For(columns, groups, self._multiply(data, const(0), block, columns))
-            body = seq([self._add(data, const(0), block), products])
-            return For(block, t.blocks, Allocate(data, body), PARALLEL)
-        band, pairs = Var("band"), Var("pairs")
+            turn = _Turn(Var("turn"), uneven, const(0))
+            products = For(columns, groups, self._multiply(data, turn, block, columns))
+            turns = For(turn.number, turn.count, seq([self._add(data, turn, block), products]))
+            return For(block, t.blocks, allocated(seq([self._compare(turn, block), turns])), PARALLEL)
+        band, pairs, number = Var("band"), Var("pairs"), Var("turn")
         first = band * t.blocks if t.bands > 1 else const(0)
-        products = For(block, t.blocks, self._multiply(data, block, first + block, columns), PARALLEL)
-        body = seq(
+        compared, multiplied = _Turn(number, uneven, pairs), _Turn(number, uneven, block)
+        comparison = For(pairs, t.blocks, self._compare(compared, first + pairs), PARALLEL)
+        addition = compared.where_needed(self._add(data, compared, first + pairs))
+        product = multiplied.where_needed(self._multiply(data, multiplied, first + block, columns))
+        both = seq(
             [
-                For(pairs, t.blocks, self._add(data, pairs, first + pairs), PARALLEL),
-                For(columns, groups, products, PARALLEL),
+                For(pairs, t.blocks, addition, PARALLEL),
+                For(columns, groups, For(block, t.blocks, product, PARALLEL), PARALLEL),
             ]
         )
-        return Allocate(data, For(band, t.bands, body) if t.bands > 1 else body)
+        body = seq([comparison, For(number, 2, both)])
+        return allocated(For(band, t.bands, body) if t.bands > 1 else body)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def _located(self, row: Expr, body: Callable[[Places], Stmt]) -> Stmt:
-        """Statements for a row, with what stands for each of its axes."""
+        """Statements for a row, with what stands for each of its axes. In place of rows behind the last, that one is taken again."""
         simplify = Simplifier({})
+        row = minimum(row, self.product.count - 1) if self.missing else row
         places: Places = {}
         values: list[tuple[Var, Expr]] = []
         rest = row
@@ -111,28 +182,63 @@ class _Nest:
             nest = Let(own, value, nest)
         return nest
 
-    def _pair(self, block: Expr, row: Var, body: Callable[[Places, Places], Stmt]) -> Stmt:
-        """Statements for a pair of rows. In place of rows behind the last, that one is taken again."""
+    def _pair(self, turn: _Turn, block: Expr, row: Var, body: Callable[[_Pair], Stmt]) -> Stmt:
+        """Statements for a pair of rows of a turn."""
+        mark, rows, number = Var("mark"), self.tiling.rows, self._number(block, row)
+        same = not_equal(mark, 0)
+        upper = number + if_then_else(logical_and(same, equal(turn.number, 1)), rows, 0)
+        lower = number + if_then_else(logical_and(same, equal(turn.number, 0)), 0, rows)
 
-        def place(n: Expr) -> Expr:
-            return minimum(n, self.product.count - 1) if self.missing else n
+        def at(u: Places) -> Stmt:
+            return self._located(lower, lambda w: body(_Pair((u, w), (upper, lower), mark)))
 
-        upper, lower = self._numbers(block, row)
-        return self._located(place(upper), lambda u: self._located(place(lower), lambda w: body(u, w)))
+        return Let(mark, turn.mark, self._located(upper, at))
 
-    def _numbers(self, block: Expr, row: Var) -> tuple[Expr, Expr]:
-        upper = block * (2 * self.tiling.rows) + row
-        return upper, upper + self.tiling.rows
+    def _number(self, block: Expr, row: Expr) -> Expr:
+        return block * (2 * self.tiling.rows) + row
 
     # -- data ----------------------------------------------------------------------------------------------------------
 
-    def _add(self, data: Buffer, at: Expr, block: Expr) -> Stmt:
-        """The sums of a block, stored at a number."""
+    def _compare(self, turn: _Turn, block: Expr) -> Stmt:
+        """Marks a block with a pair of which one row is much larger."""
+        rows = self.tiling.rows
+        row, number = Var("row"), Var("row")
+        size = Buffer("size", (2 * rows,), "float32", Scope.LOCAL)
+        upper, lower = Load(size, (row,)), Load(size, (row + rows,))
+        even = all_of(
+            [
+                less_equal(upper, lower * MUCH_LARGER),
+                less_equal(lower, upper * MUCH_LARGER),
+                less(upper + lower, const(_LARGEST, "float32")),  # false for NaN as well
+            ]
+        )
+        sizes = self._located(self._number(block, number), lambda places: self._size(size, number, places))
+        marked = If(logical_not(even), Store(turn.uneven, (turn.block,), const(1, "int32")))
+        lines = [
+            Store(turn.uneven, (turn.block,), const(0, "int32")),
+            For(number, 2 * rows, sizes),
+            For(row, rows, marked),
+        ]
+        return Allocate(size, seq(lines))
+
+    def _size(self, size: Buffer, at: Expr, places: Places) -> Stmt:
+        """The size of a row."""
+        p = self.product
+        inner = tuple((Var(x.name), n) for x, n in (*p.taps, p.channel))
+        own: Places = {x: new for (x, _), (new, _) in zip((*p.taps, p.channel), inner)}
+        acc = Buffer("acc", (), "float32", Scope.LOCAL)
+        value = absolute(substitute(p.data, {**places, **own}))
+        store = Store(size, (at,), acc.element())
+        form = Reduction((), acc, const(0.0, "float32"), inner, acc.element() + value, (store,))
+        return self.stages.add("size", form)
+
+    def _add(self, data: Buffer, turn: _Turn, block: Expr) -> Stmt:
+        """The sums of a block."""
         row = Var("row")
-        nest = self._pair(block, row, lambda upper, lower: self._sums(data, at, row, upper, lower))
+        nest = self._pair(turn, block, row, lambda pair: self._sums(data, turn, row, pair))
         return For(row, self.tiling.rows, nest)
 
-    def _sums(self, data: Buffer, at: Expr, row: Var, upper: Places, lower: Places) -> Stmt:
+    def _sums(self, data: Buffer, turn: _Turn, row: Var, pair: _Pair) -> Stmt:
         p, lanes = self.product, self.tiling.lanes
         group, v = Var("group"), Var("v")
         taps = tuple((Var(x.name), n) for x, n in p.taps)
@@ -143,13 +249,13 @@ class _Nest:
         def quarter(n: int) -> Expr:
             channel = lane + half if n % 2 else lane
             own: Places = {x: tap for (x, _), (tap, _) in zip(p.taps, taps)}
-            return substitute(p.data, {**(lower if n > 1 else upper), **own, p.channel[0]: channel})
+            return substitute(p.data, {**pair.places[n // 2], **own, p.channel[0]: channel})
 
         place: Expr = const(0)
         for tap, n in taps:
             place = place * n + tap
         place = row * self.row + place * half + lane
-        stores = transformed(DATA, quarter, lambda n, e: Store(data, (at, const(n), place), e), shared, v)
+        stores = transformed(DATA, quarter, lambda n, e: Store(data, (turn.block, const(n), place), e), shared, v)
         return Allocate(shared.buffer, self._map("sums", [*taps, (group, half // lanes), (v, lanes)], stores))
 
     def _map(self, name: str, loops: list[tuple[Var, int]], stores: tuple[Store, ...]) -> Stmt:
@@ -158,13 +264,13 @@ class _Nest:
 
     # -- products and results ------------------------------------------------------------------------------------------
 
-    def _multiply(self, data: Buffer, at: Expr, block: Expr, columns: Var) -> Stmt:
-        """The products of a block, whose sums are stored at a number, with a block of columns, and the results."""
+    def _multiply(self, data: Buffer, turn: _Turn, block: Expr, columns: Var) -> Stmt:
+        """The products of a block with a block of columns, and the results."""
         t = self.tiling
         product = Buffer("product", (t.rows, PRODUCTS, t.columns), "float32", Scope.LOCAL)
         row = Var("row")
-        results = self._pair(block, row, lambda upper, lower: self._results(product, block, row, columns, upper, lower))
-        body = seq([self._products(data, at, product, columns), For(row, t.rows, results)])
+        results = self._pair(turn, block, row, lambda pair: self._results(product, row, columns, pair))
+        body = seq([self._products(data, turn.block, product, columns), For(row, t.rows, results)])
         return Allocate(product, body)
 
     def _products(self, data: Buffer, at: Expr, product: Buffer, columns: Var) -> Stmt:
@@ -182,7 +288,7 @@ class _Nest:
         )
         return self.stages.add("product", form)
 
-    def _results(self, product: Buffer, block: Expr, row: Var, columns: Var, upper: Places, lower: Places) -> Stmt:
+    def _results(self, product: Buffer, row: Var, columns: Var, pair: _Pair) -> Stmt:
         """Four results of a pair of rows from seven products, for all vectors of columns."""
         t, lanes = self.tiling, self.tiling.lanes
         group, v = Var("group"), Var("v")
@@ -198,7 +304,7 @@ class _Nest:
         )
         half = self.product.filters[1] // 2
         lines: list[Stmt] = [self._map("result", [(v, lanes)], stores)]
-        for places, number, first in zip((upper, lower), self._numbers(block, row), (0, 2)):
+        for places, number, first in zip(pair.places, pair.numbers, (0, 2)):
             outs = [
                 self._map(
                     "out",
@@ -211,6 +317,9 @@ class _Nest:
                 )
                 for n in (0, 1)
             ]
+            conditions = [less(number, self.product.count)] if self.missing else []
+            if first:  # a row beside itself is stored once: what is added to it may lie where results do
+                conditions.append(equal(pair.mark, 0))
             whole = seq(outs)
-            lines.append(If(less(number, self.product.count), whole) if self.missing else whole)
+            lines.append(If(all_of(conditions), whole) if conditions else whole)
         return For(group, t.columns // lanes, Allocate(done, Allocate(shared.buffer, seq(lines))))

@@ -13,13 +13,19 @@ from .choice import choose_tiling, tiling_by_hand
 from .form import ProductOfHalves
 from .product import Product, find_product
 from .tiling import Tiling
-from .weights import add_quarters
+from .weights import add_quarters, are_even
 
 
 def halve_products(program: Program, target: VectorTarget) -> None:
     """Every product for which it pays, in kernels whose weights are constants in all calls."""
-    strassen = Algorithm("strassen", find_product, tiling_by_hand, choose_tiling, _halved_weights, ProductOfHalves.of)
+    strassen = Algorithm(
+        "strassen", find_product, tiling_by_hand, choose_tiling, _halved_weights, ProductOfHalves.of, _are_even
+    )
     derive_stages(program, target, strassen)
+
+
+def _are_even(p: Product, data: Any) -> bool:
+    return are_even(data, p.order)
 
 
 def _halved_weights(p: Product, t: Tiling) -> DerivedWeights:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .algorithm import WEIGHTS
+from .algorithm import MUCH_LARGER, WEIGHTS
 
 
 def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
@@ -16,9 +16,8 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
     """
     import numpy as np
 
-    w = np.transpose(np.asarray(data), [*order, *(n for n in range(data.ndim) if n not in order)])
+    w = _ordered(data, order)
     filters, channels = w.shape[0] // 2, w.shape[1] // 2
-    w = w.reshape(2 * filters, 2 * channels, -1)
     upper, lower = w[:, :channels], w[:, channels:]
     quarters = [upper[:filters], upper[filters:], lower[:filters], lower[filters:]]
     made = np.empty((filters // columns, len(WEIGHTS), w.shape[2] * channels, columns), "float32")
@@ -31,3 +30,25 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
         lying = total.reshape(-1, columns, channels, w.shape[2]).transpose(0, 3, 2, 1)
         made[:, p] = lying.reshape(len(made), -1, columns)
     return made
+
+
+def are_even(data: Any, order: Sequence[int]) -> bool:
+    """True if no filter, and no channel, is much larger than the one in the other half that is added to it. `data` and `order` are
+    those of `add_quarters`.
+
+    A filter of zeros would have results near zero, not zeros; and elements of the data that have small weights are multiplied by
+    those of the other channel, too.
+    """
+    import numpy as np
+
+    sizes = np.abs(_ordered(data, order)).sum(axis=2, dtype="float64")
+    pairs = [np.split(sizes.sum(axis=axis), 2) for axis in (1, 0)]
+    return all(bool((np.maximum(*pair) <= MUCH_LARGER * np.minimum(*pair)).all()) for pair in pairs)
+
+
+def _ordered(data: Any, order: Sequence[int]) -> Any:
+    """The array as (filters, channels, all others)."""
+    import numpy as np
+
+    w = np.transpose(np.asarray(data), [*order, *(n for n in range(data.ndim) if n not in order)])
+    return w.reshape(w.shape[0], w.shape[1], -1)
