@@ -44,12 +44,21 @@ class ReducedWindows:
         terms, _ = Simplifier().linear(self.operand.indices[self.axis])
         return self.step * (self.extent - 1) + sum(terms[k] * (n - 1) for k, n in self.columns) + 1
 
+    @property
+    def is_dense(self) -> bool:
+        """True if windows lie side by side and reach all columns there are: rows of the intermediate result may follow each other
+        without a gap, and their columns be combined as if they were one row."""
+        reached = self.step * self.extent
+        return self.first <= self.offset and self.exact_width <= reached <= self.last - self.offset + 1
+
     def shift(self, lanes: int) -> int:
         """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
         return -max(0, self.first - self.offset) % lanes
 
     def width(self, lanes: int) -> int:
-        """Columns of a row of the intermediate result: whole vectors."""
+        """Columns of a row of the intermediate result: whole vectors, unless rows follow each other."""
+        if self.is_dense:
+            return self.step * self.extent
         terms, _ = Simplifier().linear(self.operand.indices[self.axis])
         beyond = sum(terms[k] * (n - 1) for k, n in self.columns)
         results = -(-self.extent // lanes) * lanes

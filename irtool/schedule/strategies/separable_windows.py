@@ -22,7 +22,7 @@ from ..affine import depends, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Reduction
 from ..nest import lower_all
-from ..primitives import compute_at, part, separate
+from ..primitives import compute_at, fuse, part, separate
 from ..windows import ReducedWindows, find_windows, uneven
 from .base import Candidate, Stage, Strategy, strategy
 from .parts import StepBand, bands, cut_band, explained, schedule_band, share, tiles
@@ -56,12 +56,14 @@ class SeparableWindows(Strategy):
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """The vector axis, bands of a loop along which windows move too, and the loops outside of the intermediate result."""
+    """The vector axis, bands of a loop along which windows move too, the loops outside of the intermediate result, whether
+    its rows follow each other without a gap."""
 
     along: Var
     lanes: int
     bands: tuple[StepBand, ...]
     outside: tuple[Var, ...]
+    is_dense: bool
 
 
 def _separated(stage: Stage, plan: WindowPlan, band: StepBand) -> Block[Reduction]:
@@ -70,7 +72,9 @@ def _separated(stage: Stage, plan: WindowPlan, band: StepBand) -> Block[Reductio
     b, around = cut_band(Block.of(stage.windows), band, plan.outside)
     b = share(b, stage, around)
     b = separate(b, along=plan.along, lanes=plan.lanes)
-    return compute_at(b, "rows", *(v for v, _ in b.loops[:around][-1:]))
+    b = compute_at(b, "rows", *(v for v, _ in b.loops[:around][-1:]))
+    inside = [v for v, _ in b.loops]
+    return fuse(b, inside[-2], inside[-1]) if plan.is_dense and len(inside) == 2 else b
 
 
 def _choose_bands(stage: Stage) -> WindowPlan | None:
@@ -86,7 +90,7 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
             if windows is not None and row is not None:
                 height = _height(row[1], windows.width(lanes), stage.target)
                 outside = tuple(x for x, _ in r.loops if x is not v and x is not row[0])
-                return WindowPlan(v, lanes, tuple(bands(*row, height)), outside)
+                return WindowPlan(v, lanes, tuple(bands(*row, height)), outside, windows.is_dense)
     return None
 
 
