@@ -13,7 +13,7 @@ from ..tir import dtypes
 from ..tir.expr import Binary, Call, Const, Expr, Load, Select, Var, const, post_order, substitute
 from ..tir.forms import Map, Reduction
 from ..tir.kernel import Kernel
-from ..tir.pairs import NUMBERS, PACK_PAIR
+from ..tir.pairs import DTYPE, NUMBERS, PACK_PAIR
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
@@ -23,6 +23,9 @@ from .tile_choice import rows_together
 
 _NUMBERS = {**PACKS, PACK_PAIR: NUMBERS}
 """Numbers in a word, by what makes one."""
+
+_TILE_ROW = 64
+"""Bytes in a row of a matrix tile."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ def layout_preferences(
             made, factor = (wide, full) if wide else (made, factor)
         if made is None:
             continue
+        if factor == full and extent % full == 0:
+            made = _with_wide_blocks(r, v, extent, made, full, constants | scaled, target)
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
         if not independent and factor < full and _is_product(r, v, target.copied_steps):
             continue
@@ -126,6 +131,27 @@ def _whole_axis(
         b: LayoutPreference(w.axis, factor, -(-extent // factor) * factor) if b in packed else w
         for b, w in made.items()
     }
+
+
+def _with_wide_blocks(
+    r: Reduction,
+    v: Var,
+    extent: int,
+    made: dict[Buffer, LayoutPreference],
+    factor: int,
+    weights: frozenset[Buffer],
+    target: VectorTarget,
+) -> dict[Buffer, LayoutPreference]:
+    """The preferences with wider blocks of what is no weight, where results are read by matrix tiles: a row of a tile is as many bytes."""
+    dtypes_stored = {s.buffer.dtype for s in r.stores}
+    bytes_tiled = target.byte_tiles > 1 and bool(dtypes_stored & {"int8", "uint8"})
+    pairs_tiled = target.pair_tiles > 1 and DTYPE in dtypes_stored
+    most = _TILE_ROW if bytes_tiled else _TILE_ROW // 2 if pairs_tiled else 0
+    wide = next((n for n in range(most // factor * factor, factor, -factor) if extent % n == 0), 0)
+    found = _filled(_along(r, v, wide)) if wide else None
+    return (
+        {b: made[b] if b in weights else w for b, w in found.items()} if found and found.keys() == made.keys() else made
+    )
 
 
 def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, LayoutPreference]:

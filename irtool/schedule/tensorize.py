@@ -40,6 +40,7 @@ from ..tir.vector_target import VectorTarget
 from ..tir.words import STEPS
 from .affine import depends, simplifier
 from .finite_weights import FiniteWeights
+from .matrix_tiles import filled_count
 from .winograd.choice import beats_pairs
 from .winograd.convolution import find_convolution
 from .word_kinds import WordKind, long_kind, word_kinds
@@ -96,7 +97,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
             if _pays(k, alike, constants, target):
                 alike = {n: _of_matrices(k.stages[n], q, target) for n, q in alike.items()}
                 if not _is_transformed(finite.mark(k), at, calls, target):
-                    _replace(k, alike, constants, calls, made)
+                    _replace(k, alike, constants, calls, made, target)
                 break
     program.kernels = kernels_in_use(program)
     program.constants = [*program.constants, *made.values()]
@@ -226,11 +227,12 @@ def _replace(
     constants: set[Buffer],
     calls: Sequence[RunKernel],
     made: dict[tuple[Slot, int, int], Slot],
+    target: VectorTarget,
 ) -> None:
     """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
     at, p = next(iter(sums.items()))
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
-    count = -(-p.extent // p.kind.numbers)
+    count = filled_count(p.kind, -(-p.extent // p.kind.numbers), target)
     all_words: list[Buffer] = []
     for e, axis in p.operands:
         source = e.source
@@ -321,6 +323,9 @@ def _constant(
     """The constant's words."""
     key = (slot, axis, kind.numbers)
     if key not in made:
-        derivation = Derivation(slot, ("words", axis, kind.numbers), lambda data: kind.pack_data(data, axis))
+        count = shape[axis]
+        derivation = Derivation(
+            slot, ("words", axis, kind.numbers, count), lambda data: kind.pack_data(data, axis, count)
+        )
         made[key] = Slot(f"{slot.name}_words", shape, kind.dtype, CONSTANT, derivation=derivation)
     return made[key]

@@ -58,13 +58,13 @@ class WordKind:
             return self.pack(numbers)
         return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), const(0, self.dtype))
 
-    def pack_data(self, data: Any, axis: int) -> Any:
-        """An array as words of neighbours along an axis, filled up with zeros."""
+    def pack_data(self, data: Any, axis: int, count: int = 0) -> Any:
+        """An array as words of neighbours along an axis, filled up with zeros, to so many words if that is said."""
         import numpy as np
 
         word = np.dtype(f"u{self.dtype}").type
         steps, width = self.numbers, dtypes.bits(self.dtype) // self.numbers
-        count = -(-data.shape[axis] // steps)
+        count = count or -(-data.shape[axis] // steps)
         missing = count * steps - data.shape[axis]
         data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
         parts = data.view(self.bits).reshape(*data.shape[:axis], count, steps, *data.shape[axis + 1 :])

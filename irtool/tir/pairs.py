@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from .build import cast, const
 from .forms import Reduction
+from .intrinsics import reinterpret
 from .nodes import Binary, Call, Expr, Var
 from .stmt import Buffer, Scope, Store
 
@@ -36,6 +37,12 @@ def pack2(numbers: Sequence[Expr]) -> Expr:
 def dot2(a: Expr, b: Expr) -> Expr:
     """The sum of the products of two words' numbers."""
     return Call(DOT_PAIR, (a, b), "float32")
+
+
+def numbers_of(word: Expr) -> tuple[Expr, Expr]:
+    """The two numbers of a word, the first one first, as float32."""
+    lower, upper = Binary("<<", word, const(16), "int32"), Binary("&", word, const(-(1 << 16)), "int32")
+    return reinterpret("float32", lower), reinterpret("float32", upper)
 
 
 def meaning() -> Reduction:

@@ -28,7 +28,7 @@ from ..ir.above import from_above
 from . import dtypes
 from .expr import Expr, Load, Var, as_expr, const
 
-SERIAL, PARALLEL, VECTORIZED, UNROLLED = "serial", "parallel", "vectorized", "unroll"
+SERIAL, PARALLEL, VECTORIZED, UNROLLED, TILED = "serial", "parallel", "vectorized", "unroll", "tiled"
 
 
 Layout = tuple[tuple[int, int, int], ...]
@@ -148,7 +148,8 @@ class Stmt:
 
 
 class For(Stmt):
-    """A loop of `var` over 0 … extent - 1. `kind` is `serial`, `parallel`, `vectorized` or `unrolled`."""
+    """A loop of `var` over 0 … extent - 1. `kind` is `serial`, `parallel`, `vectorized` or `unrolled`; or `tiled`, of a loop of one step
+    around sums that matrix tiles may make (see `schedule.matrix_tile_nest`)."""
 
     __slots__ = ("body", "extent", "kind", "var")
 

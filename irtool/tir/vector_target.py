@@ -90,6 +90,8 @@ class VectorTarget:
         "products of 8-bit numbers that an instruction without vectors adds; 1: there is no such instruction",
         4,
     )
+    byte_tiles: int = size(1, "rows", "rows of a matrix tile of 8-bit numbers; 1: there are no such tiles", 16)
+    pair_tiles: int = size(1, "rows", "rows of a matrix tile of bfloat16 numbers; 1: there are no such tiles", 16)
     scalar_results: int = size(1, "results", "results that a tile without vectors keeps in registers; 1: no tiles", 16)
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
     winograd: str = "auto"

@@ -42,6 +42,7 @@ from .simplify import Simplifier
 from .stmt import (
     PARALLEL,
     SERIAL,
+    TILED,
     UNROLLED,
     VECTORIZED,
     Allocate,
@@ -61,7 +62,7 @@ from .stmt import children as substatements
 
 _COMPARISONS = frozenset(["<", "<=", "==", "!="])
 _LOGICAL = frozenset(["and", "or"])
-_KINDS = frozenset([SERIAL, PARALLEL, VECTORIZED, UNROLLED])
+_KINDS = frozenset([SERIAL, PARALLEL, VECTORIZED, UNROLLED, TILED])
 _SCOPES = frozenset([Scope.GLOBAL, Scope.LOCAL, Scope.REGISTER])
 
 

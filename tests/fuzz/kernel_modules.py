@@ -593,6 +593,8 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "word_products": (1, 2),
     "product_rows": (1, 2),
     "scalar_results": (1, 4, 9),
+    "byte_tiles": (1, 16),
+    "pair_tiles": (1, 16),
 }
 """Numbers of a processor that are drawn: what is large for one, or pays off on it, is small on another."""
 

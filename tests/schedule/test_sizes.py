@@ -42,6 +42,8 @@ NETWORKS = {
 
 IN_WINOGRAD = {"tiles_bytes", "transformed_updates", "paired_products"}
 """What tests/schedule/test_winograd.py tries."""
+IN_MATRIX_TILES = {"byte_tiles", "pair_tiles"}
+"""What tests/backends/test_amx.py tries."""
 WITHOUT_VECTORS = {"word_products", "scalar_results"}
 """What tests/schedule/test_scalar_tiles.py tries."""
 OF_MATRICES = {"product_rows"}
@@ -115,7 +117,7 @@ def test_short_products_have_blocks_where_a_copy_does_not_pay() -> None:
 def test_every_size_is_tested() -> None:
     assert {*EFFECTS, "multiply_adds", "loads", "blocked_updates", "copied_steps"} == set(
         SIZES
-    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES
+    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES - IN_MATRIX_TILES
     assert all(f.metadata["unit"] and f.metadata["meaning"] for f in SIZES.values())
 
 

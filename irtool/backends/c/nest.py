@@ -15,6 +15,7 @@ from ...tir.sharing import keeps_in_place, loop_bounds, updated_pairs
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     PARALLEL,
+    TILED,
     VECTORIZED,
     Allocate,
     Buffer,
@@ -31,6 +32,7 @@ from ...tir.stmt import (
     pre_order,
 )
 from ..c_types import enclose, stored_type, value_type
+from ..formulas import matrix_tiles
 from ..formulas.support import FROM_BITS, KEEP_BRANCHES, LONG_WORD_AT, PREFETCH, TO_BITS, WORD_AT, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
@@ -45,6 +47,7 @@ from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .matrices import MatrixPrinter
+from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, repeated_reads
 from .team import LOOP_WORK, WORKER, Division, divide, has_own_copies, is_shared
 from .vectors import VectorPrinter
@@ -120,6 +123,10 @@ class KernelWriter:
         self.matrices: dict[For, MatrixPrinter] = {}
         """By loops over lanes: what writes those that are part of products of matrices."""
         self.shared: dict[For, None] = {}
+        self.tiled: For | None = None
+        """The loop for whose blocks of sums registers of matrix tiles are configured."""
+        self.configures_each = False
+        """Blocks in it need several configurations."""
         self.has_workspace = kernel.has_workspace
         self.updated = updated_pairs(kernel, kernel.same_memory)
 
@@ -202,7 +209,7 @@ class KernelWriter:
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
-            elif isinstance(s, For) and self.vector and self._in_vectors(s):
+            elif isinstance(s, For) and self.vector and self._in_vectors(s, stack):
                 pass
             elif self.division and isinstance(s, For) and s in self.division.shared:
                 self._wait()
@@ -271,7 +278,8 @@ class KernelWriter:
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
             share = self.kernel.shares.get(s.var)
-            self.code.lines(map(Directive, ("#ifdef _OPENMP", _pragma(loops, share), "#endif")))
+            pragma = _pragma(loops, share, s is self.tiled)
+            self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 
     def _wait(self) -> None:
@@ -408,11 +416,47 @@ class KernelWriter:
     def _printer(self, repeated: Collection[Hashable] = ()) -> VectorPrinter:
         return VectorPrinter(self.expressions, self.place, self._element, self.registers, self.vector_types, repeated)
 
-    def _in_vectors(self, s: For) -> bool:
-        """Writes a loop that vectors are made of; False where it is another loop."""
+    def _in_vectors(self, s: For, stack: list[Stmt | Callable[[], None]]) -> bool:
+        """Writes a loop that vectors or matrix tiles are made of, or begins it on the stack; False where it is another loop."""
         if s.kind == VECTORIZED:
             self._vectorized(s)
-        return s.kind == VECTORIZED or self._square(s)
+        elif self.tiled is not None and s.kind == TILED:
+            self._tile_block(s)
+        elif self.tiled is None and self.has_twin and begins_tiles(s):
+            self._begin_tiles(s)
+            stack += [self._end_tiles, s]
+        else:
+            return self._square(s)
+        return True
+
+    @property
+    def _tiles(self) -> TilePrinter:
+        return TilePrinter(self.code, self.expressions, self.place, self._for, self.simplify)
+
+    def _begin_tiles(self, s: For) -> None:
+        """Configures registers for the blocks of sums in a loop; every thread has its own."""
+        if self.division and s in self.division.shared:
+            self._wait()
+        self.tiled = s
+        found = configurations(s, self.simplify)
+        self.configures_each = len(found) > 1
+        if s.kind == PARALLEL and self.has_regions:
+            self.code.lines(map(Directive, ("#ifdef _OPENMP", "#pragma omp parallel", "#endif")))
+        self._tiles.begin(next(iter(found)) if len(found) == 1 else ())
+
+    def _end_tiles(self) -> None:
+        self._tiles.end()
+        self.tiled = None
+
+    def _tile_block(self, s: For) -> None:
+        """A block of sums."""
+        assert self.tiled is not None
+        block = read_block(s, self.simplify, is_wide(s, self.tiled))
+        function = matrix_tiles.function(block.kind)
+        if function is not None:
+            self.vector_functions[function] = None
+        self.vector_types.update(dict.fromkeys(matrix_tiles.types(block.kind)))
+        self._tiles.write(block, self.configures_each)
 
     def _square(self, s: For) -> bool:
         """Writes a loop that copies a square whose rows become columns; False where it is another loop."""
@@ -494,13 +538,14 @@ class KernelWriter:
         return text
 
 
-def _pragma(loops: Sequence[For], share: int | None) -> str:
-    """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free.
+def _pragma(loops: Sequence[For], share: int | None, begun: bool) -> str:
+    """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free. `begun`: a parallel
+    region is around them already.
 
     With as many iterations for each thread, all would wait for the one whose core has other work to do.
     """
     collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
-    return f"#pragma omp parallel for{collapse} schedule(dynamic{f', {share}' if share else ''})"
+    return f"#pragma omp {'' if begun else 'parallel '}for{collapse} schedule(dynamic{f', {share}' if share else ''})"
 
 
 def _reads_under_conditions(body: Stmt) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...tir import dtypes
 from ...tir.words import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
+from .matrix_tiles import PERMISSION, add, add_in_vectors, clear, store
 from .words import PAIRS, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
 
 
@@ -28,6 +29,13 @@ class Helper(NamedTuple):
 KEEP_BRANCHES = Helper("keep_branches")
 """An attribute of functions that gcc must not vectorize."""
 PREFETCH = Helper("prefetch")
+TILES = Helper("tiles")
+"""What programs with matrix tiles need to ask for these."""
+TILES_BEGUN, TILES_ENDED = Helper("begin_tiles"), Helper("end_tiles")
+"""What configures the registers of tiles, and gives them back."""
+CLEAR_TILES, STORE_TILES, ADD_TILES, ADD_VECTORS = "clear_tiles", "store_tiles", "add_tiles", "add_vectors"
+"""What blocks of sums in matrix tiles are made with (see `matrix_tiles`); helpers of these kinds have, in place of dtypes, the kind of the
+operands and the shape of the block."""
 FROM_BITS = {"float16": Helper("h2f"), "bfloat16": Helper("b2f")}
 """A 16-bit float in single precision, of the bits that memory has."""
 TO_BITS = {"float16": Helper("f2h"), "bfloat16": Helper("f2b")}
@@ -103,6 +111,8 @@ IRT_INLINE uint16_t irt_f2b(float f) {
   if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
   return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
 }""",
+    TILES: PERMISSION,
+    **dict.fromkeys((TILES_BEGUN, TILES_ENDED), ""),
     Helper("round", ("float16",)): "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
     Helper("round", ("bfloat16",)): "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
     Helper("flushed_exp", ("float32",)): "IRT_INLINE float irt_flushed_exp_float32(float x) {\n"
@@ -249,6 +259,10 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "clz": _clz,
     "reinterpret": _reinterpret,
     "to": _to_int,
+    CLEAR_TILES: clear,
+    STORE_TILES: store,
+    ADD_TILES: add,
+    ADD_VECTORS: add_in_vectors,
 }
 
 
@@ -263,6 +277,8 @@ def define(helper: Helper) -> str:
 
 def calls(helper: Helper) -> tuple[Helper, ...]:
     """The support functions that a support function calls."""
+    if helper.kind in (CLEAR_TILES, STORE_TILES, ADD_TILES, ADD_VECTORS) or helper in (TILES_BEGUN, TILES_ENDED):
+        return (TILES,)
     return _CALLS.get(helper, ())
 
 

@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class Clang:
         return ["-O3", "-fPIC", *cross, *self.compiler.processor_flags, "-Wno-override-module", *more]
 
     def machine(self) -> VectorTarget:
-        return self.compiler.machine()
+        return replace(self.compiler.machine(), byte_tiles=1, pair_tiles=1)  # there is no code for matrix tiles
 
     def compile(self, source: str, target: str, folder: Path) -> None:
         """An object file of a `.ll` file. Raises ToolError."""

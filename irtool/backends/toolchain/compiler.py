@@ -142,7 +142,18 @@ class Compiler:
             pairs = 2 if "__AVX512BF16__" in macros else 1
             # Zen 4, which gcc 12 takes for a Zen 3 with AVX-512, makes 64 bytes in two halves.
             each = 1 if any(f" __znver{n}__ " in macros for n in (3, 4)) else 2
-            return VectorTarget(64, 32, multiply_adds=each, loads=each, paired_products=pairs)
+            # clang before 16 leaves out the second underscore.
+            has = {m: bool(re.search(f" __AMX_?{m}__ ", macros)) for m in ("TILE", "INT8", "BF16")}
+            tiles = {m: 16 if has["TILE"] and has[m] else 1 for m in has}
+            return VectorTarget(
+                64,
+                32,
+                multiply_adds=each,
+                loads=each,
+                paired_products=pairs,
+                byte_tiles=tiles["INT8"],
+                pair_tiles=tiles["BF16"],
+            )
         if "__AVX__" in macros:
             return VectorTarget(32, 16)
         bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)

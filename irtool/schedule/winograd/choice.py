@@ -46,7 +46,7 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     if c.updates < target.transformed_updates:
         return False
     costs = [_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
-    return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / target.paired_products
+    return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
 
 
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Tiling | None:
