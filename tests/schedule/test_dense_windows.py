@@ -53,3 +53,16 @@ def test_rows_follow_each_other_where_windows_reach_all_columns() -> None:
         rows = [s.buffer for s in pre_order(kernel.nests[0]) if isinstance(s, Allocate) and s.buffer.name == "rows"]
         assert {b.shape[-1] for b in rows} == {width} or key == "overlapping"
         assert all(b.shape[-1] > shape[-1] for b in rows) == (key == "overlapping")
+
+
+def test_bands_have_as_many_bytes_whatever_elements_are() -> None:
+    heights = []
+    for dtype in ("float32", "uint8"):
+        call = "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])"
+        program = lower_module(prepare(module_of(call, (1, 3, 224, 224), dtype)))
+        schedule_program(program, MACHINES[1])
+        nest = program.kernels[0].nests[0]
+        (rows,) = {s.buffer for s in pre_order(nest) if isinstance(s, Allocate) and s.buffer.name == "rows"}
+        assert rows.nbytes <= MACHINES[1].stack_bytes // 8
+        heights.append(rows.shape[-2])
+    assert heights[1] >= 3 * heights[0]

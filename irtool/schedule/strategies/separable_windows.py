@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...tir import dtypes
 from ...tir.expr import Var
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Stmt
@@ -88,7 +89,7 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
             windows = find_windows(r, v, extent)
             row = _row(windows, simplify) if windows is not None else None
             if windows is not None and row is not None:
-                height = _height(row[1], windows.width(lanes), stage.target)
+                height = _height(row[1], windows.width(lanes) * dtypes.itemsize(r.acc.dtype), stage.target)
                 outside = tuple(x for x, _ in r.loops if x is not v and x is not row[0])
                 return WindowPlan(v, lanes, tuple(bands(*row, height)), outside, windows.is_dense)
     return None
@@ -109,7 +110,7 @@ def _row(w: ReducedWindows, simplify: Simplifier) -> Loop | None:
     return over[-1] if over else None
 
 
-def _height(extent: int, width: int, target: VectorTarget) -> int:
-    """Rows of a band: so many that the intermediate result takes an eighth of what may lie on the stack, in bands that are even."""
-    height = max(1, min(extent, target.stack_bytes // 8 // (4 * width)))
+def _height(extent: int, nbytes: int, target: VectorTarget) -> int:
+    """Rows of a band, of so many bytes each: the intermediate result takes an eighth of what may lie on the stack, and bands are even."""
+    height = max(1, min(extent, target.stack_bytes // 8 // nbytes))
     return -(-extent // -(-extent // height))
