@@ -7,6 +7,7 @@ pipeline      the stages between a lowered program and one whose memory is plann
   partition_padded_windows  windows in padding          ⇒ parts with the same steps inside of the data
   slice_constants     weights that are read in part     ⇒ that part
   tensorize           sums of products of 8-bit numbers ⇒ sums of words of four
+  moved_bytes         … of bytes of the sign that an instruction takes
   attention/          products of a softmax of products ⇒ one kernel, a tile of rows at a time
   layouts             what kernels prefer (`layout_preference`) ⇒ a layout for every temporary and weight
   fuse_kernels        kernels that work row by row      ⇒ one kernel

@@ -19,6 +19,7 @@ from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
 from ..tir.words import PACKS
 from .affine import depends, loads
+from .moved_bytes import as_it_was
 from .tile_choice import rows_together
 
 _NUMBERS = {**PACKS, PACK_PAIR: NUMBERS}
@@ -276,7 +277,8 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
 
 def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
     """The axis of the words that an operand is packed into along its blocks."""
-    value = store.value.then if isinstance(store.value, Select) else store.value
+    value = as_it_was(store.value)
+    value = value.then if isinstance(value, Select) else value
     steps = _NUMBERS.get(value.name, 0) if isinstance(value, Call) else 0
     if not steps or preference.factor % steps or preference.factor < 2 * steps:
         return None

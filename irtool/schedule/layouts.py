@@ -26,7 +26,7 @@ from .tile_choice import rows_together
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
     """Chooses layouts and gives each kernel a variant for the layouts that it meets."""
-    plain = _row_major_slots(program)
+    plain = row_major_slots(program)
     chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
     single = [s for s in calls if len(s.outputs) == 1 and not s.kernel.finished and is_elementwise(s.kernel)]
@@ -86,7 +86,7 @@ def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> d
     return layout_preferences(s.kernel, target, constants, scaled)
 
 
-def _row_major_slots(program: Program) -> set[Slot]:
+def row_major_slots(program: Program) -> set[Slot]:
     """Slots whose order somebody else relies on: copied, passed to functions, or seen under two shapes."""
     slots: set[Slot] = set()
     for f in program.functions.values():

@@ -23,6 +23,7 @@ from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
 from .share_kernels import share_kernels
 from .slice_constants import slice_constants
+from .store_moved_bytes import store_moved_bytes
 from .strassen.stage import halve_products
 from .subpixel import decompose_subpixels
 from .tensorize import tensorize_products
@@ -168,6 +169,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FuseKernels",
         "kernels over the same rows are merged; the layouts, which define the rows, are final",
         fuse_kernels,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "StoreMovedBytes",
+        "bytes that are moved by 128 before they are multiplied are stored so; layouts tell whose words lie in memory",
+        store_moved_bytes,
         vectors=True,
         once=True,
     ),

@@ -31,7 +31,7 @@ def read_words_in_place(program: Program, target: VectorTarget) -> None:
     for k, calls in runs_of(program).items():
         if k.finished:
             continue
-        found = {f: pair for f in k.stages if (pair := _copied(f, k, calls)) is not None}
+        found = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
         if not found:
             continue
         seen = {
@@ -48,7 +48,7 @@ def read_words_in_place(program: Program, target: VectorTarget) -> None:
     program.kernels = kernels_in_use(program)
 
 
-def _copied(form: AnyForm, k: Kernel, calls: Sequence[RunKernel]) -> tuple[Buffer, Buffer] | None:
+def copied_words(form: AnyForm, k: Kernel, calls: Sequence[RunKernel]) -> tuple[Buffer, Buffer] | None:
     """The words that a stage makes, and the parameter that has them in memory; None where it does something else."""
     if not isinstance(form, Map) or len(form.stores) != 1:
         return None

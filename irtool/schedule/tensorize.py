@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, children, const, if_then_else, post_order, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
@@ -41,6 +42,7 @@ from ..tir.words import STEPS
 from .affine import depends, simplifier
 from .finite_weights import FiniteWeights
 from .matrix_tiles import filled_count
+from .moved_bytes import Movement, moved_word, movement
 from .winograd.choice import beats_pairs
 from .winograd.convolution import find_convolution
 from .word_kinds import WordKind, long_kind, word_kinds
@@ -85,7 +87,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
     if target.lanes(4) < 4 and target.word_products == 1:
         return
     finite = FiniteWeights(program)
-    made: dict[tuple[Slot, int, int], Slot] = {}
+    made: dict[tuple[Any, ...], Slot] = {}
     for k, calls in runs_of(program).items():
         if k.finished:
             continue
@@ -226,12 +228,14 @@ def _replace(
     sums: Mapping[int, Product],
     constants: set[Buffer],
     calls: Sequence[RunKernel],
-    made: dict[tuple[Slot, int, int], Slot],
+    made: dict[tuple[Any, ...], Slot],
     target: VectorTarget,
 ) -> None:
     """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
     at, p = next(iter(sums.items()))
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
+    moved = _movement(k, sums, constants, target)
+    beside = Buffer(f"{moved.weights.name}_sums", moved.shape, "int32", moved.weights.scope) if moved else None
     count = filled_count(p.kind, -(-p.extent // p.kind.numbers), target)
     all_words: list[Buffer] = []
     for e, axis in p.operands:
@@ -243,13 +247,18 @@ def _replace(
             params[params.index(source)] = words
             number = k.inputs.index(source)
             for s in calls:
-                s.inputs[number] = _constant(s.inputs[number].resolve(), p.kind, axis, shape, made)
+                weights = s.inputs[number].resolve()
+                s.inputs[number] = _constant(weights, p.kind, axis, shape, made)
+                if moved is not None:
+                    s.inputs.append(made.setdefault((weights, moved.kept), moved.sums(weights)))
         else:
             words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
             temporaries.append(words)
-            before.append(_packing(source, words, axis, p, before, [*k.stages[at:]]))
+            before.append(_packing(source, words, axis, p, before, [*k.stages[at:]], moved is not None))
         all_words.append(words)
-    after = [_of_words(f, sums.get(n), all_words, count) for n, f in enumerate(k.stages[at:], at)]
+    if beside is not None:
+        params.insert(len(k.inputs), beside)
+    after = [_of_words(f, sums.get(n), all_words, count, moved, beside) for n, f in enumerate(k.stages[at:], at)]
     used = buffers_read(*before, *after)
     before = [f for f in before if not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))]
     stages: list[AnyForm] = [*before, *after]
@@ -258,18 +267,40 @@ def _replace(
         s.kernel = changed
 
 
-def _of_words(r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int) -> AnyForm:
-    """The sum of products of words; a stage that is none stays as it is."""
+def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> Movement | None:
+    """How the numbers of words are moved; None where the processor takes them as they are."""
+    p = next(iter(sums.values()))
+    if p.kind.numbers != STEPS:
+        return None
+    factors = {e.source: e.dtype for e, _ in p.operands if isinstance(e.source, Buffer)}
+    return movement(
+        [f for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction)], factors, constants, target
+    )
+
+
+def _of_words(
+    r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int, moved: Movement | None, beside: Buffer | None
+) -> AnyForm:
+    """The sum of products of words, of `moved` ones with what is added `beside`; a stage that is none stays as it is."""
     if p is None or not isinstance(r, Reduction):
         return r
+    dtypes = p.dtypes
+    if moved is not None and beside is not None:
+        r = moved.corrected(r, beside)
+        dtypes = moved.dtype, "int8"
     word = Var(p.k.name)
     index: Expr = word if count > 1 else const(0)
     read: list[Expr] = []
     for (e, axis), b in zip(p.operands, words):
         found: Expr = Load(b, tuple(index if n == axis else i for n, i in enumerate(e.indices)))
-        read.append(if_then_else(p.guards[e], found, const(0, p.kind.dtype)) if e in p.guards else found)
+        unread: Expr = const(0, p.kind.dtype)
+        if moved is not None and e.source is not moved.weights:
+            unread = moved_word(unread)
+        read.append(if_then_else(p.guards[e], found, unread) if e in p.guards else found)
     assert isinstance(r.update, Binary)
-    update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], p.dtypes), r.acc.dtype)
+    if moved is not None and p.a.source is moved.weights:
+        read.reverse()
+    update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], dtypes), r.acc.dtype)
     inner = tuple(
         x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
     )
@@ -277,9 +308,15 @@ def _of_words(r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int
 
 
 def _packing(
-    source: Buffer, words: Buffer, axis: int, p: Product, before: list[AnyForm], after: Sequence[AnyForm]
+    source: Buffer,
+    words: Buffer,
+    axis: int,
+    p: Product,
+    before: list[AnyForm],
+    after: Sequence[AnyForm],
+    moved: bool = False,
 ) -> Map:
-    """The stage that packs an operand. If the operand is made by a stage for this purpose alone, that is left out."""
+    """The stage that packs an operand, `moved` or as it is. If the operand is made by a stage for this purpose alone, that is left out."""
     loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
     named = iter(v for v, _ in loops)
     at: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
@@ -293,7 +330,8 @@ def _packing(
         store, variables = formula
         return rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
 
-    return Map(tuple(loops), (Store(words, at, p.kind.word(at[axis], p.extent, number, simplify)),))
+    word = p.kind.word(at[axis], p.extent, number, simplify)
+    return Map(tuple(loops), (Store(words, at, moved_word(word) if moved else word),))
 
 
 def _formula(
@@ -317,9 +355,7 @@ def _formula(
     return (store, variables) if len(variables) == len(form.loops) else None
 
 
-def _constant(
-    slot: Slot, kind: WordKind, axis: int, shape: Sequence[int], made: dict[tuple[Slot, int, int], Slot]
-) -> Slot:
+def _constant(slot: Slot, kind: WordKind, axis: int, shape: Sequence[int], made: dict[tuple[Any, ...], Slot]) -> Slot:
     """The constant's words."""
     key = (slot, axis, kind.numbers)
     if key not in made:

@@ -94,6 +94,9 @@ class VectorTarget:
     pair_tiles: int = size(1, "rows", "rows of a matrix tile of bfloat16 numbers; 1: there are no such tiles", 16)
     scalar_results: int = size(1, "results", "results that a tile without vectors keeps in registers; 1: no tiles", 16)
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
+    first_factor: str = ""
+    """The dtype of the numbers that an instruction for sums of products of bytes takes beside int8 ones: `uint8` (x86), `int8` (Arm
+    without `i8mm`); empty: both, or there is no such instruction."""
     winograd: str = "auto"
     """Which 3 x 3 convolutions are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with tiles of
     so many results along an axis."""
@@ -121,8 +124,10 @@ class VectorTarget:
 USUAL = VectorTarget()
 """A core with unknown properties."""
 
-SIZES = {f.name: f for f in fields(VectorTarget) if f.name not in ("vector_bytes", "winograd", "strassen")}
-"""The fields that a target may set, by name; the width of vectors follows from the processor, `winograd` and `strassen` from flags. `metadata` has `unit` and `meaning`."""
+SIZES = {
+    f.name: f for f in fields(VectorTarget) if f.name not in ("vector_bytes", "first_factor", "winograd", "strassen")
+}
+"""The fields that a target may set, by name; the width of vectors and what dot products take follow from the processor, `winograd` and `strassen` from flags. `metadata` has `unit` and `meaning`."""
 
 
 def _read(name: str, value: Any) -> int | float:

@@ -30,6 +30,9 @@ ROWS = 2
 PACK = "pack4"
 PACK_LONG = "pack8"
 
+MOVED = 0x80808080 - (1 << 32)
+"""What makes, by an exclusive or, a word of uint8 numbers of one of int8 numbers, each larger by 128, and the other way round."""
+
 _SIGNS = {("uint8", "int8"): "u8s8", ("int8", "int8"): "s8s8", ("uint8", "uint8"): "u8u8"}
 
 DOTS = {f"dot{STEPS}_{name}": pair for pair, name in _SIGNS.items()}

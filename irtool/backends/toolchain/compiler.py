@@ -153,9 +153,10 @@ class Compiler:
                 paired_products=pairs,
                 byte_tiles=tiles["INT8"],
                 pair_tiles=tiles["BF16"],
+                first_factor=_first_factor(macros),
             )
         if "__AVX__" in macros:
-            return VectorTarget(32, 16)
+            return VectorTarget(32, 16, first_factor=_first_factor(macros))
         bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)
         if (
             bits and int(bits[1]) >= 128
@@ -163,7 +164,8 @@ class Compiler:
             return VectorTarget(int(bits[1]) // 8, 32)
         if "__ARM_NEON" in macros:
             rows = 2 if "__ARM_FEATURE_MATMUL_INT8" in macros else 1
-            return VectorTarget(16, 32 if "__aarch64__" in macros else 16, product_rows=rows)
+            vectors = 32 if "__aarch64__" in macros else 16
+            return VectorTarget(16, vectors, product_rows=rows, first_factor=_first_factor(macros))
         if "__ARM_FEATURE_MVE" in macros:
             return VectorTarget(16, 8)
         if "__ARM_FEATURE_SIMD32" in macros:
@@ -230,6 +232,13 @@ class Compiler:
     def unrunnable(self, error: OSError) -> ToolError:
         """The error where the system does not run it."""
         return ToolError(f"{self.command[0]} could not be run: {error.strerror}")
+
+
+def _first_factor(macros: str) -> str:
+    """`VectorTarget.first_factor` of the processor that these macros tell of."""
+    if "__AVX512VNNI__" in macros or "__AVXVNNI__" in macros:
+        return "uint8"
+    return "int8" if "__ARM_FEATURE_DOTPROD" in macros and "__ARM_FEATURE_MATMUL_INT8" not in macros else ""
 
 
 def _ending(code: int) -> str:
