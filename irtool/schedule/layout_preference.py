@@ -20,7 +20,7 @@ from ..tir.vector_target import VectorTarget
 from ..tir.words import PACKS
 from .affine import depends, loads
 from .moved_bytes import as_it_was
-from .tile_choice import rows_together
+from .tile_choice import rows_together, sums_long_words
 
 _NUMBERS = {**PACKS, PACK_PAIR: NUMBERS}
 """Numbers in a word, by what makes one."""
@@ -52,6 +52,8 @@ def layout_preferences(
         return {}
     r = max(forms, key=lambda f: f.work)
     if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
+        return {}
+    if sums_long_words(r, target):
         return {}
     full = target.lanes(dtypes.itemsize(r.acc.dtype)) * rows_together(r, target)
     if _sums_rows(r, 2 * full):

@@ -54,7 +54,7 @@ _REUSE = 8
 @dataclass(frozen=True)
 class Product:
     """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`.
-    `guards`: by operand, when it is read; it is 0 otherwise."""
+    `guards`: by operand, when it is read; it is 0 otherwise. `innermost`: the words of a sum lie one after the other."""
 
     kind: WordKind
     a: Load
@@ -64,6 +64,12 @@ class Product:
     first: int
     second: int
     guards: Mapping[Load, Expr]
+    innermost: bool = False
+
+    def order(self, axis: int, ndim: int) -> list[int]:
+        """The axes of an operand as its words have them, of which one is summed."""
+        rest = [n for n in range(ndim) if n != axis]
+        return [*rest, axis] if self.innermost else list(range(ndim))
 
     @property
     def dtypes(self) -> tuple[str, str]:
@@ -97,7 +103,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         for at, p in found.items():
             alike = {n: q for n, q in found.items() if p.shares_words(q)}
             if _pays(k, alike, constants, target):
-                alike = {n: _of_matrices(k.stages[n], q, target) for n, q in alike.items()}
+                alike = {n: _of_long_words(k.stages[n], q, target) for n, q in alike.items()}
                 if not _is_transformed(finite.mark(k), at, calls, target):
                     _replace(k, alike, constants, calls, made, target)
                 break
@@ -192,14 +198,16 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
     return True
 
 
-def _of_matrices(form: AnyForm, p: Product, target: VectorTarget) -> Product:
-    """The product, of long words where an instruction multiplies matrices of them, and enough rows and columns of results have
-    one in common."""
+def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
+    """The product, of long words where an instruction takes more than four numbers: it multiplies matrices of them, and enough rows and
+    columns of results have one in common, or it sums more than one of them, which lie one after the other."""
     long = long_kind()
-    fits = target.product_rows > 1 and target.lanes(4) == 4 and p.kind.bits == long.bits and p.extent >= long.least
-    if not fits or not isinstance(form, Reduction) or min(_apart(form, p)) < target.product_rows:
+    if target.lanes(4) != 4 or p.kind.bits != long.bits or not isinstance(form, Reduction):
         return p
-    return replace(p, kind=long)
+    if target.summed_products > 1 and p.extent > long.numbers:
+        return replace(p, kind=long, innermost=True)
+    fits = target.product_rows > 1 and p.extent >= long.least and min(_apart(form, p)) >= target.product_rows
+    return replace(p, kind=long) if fits else p
 
 
 def _apart(r: Reduction, p: Product) -> list[int]:
@@ -241,14 +249,15 @@ def _replace(
     for e, axis in p.operands:
         source = e.source
         assert isinstance(source, Buffer)
-        shape = [count if n == axis else d for n, d in enumerate(source.shape)]
+        order = p.order(axis, source.ndim)
+        shape = [count if n == axis else source.shape[n] for n in order]
         if source in constants:
             words = Buffer(source.name, shape, p.kind.dtype, source.scope)
             params[params.index(source)] = words
             number = k.inputs.index(source)
             for s in calls:
                 weights = s.inputs[number].resolve()
-                s.inputs[number] = _constant(weights, p.kind, axis, shape, made)
+                s.inputs[number] = _constant(weights, p.kind, axis, order, shape, made)
                 if moved is not None:
                     s.inputs.append(made.setdefault((weights, moved.kept), moved.sums(weights)))
         else:
@@ -292,7 +301,7 @@ def _of_words(
     index: Expr = word if count > 1 else const(0)
     read: list[Expr] = []
     for (e, axis), b in zip(p.operands, words):
-        found: Expr = Load(b, tuple(index if n == axis else i for n, i in enumerate(e.indices)))
+        found: Expr = Load(b, tuple(index if n == axis else e.indices[n] for n in p.order(axis, len(e.indices))))
         unread: Expr = const(0, p.kind.dtype)
         if moved is not None and e.source is not moved.weights:
             unread = moved_word(unread)
@@ -304,6 +313,8 @@ def _of_words(
     inner = tuple(
         x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
     )
+    if p.innermost:
+        inner = tuple(sorted(inner, key=lambda x: x[0] is word))
     return replace(r, inner=inner, update=update)
 
 
@@ -319,7 +330,9 @@ def _packing(
     """The stage that packs an operand, `moved` or as it is. If the operand is made by a stage for this purpose alone, that is left out."""
     loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
     named = iter(v for v, _ in loops)
-    at: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
+    stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
+    order = p.order(axis, source.ndim)
+    at = [stored[order.index(n)] for n in range(source.ndim)]
     formula = _formula(source, before, after)
     simplify = simplifier(loops)
 
@@ -355,13 +368,25 @@ def _formula(
     return (store, variables) if len(variables) == len(form.loops) else None
 
 
-def _constant(slot: Slot, kind: WordKind, axis: int, shape: Sequence[int], made: dict[tuple[Any, ...], Slot]) -> Slot:
-    """The constant's words."""
-    key = (slot, axis, kind.numbers)
+def _constant(
+    slot: Slot,
+    kind: WordKind,
+    axis: int,
+    order: Sequence[int],
+    shape: Sequence[int],
+    made: dict[tuple[Any, ...], Slot],
+) -> Slot:
+    """The constant's words, with its axes in this order."""
+    key = (slot, axis, kind.numbers, order[-1])
     if key not in made:
-        count = shape[axis]
-        derivation = Derivation(
-            slot, ("words", axis, kind.numbers, count), lambda data: kind.pack_data(data, axis, count)
-        )
+        place = list(order).index(axis)
+        count = shape[place]
+
+        def compute(data: Any) -> Any:
+            import numpy as np
+
+            return np.ascontiguousarray(np.moveaxis(kind.pack_data(data, axis, count), axis, place))
+
+        derivation = Derivation(slot, ("words", axis, kind.numbers, count, place), compute)
         made[key] = Slot(f"{slot.name}_words", shape, kind.dtype, CONSTANT, derivation=derivation)
     return made[key]

@@ -104,8 +104,16 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
 
 def rows_together(r: Reduction, target: VectorTarget) -> int:
     """How many rows of results an instruction makes: those of a product of matrices, if what is summed are products of long words."""
-    is_product = any(isinstance(e, Call) and e.name in LONG_DOTS for e in post_order(r.update))
-    return target.product_rows if is_product else 1
+    return target.product_rows if _has_long_words(r) else 1
+
+
+def sums_long_words(r: Reduction, target: VectorTarget) -> bool:
+    """True if an instruction adds what is summed to a single sum: several products of long words that lie one after the other."""
+    return target.summed_products > 1 and _has_long_words(r)
+
+
+def _has_long_words(r: Reduction) -> bool:
+    return any(isinstance(e, Call) and e.name in LONG_DOTS for e in post_order(r.update))
 
 
 def _is_scattered(r: Reduction, n: int, lanes: int) -> bool:

@@ -84,6 +84,12 @@ class VectorTarget:
         "rows, and columns, of the product of matrices of bytes that an instruction makes; 1: there is no such instruction",
         2,
     )
+    summed_products: int = size(
+        1,
+        "per instruction",
+        "products of 8-bit numbers that an instruction adds to a single sum of vectors; 1: there is no such instruction",
+        16,
+    )
     word_products: int = size(
         1,
         "per instruction",

@@ -100,7 +100,7 @@ def arm_loops(assembly: str) -> list[list[str]]:
     found: list[list[str]] = []
     for n, line in enumerate(lines):
         label = re.match(r"(\.L\w+):", line)
-        branch = re.match(r"\s+b\w*(?:\.\w)?\s+(\.L\w+)", line)
+        branch = re.match(r"\s+(?:b\w*(?:\.\w)?|le\s+lr,)\s+(\.L\w+)", line)
         if label:
             labels[label[1]] = n
         elif branch and branch[1] in labels:

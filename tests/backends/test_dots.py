@@ -146,6 +146,12 @@ BUILDS = {
         ["-march=x86-64-v2"],
         "",
     ),
+    "sums of words without their instruction": (
+        "gcc",
+        {"mcpu": "x86-64-v2", "target": "c{summed_products=16,scalar_results=4,blocked_updates=64}"},
+        ["-march=x86-64-v2"],
+        "",
+    ),
     "Armv7 with SMLAD": (
         ARMV7[0],
         {"mcpu": "armv7-a+fp", "cc": ARMV7[0]},

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import irtool
+from irtool.backends.formulas.runs import SUMS
+from irtool.backends.formulas.support import Helper, definitions
 from irtool.passes.bind import bind_params
+from irtool.tir.words import LONG, LONG_DOTS
 from tests.backends.bundle import Bundle, assert_close
-from tests.backends.instructions import require
+from tests.backends.instructions import Way, arm_loops, compile_program, require, run_program
 from tests.backends.microcontrollers import BOARDS, CC
-from tests.backends.test_dots import CASES, V, numbers, program
+from tests.backends.test_dots import CASES, V, by_the_loop, numbers, program
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -55,3 +59,63 @@ def test_a_quantized_network_and_floats_run(name: str, tmp_path: Path) -> None:
     board.prepare(tmp_path)
     got = bundle.run(["-O2", *board.flags], cc=CC, prefix=board.emulator.split())
     assert_close([y for outputs in got for y in outputs], want, 1e-5)
+
+
+PATHS = {
+    "portable": Way("gcc", "", [], "", "", 1),
+    "without vectors": Way.on("Cortex-M33", "smlad", 1),
+    "Helium": Way.on("Cortex-M55", "vmladava", 1),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_sums_of_sixteen_products_are_those_of_their_loops(path: str, tmp_path: Path) -> None:
+    """Twice eight products; of the second operand also eight and as many zeros."""
+    way, many = PATHS[path], 30
+    require(way.cc, way.emulator)
+    start = np.random.default_rng(1).integers(-(2**31), 2**31, many).astype("int32")
+    start[::5], start[1::5] = 2**31 - 1, -(2**31)
+    calls, data, want = [], [start.tobytes()], []
+    for n, (name, dot) in enumerate(SUMS.items()):
+        a, b = (numbers(d, many * 2 * LONG, 10 * n + k).reshape(many, 2, LONG) for k, d in enumerate(LONG_DOTS[dot]))
+        data += [a.tobytes(), b.tobytes()]
+        half = by_the_loop(dot, start, a[:, 0], b[:, 0])
+        want += [by_the_loop(dot, half, a[:, 1], b[:, 1]), half]
+        for read in ("bytes", "half"):
+            first, second = (f"irt_{read if k else 'bytes'}_at(d[{2 * n + k}][k])" for k in (0, 1))
+            calls.append(f"  for (k = 0; k < {many}; ++k) y[k] = irt_{name}(s[k], {first}, {second});")
+            calls.append(f"  fwrite(y, 4, {many}, stdout);")
+    lines = definitions([Helper(name) for name in SUMS])
+    lines += [f"static int32_t s[{many}], y[{many}];", f"static int64_t d[{2 * len(SUMS)}][{many}][2];"]
+    lines += ["int main(void) {", "  int k;", f"  if (fread(s, 4, {many}, stdin) != {many}) return 1;"]
+    lines += ["  if (fread(d, sizeof d, 1, stdin) != 1) return 1;", *calls, "  return 0;", "}"]
+    compile_program(way, lines, tmp_path)
+    got = run_program(way, b"".join(data), tmp_path)
+    np.testing.assert_array_equal(np.frombuffer(got, "int32"), np.concatenate(want))
+
+
+LAYERS = {
+    "dense": ((64, 256), (48, 256), 'nn.dense(%x, %w, units=48, out_dtype="int32")'),
+    "one row": ((1, 1024), (48, 1024), 'nn.dense(%x, %w, units=48, out_dtype="int32")'),
+    "convolution": ((1, 256, 12, 12), (48, 256, 3, 3), 'nn.conv2d(%x, %w, padding=[1, 1], out_dtype="int32")'),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_the_hottest_loop_of_helium(layer: str, tmp_path: Path) -> None:
+    """A step of four sums reads at most five vectors; nothing is put aside."""
+    require(CC, "")
+    data, weights, call = LAYERS[layer]
+    text = f"{V}def @main(%x: Tensor[{data}, int8], %w: Tensor[{weights}, int8]) {{ {call} }}"
+    w = numbers("int8", int(np.prod(weights)), 1).reshape(weights)
+    made = irtool.build(
+        irtool.parse(text), {"w": w}, name="net", emit="c", out_dir=tmp_path, mcpu="cortex-m55", cc=CC, weights="file",
+        cflags="-mthumb -mfloat-abi=hard",
+    )  # fmt: skip
+    line = made.report["compile"].split(" -c ")[0]
+    subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, check=True)
+    found = [x for x in arm_loops((tmp_path / "net.s").read_text()) if any("vmladava" in y for y in x)]
+    hottest = min(found, key=lambda lines: len(lines) / sum("vmladava" in x for x in lines))
+    sums, reads = sum("vmladava" in x for x in hottest), sum(x.startswith("vldr") for x in hottest)
+    assert sums % 4 == 0 and reads <= 5 * sums / 4 and len(hottest) <= 4 * sums, hottest
+    assert not any("vstr" in x for x in hottest), hottest

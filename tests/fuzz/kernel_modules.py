@@ -592,6 +592,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "recomputed_cost": (1, 100),
     "word_products": (1, 2),
     "product_rows": (1, 2),
+    "summed_products": (1, 16),
     "scalar_results": (1, 4, 9),
     "byte_tiles": (1, 16),
     "pair_tiles": (1, 16),

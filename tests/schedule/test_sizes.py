@@ -46,8 +46,8 @@ IN_MATRIX_TILES = {"byte_tiles", "pair_tiles"}
 """What tests/backends/test_amx.py tries."""
 WITHOUT_VECTORS = {"word_products", "scalar_results"}
 """What tests/schedule/test_scalar_tiles.py tries."""
-OF_MATRICES = {"product_rows"}
-"""What tests/backends/test_matrix_products.py tries."""
+OF_MATRICES = {"product_rows", "summed_products"}
+"""What tests/backends/test_matrix_products.py and test_microcontrollers.py try."""
 
 EFFECTS: dict[str, tuple[float, str]] = {
     "registers": (16, "dense"),

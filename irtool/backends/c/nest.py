@@ -33,12 +33,14 @@ from ...tir.stmt import (
 )
 from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
+from ..formulas.runs import SUMS
 from ..formulas.support import FROM_BITS, KEEP_BRANCHES, LONG_WORD_AT, PREFETCH, TO_BITS, WORD_AT, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
 from ..moves import moved_element
 from ..nests import all_buffers, flat, unroll
+from ..runs import WORDS, Sum, find_run, last_step
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.matrices import find_matrix_tile
@@ -209,7 +211,7 @@ class KernelWriter:
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
-            elif isinstance(s, For) and self.vector and self._in_vectors(s, stack):
+            elif isinstance(s, For) and ((self.vector and self._in_vectors(s, stack)) or self._run(s)):
                 pass
             elif self.division and isinstance(s, For) and s in self.division.shared:
                 self._wait()
@@ -258,6 +260,43 @@ class KernelWriter:
         name = self.places[b]
         self.used.add(name)
         return f"((const {stored_type(b.dtype)} *)(const void *){name})" if b.numbers else name
+
+    def _run(self, s: For) -> bool:
+        """Writes sums of products of words that lie one after the other, two of each in a step, and the last one alone if there is one;
+        False where a loop does something else."""
+        run = find_run(s, self.simplify)
+        if run is None:
+            return False
+        if run.whole < run.extent:
+            self._sums(last_step(run, self.simplify), "half_at")
+        v = self.expressions.declare(run.var)
+        self.code.open(f"for ({self.index_type} {v} = 0; {v} < {run.whole}; {v} += {WORDS})")
+        self._sums(run.sums, "bytes_at")
+        self.code.close()
+        return True
+
+    def _sums(self, sums: Sequence[Sum], read: str) -> None:
+        """What one step adds to several sums; what these have in common is read once."""
+        code, words = self.code, {}  # type: CodeBuilder, dict[str, str]
+        self.support[Helper("bytes")] = None
+        code.open()
+        for x in sums:
+            both = []
+            for w in x.words:
+                value = f"irt_{read}({self.place(w.buffer)} + {enclose(self.value(w.first))})"
+                if w.cond is not None:
+                    value = f"{enclose(self.value(w.cond))} ? {value} : irt_no_bytes()"
+                if value not in words:
+                    words[value] = self.names.fresh("v")
+                    code.line(f"const irt_bytes {words[value]} = {value};")
+                both.append(words[value])
+            (lines, at), b = self.expressions.write(x.result.indices), x.result.buffer
+            code.lines(lines)
+            target = self._variable(b, x.result.indices) if self._is_variable(b) else f"{self.place(b)}[{at[0]}]"
+            name = next(name for name, dot in SUMS.items() if dot == x.dot)
+            code.line(f"{target} = {self.expressions.helper(Helper(name), target, *both)};")
+        code.line("irt_end_step();")
+        code.close()
 
     def _element(self, b: Buffer, at: str) -> str:
         """What memory has at a place."""

@@ -9,6 +9,7 @@ from ...tir import dtypes
 from ...tir.words import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
 from .matrix_tiles import PERMISSION, add, add_in_vectors, clear, store
+from .runs import BYTES, SUMS, sum_of_bytes
 from .words import PAIRS, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
 
 
@@ -125,6 +126,8 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     **{Helper(name): pack_of(steps) for name, steps in PACKS.items()},
     **{Helper(name): dot_of_words(name) for name in DOTS},
     **{Helper(name): dot_of_long_words(name) for name in LONG_DOTS},
+    Helper("bytes"): BYTES,
+    **{Helper(name): sum_of_bytes(name) for name in SUMS},
     **{Helper(name): text for name, text in PAIRS.items()},
     **{Helper("word_at", (width,)): text for width, text in WORDS_AT.items()},
 }
@@ -133,6 +136,7 @@ IRT_INLINE uint16_t irt_f2b(float f) {
 _CALLS = {
     **{Helper("round", (t,)): (FROM_BITS[t], TO_BITS[t]) for t in TO_BITS},
     **{Helper(name): (Helper(half_of(name)),) for name in LONG_DOTS},
+    **{Helper(name): (Helper(dot), Helper("bytes")) for name, dot in SUMS.items()},
 }
 
 

@@ -88,7 +88,7 @@ class Llvm(Backend):
     def _processor(self) -> VectorTarget:
         clang = self.clang
         if clang is not None:
-            return replace(clang.machine(), product_rows=1)  # its vectors have no form for products of matrices
+            return replace(clang.machine(), product_rows=1, summed_products=1)  # only C has texts for both
         return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else VectorTarget(16, 16)
 
     @property

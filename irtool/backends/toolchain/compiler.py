@@ -167,7 +167,7 @@ class Compiler:
             vectors = 32 if "__aarch64__" in macros else 16
             return VectorTarget(16, vectors, product_rows=rows, first_factor=_first_factor(macros))
         if "__ARM_FEATURE_MVE" in macros:
-            return VectorTarget(16, 8)
+            return VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64)
         if "__ARM_FEATURE_SIMD32" in macros:
             return WORD_MACHINE
         return VectorTarget(16, 16)

@@ -16,7 +16,7 @@ from ..affine import depends, loads
 from ..block import Block
 from ..forms import Reduction
 from ..nest import lower_all
-from ..tile_choice import TileChoice
+from ..tile_choice import TileChoice, sums_long_words
 from ..tiles import Tile
 from .base import Candidate, Stage, Strategy, strategy
 from .register_tile import tile_reduction
@@ -24,21 +24,31 @@ from .register_tile import tile_reduction
 
 @strategy("scalar_tile")
 class ScalarTile(Strategy):
-    """A tile of results in registers, where there are no vectors."""
+    """A tile of results in registers, where there are no vectors, or where an instruction sums the products of whole vectors."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r, most = stage.reduction, stage.target.scalar_results
-        if r is None or most < 2 or stage.lanes > 1 or not r.inner:
+        if r is None or most < 2 or not r.inner:
+            return None
+        runs = sums_long_words(r, stage.target)
+        if stage.lanes > 1 and not runs:
             return None
         found = _choose(r, most)
         if found is None:
             return None
         rows, columns = found.tile.rows, found.tile.vectors
-        return Candidate(1 / (rows * columns), found.reason, found, f"axis {found.vector}, tile {rows} x {columns}")
+        cost = 1 / (rows * columns) / (stage.target.summed_products if runs else 1)
+        return Candidate(cost, found.reason, found, f"axis {found.vector}, tile {rows} x {columns}")
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
+        block = Block.of(stage.reduction)
+        return lower_all(tile_reduction(block, candidate.plan, stage.target, finish=_as_it_is), stage.target)
+
+
+def _as_it_is(b: Block[Reduction]) -> Block[Reduction]:
+    """Such processors have no caches worth asking for anything ahead."""
+    return b
 
 
 def _choose(r: Reduction, most: int) -> TileChoice | None:
