@@ -152,3 +152,10 @@ def test_a_softmax_makes_no_subnormals() -> None:
     (got,) = [np.asarray(irtool.build(module).run([x]))]
     assert not ((got > 0) & (got < np.finfo("float32").tiny)).any()
     np.testing.assert_allclose(got, irtool.evaluate(module, [x]), rtol=1e-5, atol=1.2e-38)
+
+
+def test_waves_are_whole_where_they_are_highest(functions) -> None:
+    quarter = np.pi / 2
+    np.testing.assert_array_equal(functions("cos", np.array([0.0, -0.0, np.pi, -np.pi, 2 * np.pi])), [1, 1, -1, -1, 1])
+    np.testing.assert_array_equal(functions("sin", np.array([quarter, -quarter, 3 * quarter, 0.0])), [1, -1, -1, 0])
+    assert np.signbit(functions("sin", np.array([-0.0, 0.0]))).tolist() == [True, False]

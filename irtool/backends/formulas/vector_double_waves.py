@@ -1,7 +1,8 @@
 """Double-precision trigonometric functions of vectors: a family of `vector_math`, which says what the texts may name.
 
-Angles are reduced as in single precision (see `vector_trigonometry`): by a multiple of π/2 below 2^20, which is given in three parts
-of 32 bits and a rest, so that products with the first three are exact. Larger angles ask the C library.
+Angles of tangents are reduced as in single precision (see `vector_trigonometry`): by a multiple of π/2 below 2^20, which is given in
+three parts of 32 bits and a rest, so that products with the first three are exact. For sines and cosines it is one of π, so that one
+polynomial does; a cosine is a sine half of π further on. Larger angles ask the C library.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from .vector_arcs import arcs
 _SIN_TERMS = tuple((-1) ** n / factorial(2 * n + 1) for n in range(1, 9))
 _COS_TERMS = tuple((-1) ** n / factorial(2 * n) for n in range(9))
 """(sin(r) - r) / r³ and cos r as polynomials of r², Taylor's: up to π/4 what is left out is below 2^-60."""
+_WAVE_TERMS = (-0.16666666666666666, 0.008333333333333194, -0.00019841269841209215, 2.7557319211136695e-06,
+               -2.5052106872748678e-08, 1.6058939703147173e-10, -7.642991415944075e-13, 2.721174170670253e-15)  # fmt: skip
+"""(sin(r) - r) / r³ as a polynomial of r² up to π/2, by Remez's algorithm: the sine's relative error is 2^-61."""
 _ATAN_TERMS = (-0.3333333333333333, 0.199999999999998, -0.14285714285659326, 0.11111111105106705, -0.09090908751076636,
                0.0769229630497447, -0.06666423628069258, 0.058789145444006215, -0.052303478730160745,
                0.04551108126325172, -0.034558092551413795, 0.01627194475162406)  # fmt: skip
@@ -55,11 +59,25 @@ _FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_${name}_{n}({t} 
 _RESULT = """
   return irt_vany_{n}(irt_vfabs_{n}(x) > 1.0e6) ? irt_vfar_${name}_{n}(x, y) : y;
 }}"""
-_SIN = """IRT_INLINE {t} irt_v${name}_{n}({t} x) {{
-  {i} q;
-  {t} r = irt_vturn_{n}(x, &q);
-  {t} y = irt_vselect_{n}(((q & 1) == $odd), irt_vturn_sin_{n}(r), irt_vturn_cos_{n}(r));
-  y = ({t})(({i})y ^ (($quarters & 2) << 62));"""
+# sin(x - π half_turns).
+_WAVE = (
+    """IRT_INLINE {t} irt_vwave_{n}({t} x, {t} half_turns) {{
+  {t} k = half_turns, a = (x - k * 3.1415926534682512) - k * 1.2154201012607932e-10, b = a - k * 4.044532497422333e-21;
+  {t} r = b - (k * 1.6956855320696458e-31 - ((a - b) - k * 4.044532497422333e-21)), z = r * r;
+  {t} y = r + r * (z * """
+    + horner("z", _WAVE_TERMS, "")
+    + """);
+  return ({t})(({i})y | (({i})r & INT64_MIN));
+}}"""
+)
+_SIN = """IRT_INLINE {t} irt_vsin_{n}({t} x) {{
+  {t} z = x * 0.31830988618379067154 + 6755399441055744.0;
+  {t} y = irt_vwave_{n}(x, z - 6755399441055744.0);
+  y = ({t})(({i})y ^ (({i})z << 63));""" + fill(_RESULT, name="sin")
+_COS = """IRT_INLINE {t} irt_vcos_{n}({t} x) {{
+  {t} z = (x * 0.31830988618379067154 - 0.5) + 6755399441055744.0;
+  {t} y = irt_vwave_{n}(x, (z - 6755399441055744.0) + 0.5);
+  y = ({t})(({i})y ^ (~({i})z << 63));""" + fill(_RESULT, name="cos")
 _TAN = """IRT_INLINE {t} irt_vtan_{n}({t} x) {{
   {i} q;
   {t} r = irt_vturn_{n}(x, &q), s = irt_vturn_sin_{n}(r), c = irt_vturn_cos_{n}(r);
@@ -97,17 +115,14 @@ _ASIN_HALF = (
 )
 
 
-def _wave(name: str, odd: int, quarters: str) -> str:
-    return fill(_SIN + _RESULT, name=name, odd=str(odd), quarters=quarters)
-
-
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("turn", "float64"): _TURN,
     ("turn_sin", "float64"): _TURN_SIN,
     ("turn_cos", "float64"): _TURN_COS,
     **{(f"far_{name}", "float64"): fill(_FAR, name=name) for name in ("sin", "cos", "tan")},
-    ("sin", "float64"): _wave("sin", 0, "q"),
-    ("cos", "float64"): _wave("cos", 1, "(q + 1)"),
+    ("wave", "float64"): _WAVE,
+    ("sin", "float64"): _SIN,
+    ("cos", "float64"): _COS,
     ("tan", "float64"): _TAN,
     ("atan_unit", "float64"): _ATAN_UNIT,
     ("atan", "float64"): _ATAN,
@@ -115,6 +130,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     **arcs("float64"),
 }
 
-NEEDS: dict[str, tuple[str, ...]] = {}
+NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
+    (name, "float64"): ("wave", "any", "fabs", f"far_{name}") for name in ("sin", "cos")
+}
 
 EXACT: tuple[str, ...] = ()
