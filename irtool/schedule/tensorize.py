@@ -344,7 +344,7 @@ def _packing(
         return rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
 
     word = p.kind.word(at[axis], p.extent, number, simplify)
-    return Map(tuple(loops), (Store(words, at, moved_word(word) if moved else word),))
+    return Map(tuple(loops), (Store(words, stored, moved_word(word) if moved else word),))
 
 
 def _formula(
