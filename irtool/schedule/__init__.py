@@ -3,6 +3,7 @@
 They see nothing but nests and the processor: what has the shape of a matrix product is tiled like one.
 
 pipeline      the stages between a lowered program and one whose memory is planned, each with the reason for its place:
+  fuse_padding        padding with a zero point         ⇒ a stage of the product that reads it
   subpixel            strided transposed convolutions   ⇒ a reduction for each phase, written where it belongs
   partition_padded_windows  windows in padding          ⇒ parts with the same steps inside of the data
   slice_constants     weights that are read in part     ⇒ that part

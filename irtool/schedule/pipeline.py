@@ -14,6 +14,7 @@ from .equal_constants import share_equal_constants
 from .finite_weights import FiniteWeights
 from .fuse_epilogues import fuse_epilogues
 from .fuse_kernels import fuse_kernels
+from .fuse_padding import fuse_padding
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
@@ -108,6 +109,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FuseEpilogues",
         "merges kernels of which the second passes over the result of the first, past reshapes and transposes; before layouts",
         fuse_epilogues,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "FusePadding",
+        "what is padded with a zero point becomes a stage of the product that reads it; before words are made of its bytes",
+        fuse_padding,
         vectors=True,
         once=True,
     ),

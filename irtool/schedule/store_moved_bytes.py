@@ -120,12 +120,12 @@ def _unmoved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
     word = as_it_was(store.value)
     if word is store.value:
         return f
-    padded = isinstance(word, Select) and isinstance(word.other, Const) and not word.other.value
+    padded = isinstance(word, Select) and isinstance(word.other, Const)
     inside = word.then if isinstance(word, Select) and padded else word
     if not isinstance(inside, Call) or inside.name != PACK:
         return f
     if not all(isinstance(e, Const) or (isinstance(e, Load) and e.source in moved) for e in inside.args):
         return f
     if isinstance(word, Select) and padded:
-        inside = if_then_else(word.cond, inside, moved_word(const(0)))
+        inside = if_then_else(word.cond, inside, moved_word(word.other))
     return Map(f.loops, (Store(store.buffer, store.indices, inside),))

@@ -53,10 +53,19 @@ class WordKind:
 
     def word_of(self, numbers: Sequence[Expr]) -> Expr:
         """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
-        inside = [e for e in numbers if isinstance(e, Select) and isinstance(e.other, Const) and not e.other.value]
-        if len(inside) < len(numbers) or any(e.cond is not inside[0].cond or not e.lazy for e in inside):
+        inside = [e for e in numbers if isinstance(e, Select) and e.lazy]
+        others = {e.other.value for e in inside if isinstance(e.other, Const)}
+        if len(inside) < len(numbers) or len(others) > 1 or any(e.cond is not inside[0].cond for e in inside):
             return self.pack(numbers)
-        return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), const(0, self.dtype))
+        same = all(isinstance(e.other, Const) for e in inside)
+        if not same or (others != {0} and self.bits != "uint8"):
+            return self.pack(numbers)
+        return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), self._equal(int(others.pop())))
+
+    def _equal(self, number: int) -> Const:
+        """The word of equal numbers of eight bits, or of zeros."""
+        whole = int.from_bytes(bytes([number & 0xFF] * (dtypes.bits(self.dtype) // 8)), "little", signed=True)
+        return const(whole, self.dtype)
 
     def pack_data(self, data: Any, axis: int, count: int = 0) -> Any:
         """An array as words of neighbours along an axis, filled up with zeros, to so many words if that is said."""
