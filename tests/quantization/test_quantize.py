@@ -6,6 +6,7 @@ import pytest
 import irtool
 from irtool import QuantizeOptions
 from irtool.ir import Call, Op, post_order
+from irtool.passes.mistakes import AccumulatorOverflow
 from irtool.quantization.errors import Noise
 
 from .networks import NETWORKS, network
@@ -145,6 +146,9 @@ def test_sums_that_may_overflow_are_refused_by_name() -> None:
     )
     with pytest.raises(irtool.IrError, match=r"dense_0: sums of 70000 products of channel 0 may need 2266950000"):
         irtool.quantize(module, {"w": np.ones((1, 70000), "float32")})
+    with pytest.raises(irtool.IrError, match=r"dense_0: sums of 70000 products") as refused:
+        irtool.build(module, {"w": np.ones((1, 70000), "float32")}, precision="int8", calibration="random")
+    assert [d.code for d in refused.value.diagnostics] == [AccumulatorOverflow]
     sparse = np.ones((1, 70000), "float32")
     sparse[:, ::10] = 0  # 63,000 products fit: the bound is that of the weights, not of their number
     irtool.quantize(module, {"w": sparse}, options=QuantizeOptions(report=False))

@@ -218,3 +218,22 @@ def test_borders_of_integer_programs_are_zero(dtype: str, zero: int) -> None:
     assert irtool.to_text(integers).count("qnn.dequantize") == 1
     x = np.array([-1, 0.5, 2], "float32")
     np.testing.assert_array_equal(irtool.evaluate(integers, [x]), np.pad(x, 1))
+
+
+@pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize("depth", [1400, 70000])
+def test_sums_that_leave_32_bits_are_real_ones(depth: int) -> None:
+    """The file says that products of real numbers are added: 255 · 127 · 70,000 is more than an int32 holds."""
+    x = np.full((2, depth), 255, "uint8")
+    found = both(
+        f"""g (uint8[2, {depth}] x) => (uint8[2, 3] y) <
+        float s = {{0.01}}, uint8 z = {{0}}, int8 zw = {{0}}, float t = {{{depth / 70:.1f}}}, int8 c = {{127}}, int64[2] n = {{{depth}, 3}}> {{
+            w = Expand(c, n)
+            d = DequantizeLinear(x, s, z)
+            e = DequantizeLinear(w, s, zw)
+            p = MatMul(d, e)
+            y = QuantizeLinear(p, t, z)
+        }}""",
+        x=x,
+    )
+    assert (found == np.rint(2.55 * 1.27 * 70)).all()
