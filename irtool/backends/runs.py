@@ -79,17 +79,18 @@ def _has_long_words(s: Stmt) -> bool:
     first = s.stmts[0] if isinstance(s, Seq) else s
     if isinstance(first, For):
         return _has_long_words(first)
-    return isinstance(first, Store) and _dot(first) is not None
+    return isinstance(first, Store) and long_dot(first) is not None
 
 
-def _dot(s: Store) -> Call | None:
+def long_dot(s: Store) -> Call | None:
+    """The dot product of long words that a store adds to something; None where it does something else."""
     value = s.value
     added = value.b if isinstance(value, Binary) and value.op == "+" else None
     return added if isinstance(added, Call) and added.name in LONG_DOTS else None
 
 
 def _sum(s: Stmt, k: Var, simplify: Simplifier) -> Sum | None:
-    dot = _dot(s) if isinstance(s, Store) else None
+    dot = long_dot(s) if isinstance(s, Store) else None
     if not isinstance(s, Store) or dot is None or any(x is k for i in s.indices for x in post_order(i)):
         return None
     assert isinstance(s.value, Binary)

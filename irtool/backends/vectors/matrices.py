@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...tir.expr import Binary, Call, Const, Expr, Load, const, post_order
+from ...tir.expr import Binary, Const, Expr, Load, const, post_order
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Seq, Stmt, Store, children, expressions, pre_order
-from ...tir.words import LONG_DOTS
+from ..runs import long_dot
 from .lower import constant_indices
 
 LANES = 4
@@ -85,9 +85,7 @@ def find_matrix_tile(acc: Buffer, body: Stmt, simplify: Simplifier) -> MatrixTil
 
 
 def _has_sum(s: Stmt) -> bool:
-    return any(
-        isinstance(e, Call) and e.name in LONG_DOTS for x in pre_order(s) for r in expressions(x) for e in post_order(r)
-    )
+    return any(isinstance(x, Store) and long_dot(x) is not None for x in pre_order(s))
 
 
 def _touching(stmts: Sequence[Stmt], acc: Buffer) -> list[Stmt]:
@@ -120,11 +118,10 @@ def _is_zeroed(s: Stmt, acc: Buffer) -> bool:
 def _update(s: For, acc: Buffer, simplify: Simplifier) -> tuple[Update, tuple[str, bool]] | None:
     """What a loop over lanes adds, with the dot product and whether the columns are its first operand."""
     store = s.body
-    if not isinstance(store, Store) or store.buffer is not acc or not isinstance(store.value, Binary):
+    added = long_dot(store) if isinstance(store, Store) and store.buffer is acc else None
+    if not isinstance(store, Store) or not isinstance(store.value, Binary) or added is None:
         return None
-    old, added = store.value.a, store.value.b
-    if store.value.op != "+" or not isinstance(added, Call) or added.name not in LONG_DOTS:
-        return None
+    old = store.value.a
     if not isinstance(old, Load) or old.source is not acc or not _is_extent(s.extent):
         return None
     at = constant_indices(store.indices[:-1])
