@@ -40,6 +40,7 @@ class Kind:
 
 KINDS = {
     "int8": Kind("dot4_u8s8", "int32", STEPS, ("uint8", "int8"), "int32"),
+    "int8, signed data": Kind("dot4_u8s8", "int32", STEPS, ("int8", "int8"), "int32"),
     "bfloat16": Kind(DOT_PAIR, "float32", NUMBERS, ("float32", "float32"), "float32", "bfloat16"),
 }
 
