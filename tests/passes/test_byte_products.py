@@ -17,6 +17,10 @@ def @main(%x: Tensor[({shape}), {a}], %w: Tensor[({weights}), {b}]) {{
 """
 CONV = {"op": "qnn.conv2d", "shape": "1, 16, 9, 9", "weights": "24, 16, 3, 3"}
 PADDED = "padding=[1, 1, 1, 1], channels=24, kernel_size=[3, 3]"
+TRANSPOSED = {
+    "op": "qnn.conv2d_transpose", "shape": "1, 16, 9, 9", "weights": "16, 24, 2, 2", "a": "int8", "b": "int8", "zw": 0,
+    "attrs": 'strides=[2, 2], channels=24, kernel_size=[2, 2], kernel_layout="IOHW"',
+}  # fmt: skip
 CASES = {
     "symmetric weights": ({**CONV, "a": "uint8", "b": "int8", "zx": 128, "zw": 0, "attrs": PADDED}, True),
     "asymmetric weights": ({**CONV, "a": "uint8", "b": "uint8", "zx": 3, "zw": 250, "attrs": PADDED}, True),
@@ -29,6 +33,8 @@ CASES = {
         {**CONV, "weights": "24, 8, 3, 3", "a": "uint8", "b": "int8", "zx": 3, "zw": 0, "attrs": PADDED + ", groups=2"},
         False,
     ),
+    "transposed, from the least number": ({**TRANSPOSED, "zx": -128}, True),
+    "transposed, from another one": ({**TRANSPOSED, "zx": -127}, False),
     "dense": (
         {"op": "qnn.dense", "shape": "12, 70", "weights": "40, 70", "a": "uint8", "b": "int8", "zx": 9, "zw": -4, "attrs": "units=40"},
         True,

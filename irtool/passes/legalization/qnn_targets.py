@@ -109,10 +109,13 @@ def absolute(s: LegalizationSite) -> Expr:
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d_transpose")
 def conv2d_transpose(s: LegalizationSite) -> Expr:
-    """Bytes, if their zero points are 0 and products of them fast; else both operands minus their zero points in int16, or in
-    more bits where it takes more."""
+    """Bytes, if products of them are fast and their zero points are 0, or the least number of int8, from which data are
+    counted in uint8; else both operands minus their zero points in int16, or in more bits where it takes more."""
     if s.byte_products and _has_byte_products(s, "nn.conv2d_transpose"):
-        return call("nn.conv2d_transpose", *s.args[:2], **attributes_of(s.attrs))
+        data, weight, zero = s.args[:3]
+        if number(zero, "zero point"):
+            data, _ = _moved(data, zero, "uint8")
+        return call("nn.conv2d_transpose", data, weight, **attributes_of(s.attrs))
     return _less_zero_points(s, "nn.conv2d_transpose")
 
 
@@ -207,7 +210,9 @@ def _has_byte_products(s: LegalizationSite, op: str) -> bool:
         return True  # a product of matrices
     if op == "nn.conv2d_transpose":
         channels = s.shape(0)[at.data_layout.index("C")] if len(at.data_layout) == 4 else 0
-        return at.groups == 1 and channels >= _LEAST_CHANNELS and not any(number(z, "zero point") for z in zeros)
+        if number(zeros[0], "zero point") not in (0, limits(s.tensor(0).dtype)[0]) or number(zeros[1], "zero point"):
+            return False
+        return at.groups == 1 and channels >= _LEAST_CHANNELS
     known = at.data_layout in ("NCHW", "NHWC") and at.kernel_layout in ("OIHW", "HWIO", "OHWI")
     if not known or at.groups != 1 or s.shape(1)[at.kernel_layout.index("I")] < _LEAST_CHANNELS:
         return False
