@@ -277,6 +277,21 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
     return False
 
 
+def parts_tiles(kernel: Kernel, b: Buffer, preference: LayoutPreference, target: VectorTarget) -> bool:
+    """True if blocks along another axis than that of words would part the words of a sum, which a row of a matrix tile has side by side."""
+    for form in kernel.stages:
+        for s in form.stores if isinstance(form, Map) else ():
+            value = s.value.then if isinstance(s.value, Select) else s.value
+            if not isinstance(value, Call) or value.name not in _NUMBERS:
+                continue
+            if (target.pair_tiles if value.name == PACK_PAIR else target.byte_tiles) < 2:
+                continue
+            at = [e.indices[preference.axis] for e in loads(value) if e.source is b]
+            if len(at) > 1 and all(i is at[0] for i in at):
+                return True
+    return False
+
+
 def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
     """The axis of the words that an operand is packed into along its blocks."""
     value = as_it_was(store.value)

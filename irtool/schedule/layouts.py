@@ -17,7 +17,7 @@ from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
-from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, propagate, spreads
+from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, parts_tiles, propagate, spreads
 from .panels import largest_reduction, rows_beside, vectors_per_block
 from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
@@ -39,7 +39,10 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
             readers.setdefault(slot.resolve(), []).append((s, b))
 
     def spread(slot: Slot, preference: LayoutPreference) -> bool:
-        return any(spreads(r.kernel, b, preference, preferred[r]) for r, b in readers.get(slot, ()))
+        return any(
+            spreads(r.kernel, b, preference, preferred[r]) or parts_tiles(r.kernel, b, preference, target)
+            for r, b in readers.get(slot, ())
+        )
 
     # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers prefer.
     for s in calls:

@@ -139,7 +139,7 @@ def _groups(runs: Mapping[Kernel, list[RunKernel]]) -> list[list[tuple[Kernel, i
 
 def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
     """The buffers of which words may be made."""
-    if target.paired_products == 1:
+    if target.paired_products == 1 and target.pair_tiles == 1:
         return set()
     products = (find_product(f) for f in k.stages if isinstance(f, Reduction))
     return {e.source for p in products if p is not None for e in (p.a, p.b) if e.dtype == DTYPE}  # type: ignore[misc]  # what products read are buffers

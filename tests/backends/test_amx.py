@@ -313,3 +313,16 @@ def check_natively(case: str, kinds: tuple[str, str], tmp_path: Path) -> None:
     want, products = Program(case, kinds, other, f"-include {HEADER}", cc="gcc").run()
     assert products
     np.testing.assert_array_equal(got, want)
+
+
+def test_no_copy_of_rows_that_tiles_read() -> None:
+    """What a product of heads writes has its columns side by side, as the layer behind it reads them, and not blocks of rows."""
+    text = f"""{V}def @main(%x: Tensor[(4, 32, 64), float32], %y: Tensor[(4, 16, 64), float32], %w: Tensor[(64, 64), bfloat16]) {{
+      %0 = nn.batch_matmul(%x, %y, transpose_b=True);
+      %1 = reshape(transpose(%0, axes=[1, 0, 2]), newshape=[32, 64]);
+      nn.dense(cast(%1, dtype="bfloat16"), %w, units=64, out_dtype="float32")
+    }}"""
+    w = numbers("bfloat16", (64, 64), 1)
+    target = "c{pair_tiles=16,blocked_updates=1}"
+    made = irtool.build(irtool.parse(text), {"w": w}, target=target, mcpu="x86-64-v4", emit="c")
+    assert [s["strategy"] for s in made.report["kernels"][-1]["stages"]] == ["amx_tile"]
