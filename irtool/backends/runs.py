@@ -76,10 +76,9 @@ def _has_long_words(s: Stmt) -> bool:
     """True for a nest of unrolled loops, or none, around dot products of long words."""
     while isinstance(s, For):
         s = s.body
-    first = s.stmts[0] if isinstance(s, Seq) else s
-    if isinstance(first, For):
-        return _has_long_words(first)
-    return isinstance(first, Store) and long_dot(first) is not None
+    if isinstance(s, Seq):
+        return bool(s.stmts) and _has_long_words(s.stmts[0])
+    return isinstance(s, Store) and long_dot(s) is not None
 
 
 def long_dot(s: Store) -> Call | None:
