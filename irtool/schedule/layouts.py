@@ -29,8 +29,9 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     plain = row_major_slots(program)
     chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
-    single = [s for s in calls if len(s.outputs) == 1 and not s.kernel.finished and is_elementwise(s.kernel)]
-    maps = {s.outputs[0].resolve() for s in single}
+    elementwise = [s for s in calls if not s.kernel.finished and is_elementwise(s.kernel)]
+    maps = {slot.resolve() for s in elementwise for slot in s.outputs}
+    single = [s for s in elementwise if len(s.outputs) == 1]
     weights = {s.outputs[0].resolve() for s in single if constants_beside(s)} - plain
     preferred = {s: _preferences_of(s, target, weights) for s in calls}
     readers: dict[Slot, list[tuple[RunKernel, Buffer]]] = {}
