@@ -24,6 +24,7 @@ from . import (
     vector_double_waves,
     vector_doubles,
     vector_exponentials,
+    vector_halves,
     vector_lanes,
     vector_logarithms,
     vector_matrices,
@@ -172,6 +173,7 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         vector_places,
         vector_channels,
         vector_dots,
+        vector_halves,
         vector_matrices,
         vector_pairs,
         vector_power_tables,
@@ -198,7 +200,11 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
     usual = () if written else _NEEDS.get((name, dtype), _NEEDS.get(name, ()))
-    more = (f for family in (vector_squares, vector_power_tables, vector_matrices) for f in family.needs(name, own))
+    more = (
+        f
+        for family in (vector_squares, vector_power_tables, vector_matrices, vector_halves)
+        for f in family.needs(name, own)
+    )
     needed = [d for function in (*((n, dtype, lanes) for n in usual), *more) for d in define(*function)]
     return [*needed, ((name, dtype, lanes), made)]
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from ...tir import dtypes
-from ..c_types import value_type
+from ..c_types import stored_type, value_type
 
 
 def vector_type(dtype: str, lanes: int) -> str:
     """The name of the vector type."""
-    short = {"float32": "f32", "float64": "f64"}.get(dtype) or dtype.replace("uint", "u").replace("int", "i")
+    short = {"float16": "f16", "float32": "f32", "float64": "f64"}.get(dtype) or dtype.replace("uint", "u").replace(
+        "int", "i"
+    )
     return f"irt_{short}x{lanes}"
 
 
 def define_type(dtype: str, lanes: int) -> str:
-    """Definitions of the vector type, and of its twin that may stand at any address of an element."""
-    name, element, size = vector_type(dtype, lanes), value_type(dtype), lanes * dtypes.itemsize(dtype)
+    """Definitions of the vector type, and of its twin that may stand at any address of an element; one of float16 has the bits."""
+    element = stored_type(dtype) if dtypes.is_half(dtype) else value_type(dtype)
+    name, size = vector_type(dtype, lanes), lanes * dtypes.itemsize(dtype)
     return (
         f"typedef {element} {name} __attribute__((vector_size({size})));\n"
         f"typedef {element} {name}_u __attribute__((vector_size({size}), aligned({dtypes.itemsize(dtype)}), may_alias));"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...tir import dtypes
+from ...tir.native_halves import HALF
 
 HALVES = ("float16", "bfloat16")
 """Held as 16 bits, computed with as float, rounded after each operation."""
@@ -44,6 +45,11 @@ def vector(dtype: str, lanes: int) -> VectorType:
     if dtype not in _DTYPES:
         raise Scalar
     return VectorType(dtype, lanes)
+
+
+def held_dtype(dtype: str, native_halves: bool) -> str:
+    """The dtype of vectors that hold such numbers: 16-bit floats as float32, unless it is float16 that is computed with natively."""
+    return dtype if native_halves and dtype == HALF else compute_dtype(dtype)
 
 
 def compute_dtype(dtype: str) -> str:
