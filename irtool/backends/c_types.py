@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 from ..diagnostics import IrError
 from ..tir import dtypes
@@ -79,10 +80,15 @@ def literal(value: int | float, dtype: str) -> str:
     return str(value) if value >= 0 else enclose(str(value))
 
 
+def half_bits(value: int | float) -> int:
+    """The bits of a number that float16 has."""
+    if math.isnan(value):
+        return 0x7E00
+    return int.from_bytes(struct.pack("<e", value), "little")
+
+
 def _shortest(value: float) -> str:
     """Fewest digits that read back to the same single-precision value."""
-    import struct
-
     for digits in (6, 7, 8, 9):
         text = f"{value:.{digits}g}"
         try:

@@ -81,7 +81,8 @@ def _separate_formulas(program: Program, target: VectorTarget) -> None:
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
     def scheduled(k: Kernel) -> Kernel:
-        return schedule_kernel(k, target) if k.stages else k
+        made = schedule_kernel(k, target) if k.stages else k
+        return made.replace(native_halves=True) if target.native_halves > 1 else made
 
     _replace_kernels(program, scheduled, finished=True)
 

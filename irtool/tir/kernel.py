@@ -67,6 +67,7 @@ class Kernel(PrimFunc):
         choice: how it is scheduled.
         finished: whether it is compiled as it stands; a strategy makes the loops of its stages, if it has any.
         shares: steps of a parallel loop that a thread takes at a time, by the variable of the loop.
+        native_halves: whether vectors of float16 are computed with in 16 bits, which gives the same as float32 that is rounded.
         placement: its scratch memory, once that is planned.
     """
 
@@ -77,6 +78,7 @@ class Kernel(PrimFunc):
         "finished",
         "in_place",
         "macs",
+        "native_halves",
         "nests",
         "operators",
         "placement",
@@ -102,6 +104,7 @@ class Kernel(PrimFunc):
         choice: Choice = Choice(),
         finished: bool = False,
         shares: Mapping[Var, int] | None = None,
+        native_halves: bool = False,
     ) -> None:
         self.stages = tuple(stages)
         self.temporaries = tuple(temporaries)
@@ -115,6 +118,7 @@ class Kernel(PrimFunc):
         self.choice = choice
         self.finished = finished
         self.shares = dict(shares or {})
+        self.native_halves = native_halves
         self.placement: Placement | None = None
 
     @classmethod
@@ -131,7 +135,7 @@ class Kernel(PrimFunc):
 
     def replace(self, **changed: Any) -> Kernel:
         """The same kernel but for some arguments of `__init__`; without a placement. Other stages have plain loops."""
-        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares")
+        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares", "native_halves")
         same = {n: getattr(self, n) for n in names}
         same |= {n: getattr(self, n) for n in ("name", "params", "stages", "num_outputs", "temporaries")}
         if "stages" not in changed:

@@ -78,6 +78,12 @@ class VectorTarget:
         "products of bfloat16 numbers that an instruction adds to each sum; 1: there is no such instruction",
         2,
     )
+    native_halves: int = size(
+        1,
+        "per lane",
+        "numbers of float16 that are computed with in a lane of 32 bits; 1: they are computed with in float32",
+        2,
+    )
     product_rows: int = size(
         1,
         "rows",

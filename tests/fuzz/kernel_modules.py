@@ -586,6 +586,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "copied_steps": (1, 3),
     "band_results": (1, 16),
     "paired_products": (1, 2),
+    "native_halves": (1, 2),
     "copy_cost": (1, 100),
     "copied_reads": (1.0, 4.0),
     "guarded_reads": (1, 100),

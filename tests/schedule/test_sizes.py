@@ -48,6 +48,8 @@ WITHOUT_VECTORS = {"word_products", "scalar_results"}
 """What tests/schedule/test_scalar_tiles.py tries."""
 OF_MATRICES = {"product_rows", "summed_products"}
 """What tests/backends/test_matrix_products.py and test_microcontrollers.py try."""
+OF_HALVES = {"native_halves"}
+"""What tests/backends/test_native_halves.py tries."""
 
 EFFECTS: dict[str, tuple[float, str]] = {
     "registers": (16, "dense"),
@@ -117,7 +119,7 @@ def test_short_products_have_blocks_where_a_copy_does_not_pay() -> None:
 def test_every_size_is_tested() -> None:
     assert {*EFFECTS, "multiply_adds", "loads", "blocked_updates", "copied_steps"} == set(
         SIZES
-    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES - IN_MATRIX_TILES
+    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES - IN_MATRIX_TILES - OF_HALVES
     assert all(f.metadata["unit"] and f.metadata["meaning"] for f in SIZES.values())
 
 

@@ -45,7 +45,7 @@ from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
 from ..vectors.matrices import find_matrix_tile
 from ..vectors.squares import lower_square
-from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
+from ..vectors.types import HALVES, Scalar, held_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .matrices import MatrixPrinter
@@ -394,11 +394,18 @@ class KernelWriter:
         lanes = width_for(b.shape[-1])
         t = value_type(b.dtype)
         if lanes > 1:
-            t = vector_type(compute_dtype(b.dtype), lanes)
-            self.vector_types[compute_dtype(b.dtype), lanes] = None
+            t = vector_type(self._held(b), lanes)
+            self.vector_types[self._held(b), lanes] = None
         for at in product(*map(range, b.shape[:-1])):
             made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
             self.code.line(f"{t} {made};")
+
+    def _held(self, b: Buffer) -> str:
+        return held_dtype(b.dtype, self.kernel.native_halves)
+
+    def _is_bits(self, b: Buffer) -> bool:
+        """True for a register of vectors that hold numbers as memory does."""
+        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self._held(b) in HALVES
 
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
@@ -448,7 +455,7 @@ class KernelWriter:
 
     def _lowered(self, s: For) -> ir.Body:
         """A vectorized loop as vectors. Raises Scalar."""
-        body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
+        body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict), self.kernel.native_halves)
         self.vector_functions.update(dict.fromkeys(body.functions))
         return body
 
@@ -518,7 +525,7 @@ class KernelWriter:
 
     def _as_loop(self, s: For, stores: Sequence[Store], count: int) -> None:
         """The loop over lanes; registers that it touches are put into arrays for its time."""
-        touched: dict[str, tuple[str, int, bool]] = {}
+        touched: dict[str, tuple[Buffer, int, bool]] = {}
         reads = (e for store in stores for e in post_order(store.value) if isinstance(e, Load))
         accesses: list[Load | Store] = [*reads, *stores]
         for x in accesses:
@@ -526,20 +533,21 @@ class KernelWriter:
             if b.scope == Scope.REGISTER and b.shape[-1] > 1:
                 name = self.registers[b, constant_indices(x.indices[:-1])]
                 written = isinstance(x, Store) or (name in touched and touched[name][2])
-                touched[name] = (b.dtype, width_for(b.shape[-1]), written)
+                touched[name] = (b, width_for(b.shape[-1]), written)
         self.code.open()
-        for name, (dtype, width, _) in touched.items():
+        for name, (b, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
-            t = vector_type(compute_dtype(dtype), width)
-            self.code.lines([f"{value_type(dtype)} {array}[{width}];", f"*({t}_u *){array} = {name};"])
+            t = vector_type(self._held(b), width)
+            element = stored_type(b.dtype) if self._is_bits(b) else value_type(b.dtype)
+            self.code.lines([f"{element} {array}[{width}];", f"*({t}_u *){array} = {name};"])
         v = self.expressions.declare(s.var)
         self.code.open(f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v})")
         for store in stores:
             self._store(store)
         self.code.close()
-        for name, (dtype, width, written) in touched.items():
+        for name, (b, width, written) in touched.items():
             if written:
-                self.code.line(f"{name} = *({vector_type(compute_dtype(dtype), width)}_u *){self.spilled[name]};")
+                self.code.line(f"{name} = *({vector_type(self._held(b), width)}_u *){self.spilled[name]};")
         self.code.close()
 
     def _store(self, s: Store) -> None:
@@ -552,7 +560,7 @@ class KernelWriter:
             self._statements([*lines, line], bool(lines))
             return
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
-        if not local and b.dtype in HALVES:
+        if b.dtype in HALVES and (not local or self._is_bits(b)):
             value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
@@ -569,10 +577,9 @@ class KernelWriter:
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source
-        if self._is_variable(b):
-            return self._variable(b, e.indices)
-        text = self._element(b, indices[0])
-        if b.dtype in HALVES:
+        is_variable = self._is_variable(b)
+        text = self._variable(b, e.indices) if is_variable else self._element(b, indices[0])
+        if b.dtype in HALVES and (not is_variable or self._is_bits(b)):
             return self.expressions.helper(FROM_BITS[b.dtype], text)
         return text
 

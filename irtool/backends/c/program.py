@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...tir import dtypes
+from ...tir.native_halves import HALF
 from ...tir.program import Program, Slot, constants_in_use, runs_of
-from ..formulas import vector_math, vector_types
+from ..formulas import vector_halves, vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
@@ -252,12 +253,16 @@ class _Writer:
         types = {t: None for _, k in kernels for t in k.types} if self.levels else {}
         functions = {f: None for k in own for f in k.functions}
         used = {t: None for k in own for t in k.types}
+        support = {s: None for _, k in kernels for s in k.support}
+        # Functions on vectors may call these; what else supports expressions comes behind.
+        before = definitions(vector_halves.HELPERS if any(dtype == HALF for dtype, _ in {**types, **used}) else ())
         helpers = "\n".join(
             [
                 *self._level_lines,
                 *_type_section(types),
+                *before,
                 *_vector_section(used, functions, _notice(self.name, self.origin), not types, self._is_arm),
-                *definitions({s: None for _, k in kernels for s in k.support}),
+                *(d for d in definitions(support) if d not in before),
             ]
         )
         inline = [*(() if self.in_team else INLINE), helpers, ""] if helpers else []

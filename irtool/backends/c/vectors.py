@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 
 from ...tir import dtypes
-from ...tir.expr import Const, Expr
-from ...tir.stmt import Buffer
-from ..c_types import bare, enclose, literal
+from ...tir.expr import Cast, Const, Expr, Load
+from ...tir.native_halves import HALF
+from ...tir.stmt import Buffer, Scope
+from ..c_types import bare, enclose, half_bits, literal
 from ..formulas import vector_shifts as shifts
 from ..formulas import vector_squares as squares
+from ..formulas.support import TO_BITS
 from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
 from ..formulas.vector_pairs import TYPES as PAIRED
@@ -121,7 +123,8 @@ class VectorPrinter:
         if isinstance(v, ir.Lanes):
             return enclose(f"({t}){{{', '.join(map(str, range(v.type.lanes)))}}}")
         if isinstance(v, ir.Splat):
-            return enclose(f"{self._in_every_lane(v.scalar, lines)} - ({t}){{0}}")
+            scalar = self._bits(v.scalar, lines) if v.type.dtype == HALF else self._in_every_lane(v.scalar, lines)
+            return enclose(f"{scalar} - ({t}){{0}}")
         if isinstance(v, ir.LoadVector):
             return self._load(v, t, lines)
         if isinstance(v, ir.LookUp):
@@ -159,6 +162,16 @@ class VectorPrinter:
             return f"-{self._scalar(e, lines)}"
         return literal(e.value, e.dtype) if isinstance(e, Const) else self._scalar(e, lines)
 
+    def _bits(self, e: Expr, lines: list[str]) -> str:
+        """The bits of a scalar of float16: as they are in memory, if it is an element of that."""
+        if isinstance(e, Const):
+            return str(half_bits(e.value))
+        if isinstance(e, Cast) and e.value.dtype == "float32":
+            return self.scalars.helper(TO_BITS[HALF], self._scalar(e.value, lines))
+        if isinstance(e, Load) and e.indices and e.source.scope != Scope.REGISTER:
+            return self.element(e.source, bare(self._scalar(e.indices[0], lines)))
+        return self.scalars.helper(TO_BITS[HALF], self._scalar(e, lines))
+
     def _wrapping(self, t: VectorType, op: str, a: str, b: str, may_overflow: bool) -> str:
         """Signed integers go by way of unsigned ones, which may overflow."""
         if not may_overflow or dtypes.is_float(t.dtype) or dtypes.is_unsigned(t.dtype):
@@ -182,7 +195,7 @@ class VectorPrinter:
             return enclose(f"{value} != 0")
         if v.op == "byte":
             return f"({t})({value} & 1)"
-        one = f"({literal(1, v.type.dtype)} - ({t}){{0}})"
+        one = f"({half_bits(1) if v.type.dtype == HALF else literal(1, v.type.dtype)} - ({t}){{0}})"
         return enclose(f"({t})({value} & ({self._type(v.type.mask)}){one})")
 
     def _load(self, v: ir.LoadVector, t: str, lines: list[str]) -> str:

@@ -88,7 +88,8 @@ class Llvm(Backend):
     def _processor(self) -> VectorTarget:
         clang = self.clang
         if clang is not None:
-            return replace(clang.machine(), product_rows=1, summed_products=1)  # only C has texts for both
+            # Only C has texts for these.
+            return replace(clang.machine(), native_halves=1, product_rows=1, summed_products=1)
         return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else VectorTarget(16, 16)
 
     @property

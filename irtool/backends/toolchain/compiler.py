@@ -151,6 +151,7 @@ class Compiler:
                 multiply_adds=each,
                 loads=each,
                 paired_products=pairs,
+                native_halves=2 if "__AVX512FP16__" in macros else 1,
                 byte_tiles=tiles["INT8"],
                 pair_tiles=tiles["BF16"],
                 first_factor=_first_factor(macros),
@@ -165,7 +166,10 @@ class Compiler:
         if "__ARM_NEON" in macros:
             rows = 2 if "__ARM_FEATURE_MATMUL_INT8" in macros else 1
             vectors = 32 if "__aarch64__" in macros else 16
-            return VectorTarget(16, vectors, product_rows=rows, first_factor=_first_factor(macros))
+            halves = 2 if "__aarch64__" in macros and "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC" in macros else 1
+            return VectorTarget(
+                16, vectors, native_halves=halves, product_rows=rows, first_factor=_first_factor(macros)
+            )
         if "__ARM_FEATURE_MVE" in macros:
             return VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64)
         if "__ARM_FEATURE_SIMD32" in macros:

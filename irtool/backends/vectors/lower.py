@@ -24,6 +24,7 @@ from ...tir.expr import (
     const,
     post_order,
 )
+from ...tir.native_halves import HALF
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
@@ -34,6 +35,7 @@ from ..moves import moved_element
 from . import ir
 from .channels import MOST, Channel
 from .dots import open_dot, pairs_in_memory, words_in_memory
+from .halves import HalfLowering
 from .ir import (
     Apply,
     Arithmetic,
@@ -72,10 +74,13 @@ _PLAIN = (
 """Functions that compilers make of a loop, too."""
 
 
-def lower_loop(s: For, simplify: Simplifier, function: Callable[[Call], FunctionOf]) -> Body:
+def lower_loop(
+    s: For, simplify: Simplifier, function: Callable[[Call], FunctionOf], native_halves: bool = False
+) -> Body:
     """The body of a vectorized loop, of as many lanes as its steps and the registers that it touches need.
 
-    `function` gives the vector function of a call, with the arguments that it takes. Raises Scalar.
+    `function` gives the vector function of a call, with the arguments that it takes; `native_halves`: float16 is computed with in 16
+    bits. Raises Scalar.
     """
     assert isinstance(s.extent, Const)
     stores, count = stores_of(s), int(s.extent.value)
@@ -89,7 +94,7 @@ def lower_loop(s: For, simplify: Simplifier, function: Callable[[Call], Function
             raise Scalar
         return b, constant_indices(x.indices[:-1])
 
-    return Lowering(simplify, register, function, s.var, count, lanes).run(stores)
+    return Lowering(simplify, register, function, s.var, count, lanes, native_halves).run(stores)
 
 
 def stores_of(s: For) -> list[Store]:
@@ -126,6 +131,7 @@ class Lowering:
         lane: Var,
         count: int,
         width: int,
+        native_halves: bool = False,
     ) -> None:
         self.simplify = simplify
         self.register = register
@@ -133,6 +139,8 @@ class Lowering:
         self.lane = lane
         self.count = count
         self.lanes = width
+        self.native_halves = native_halves
+        self.halves = HalfLowering(self)
         self.varying: dict[Expr, bool] = {}
         self._first: dict[Expr, Expr] = {lane: simplify(const(0, lane.dtype))}
         self.called: dict[ir.Function, None] = {}
@@ -152,7 +160,10 @@ class Lowering:
         return body
 
     def _type(self, dtype: str) -> VectorType:
-        return vector(dtype, self.lanes)
+        return self.halves.type if self._is_native(dtype) else vector(dtype, self.lanes)
+
+    def _is_native(self, dtype: str) -> bool:
+        return self.native_halves and dtype == HALF
 
     def _apply(self, name: str, dtype: str, *args: Value, result: str = "") -> Apply:
         """A call of the function for vectors of `dtype`, which gives one of the same type unless it is said."""
@@ -171,7 +182,7 @@ class Lowering:
         if dtype not in HALVES:
             return value
         body.steps.append(value)
-        return self._apply(f"round_{dtype}", dtype, value)
+        return self.halves.narrowed(value) if self._is_native(dtype) else self._apply(f"round_{dtype}", dtype, value)
 
     def varies(self, e: Expr) -> bool:
         """Whether the value of a node changes with the lane."""
@@ -223,6 +234,8 @@ class Lowering:
             return self._add(Unary(self._type("uint8"), "byte", mask), body)
         if e.dtype not in HALVES:
             return value
+        if self._is_native(e.dtype):
+            return self._add(Bitcast(self._type("uint16"), value), body)
         if isinstance(value, Apply) and value.function[0] == f"round_{e.dtype}" and not value.named:
             body.steps.remove(value)
             value = value.args[0]
@@ -330,6 +343,8 @@ class Lowering:
     def cast(self, e: Cast, value: Value, body: Body) -> Value:
         """A number as another type; it is for the caller to append it."""
         source, target = e.value.dtype, e.dtype
+        if self._is_native(source) or self._is_native(target):
+            return self.halves.cast(e, value, body)
         if source in WIDE and value.type.dtype == "int32":  # joined of its parts
             source = "int32"
         if isinstance(value, Unary) and value.op == "is_set" and not value.named:
@@ -368,6 +383,8 @@ class Lowering:
             return Unary(t.mask, "is_set", self._add(value, body))
         if e.dtype in HALVES:
             body.steps.append(value)
+            if self._is_native(e.dtype):
+                return self.halves.loaded(value)
             return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
         return value
 
@@ -426,6 +443,8 @@ class Lowering:
                 masks = self.masked(a, width, body), self.masked(b, width, body)
                 return Logic(self._type(f"int{width}"), sign, masks)
             raise Scalar
+        if self._is_native(dtype):
+            return self.halves.operation(op, a, b)
         t = self._type(dtype)
         if op in ("<", "<=", "==", "!="):
             return Compare(t.mask, op, a, b)
@@ -498,14 +517,20 @@ class Lowering:
         if e.name == DOT_PAIR:
             start = self._add(Splat(self._type("float32"), const(0.0, "float32")), body)
             return self._apply(e.name, "float32", start, *args)
+        if self.native_halves:
+            made = self.halves.call(e, args, body)
+            if isinstance(made, Value):
+                return made
+            args = made
         chosen = self.function(e)
         if chosen is None:
             raise Scalar
         name, which = chosen
         dtype = compute_dtype(e.args[0].dtype)
         result = f"int{dtypes.bits(dtype)}" if e.dtype == "bool" else ""
-        made = self._apply(name, dtype, *(args[n] for n in which), result=result)
-        return made if e.name in WHOLE else self._rounded(made, e.dtype, body)
+        called = self._apply(name, dtype, *(args[n] for n in which), result=result)
+        is_whole = e.name in WHOLE and not self._is_native(e.dtype)
+        return called if is_whole else self._rounded(called, e.dtype, body)
 
     def _paired(self, args: list[Value], body: Body) -> Value:
         """Words of two numbers, which are widened: as they are in memory, if they lie there one after the other."""
