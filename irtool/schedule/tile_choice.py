@@ -12,6 +12,7 @@ from ..tir.vector_target import VectorTarget
 from ..tir.words import LONG_DOTS
 from .affine import coefficients, depends, loads, simplifier, stride
 from .forms import Loop, Reduction, substituted
+from .native_lanes import accumulator_lanes
 from .tiles import Tile, choose_tile, choose_window
 
 
@@ -33,7 +34,7 @@ class TileChoice:
 
 def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False) -> TileChoice | None:
     """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
-    lanes = target.lanes_of(r.acc.dtype)
+    lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
     best: tuple[float, TileChoice] | None = None

@@ -20,6 +20,7 @@ from ..tir import dtypes
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, cast, const, post_order
 from ..tir.forms import LoopForm, Reduction, Steps, TupleReduction, rewrite_form
 from ..tir.kernel import Kernel
+from ..tir.native_halves import HALF
 from ..tir.pairs import DTYPE
 from ..tir.program import (
     CONSTANT,
@@ -146,7 +147,7 @@ def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
 
 
 def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
-    """The buffers of 16-bit floats of which some stage reads an element several times, and makes no words."""
+    """The buffers of 16-bit floats of which some stage reads an element several times as float32, and makes no words."""
     found: set[Buffer] = set()
     for f in k.stages:
         assert not isinstance(f, Steps)
@@ -155,9 +156,12 @@ def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
             inside = [f.update] if isinstance(f, Reduction) else [*f.updates]
         count = prod(n for _, n in (*f.loops, *f.inner))
         reads: dict[Buffer, int] = {}
-        for e in post_order(*inside):
+        nodes = post_order(*inside)
+        widened = {e.value for e in nodes if isinstance(e, Cast)}
+        for e in nodes:
             if isinstance(e, Load) and isinstance(e.source, Buffer) and dtypes.is_half(e.dtype):
-                reads[e.source] = reads.get(e.source, 0) + count
+                is_read_wide = target.native_halves == 1 or e.dtype != HALF or e in widened
+                reads[e.source] = reads.get(e.source, 0) + count * is_read_wide
         found.update(b for b, n in reads.items() if b.size and n > _LEAST_READS * b.size)
     return found - _words_of(k, target)
 

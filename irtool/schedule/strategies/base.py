@@ -24,6 +24,7 @@ from ..affine import loads
 from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
 from ..forms import Form, Map, Reduction
 from ..guards import take_guards
+from ..native_lanes import accumulator_lanes
 from ..primitives.base import is_traced, remark, tracing
 from ..row_choice import choose_row_axis
 from ..tile_choice import TileChoice, choose_register_tile
@@ -134,7 +135,7 @@ class Stage:
     @property
     def lanes(self) -> int:
         """Elements of a vector of the reduction's accumulators; 1 where there are no vectors."""
-        return self.target.lanes_of(self.reduction.acc.dtype) if self.reduction is not None else 1
+        return accumulator_lanes(self.reduction, self.target) if self.reduction is not None else 1
 
     @cached_property
     def row_axis(self) -> int | None:

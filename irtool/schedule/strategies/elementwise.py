@@ -20,6 +20,7 @@ from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Map
 from ..guards import changes
+from ..native_lanes import native_lanes
 from ..nest import lower_all
 from ..primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, untraced, vectorize
 from ..segments import period_segments
@@ -99,7 +100,9 @@ def is_interleaved(m: Map, extent: int) -> bool:
 def vector_lanes(stage: Stage) -> int:
     """Elements of a vector for a map; 1 where its elements are made one by one, each with the row that it belongs to."""
     assert stage.map is not None
-    return 1 if stage.work == stage.rows else stage.target.lanes(_widest(stage.map))
+    if stage.work == stage.rows:
+        return 1
+    return native_lanes((s.value for s in stage.map.stores), stage.target) or stage.target.lanes(_widest(stage.map))
 
 
 def _widest(m: Map) -> int:

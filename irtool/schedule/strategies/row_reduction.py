@@ -49,7 +49,8 @@ class RowReduction(Strategy):
         r = stage.reduction
         assert r is not None
         v, extent = candidate.plan
-        lanes = row_width(extent, stage.lanes)
+        # Lanes of float16 are folded one by one: twice as many would take twice as long.
+        lanes = row_width(extent, stage.target.lanes_of(r.acc.dtype))
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
         shared = r.loops and r.work >= stage.target.parallel_elements and not stage.serial
         if not _are_side_by_side(stage, r, lanes):

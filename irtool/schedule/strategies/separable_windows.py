@@ -22,6 +22,7 @@ from ...tir.vector_target import VectorTarget
 from ..affine import depends, simplifier, stride
 from ..block import Block
 from ..forms import Loop, Reduction
+from ..native_lanes import accumulator_lanes
 from ..nest import lower_all
 from ..primitives import compute_at, fuse, part, separate
 from ..windows import ReducedWindows, find_windows, uneven
@@ -82,7 +83,7 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
     """None if it is no sum or extreme of windows whose rows can be combined before their columns."""
     r = stage.windows
     assert r is not None
-    lanes = stage.target.lanes_of(r.acc.dtype)
+    lanes = accumulator_lanes(r, stage.target)
     simplify = simplifier(r.loops, r.inner)
     for v, extent in reversed(r.loops):
         if extent >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in r.stores):
