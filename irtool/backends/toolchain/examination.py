@@ -16,8 +16,8 @@ from .processor import processor_name, thread_count
 _SETS = {
     "SSE4.2": "__SSE4_2__", "AVX": "__AVX__", "AVX2": "__AVX2__", "FMA": "__FMA__", "F16C": "__F16C__",
     "AVX-512F": "__AVX512F__", "AVX-512 VNNI": "__AVX512VNNI__", "AVX-VNNI": "__AVXVNNI__", "AVX-512 BF16": "__AVX512BF16__",
-    "AMX of int8": "__AMX_INT8__", "AMX of bfloat16": "__AMX_BF16__",
-    "NEON": "__ARM_NEON", "dot products": "__ARM_FEATURE_DOTPROD",
+    "AVX-512 FP16": "__AVX512FP16__", "AMX of int8": "__AMX_INT8__", "AMX of bfloat16": "__AMX_BF16__",
+    "NEON": "__ARM_NEON", "float16 arithmetic": "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC", "dot products": "__ARM_FEATURE_DOTPROD",
     "products of matrices": "__ARM_FEATURE_MATMUL_INT8", "SVE": "__ARM_FEATURE_SVE",
 }  # fmt: skip
 """Instruction sets that generated code makes use of, by the macro that compilers define for each."""
