@@ -34,8 +34,10 @@ CASES = {
 }
 EXTENTS = {"matrices": 64, "columns beside each other": 32, "a window, padded": 8, "channels, padded": 16}
 VECTORS = {"matrices": "ax1", "columns beside each other": "ax1", "a window, padded": "", "channels, padded": ""}
-TARGETS = {"scalar": "c{vector=none}", "C": "c{blocked_updates=1000000000}", "LLVM": "llvm{blocked_updates=1000000000}"}
-"""Thresholds keep all products from becoming words before anything is scheduled."""
+_SIZES = "blocked_updates=1000000000, paired_products=2"
+TARGETS = {"scalar": "c{vector=none}", "C": f"c{{{_SIZES}}}", "LLVM": f"llvm{{{_SIZES}}}"}
+"""Thresholds keep all products from becoming words before anything is scheduled, and numbers of 16 bits as they are, whatever
+instructions the processor has."""
 
 
 def numbers(dtype: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
