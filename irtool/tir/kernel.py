@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .expr import Var
-from .forms import AnyForm, buffers_read, nest_of, with_workspace
+from .forms import AnyForm, Steps, buffers_read, nest_of, stores_of, with_workspace
 from .recognise import recognise
 from .sharing import copied_input, in_place_pairs
 from .stmt import Buffer, PrimFunc, Stmt, seq
@@ -143,10 +143,12 @@ class Kernel(PrimFunc):
         return Kernel(**{**same, **changed})
 
     def with_stages(self, stages: Sequence[AnyForm], **changed: Any) -> Kernel:
-        """The kernel with other stages that compute the same: without the temporaries that none of them reads, and with `in_place`
-        found anew."""
-        used = buffers_read(*stages)
-        temporaries = [b for b in changed.pop("temporaries", self.temporaries) if b in used]
+        """The kernel with other stages that compute the same: without those that only write what none reads, and the temporaries
+        that are left over, and with `in_place` found anew."""
+        given = changed.pop("temporaries", self.temporaries)
+        stages = _stages_of_use(stages, set(given))
+        used = buffers_read(*stages).union(s.buffer for form in stages for s in stores_of(form))
+        temporaries = [b for b in given if b in used]
         made = self.replace(stages=stages, temporaries=temporaries, **changed)
         return made.replace(in_place=in_place_pairs(made))
 
@@ -168,3 +170,15 @@ class Kernel(PrimFunc):
     def workspace(self) -> int:
         """Bytes of its scratch memory, once planned."""
         return 0 if self.placement is None else self.placement.workspace
+
+
+def _stages_of_use(stages: Sequence[AnyForm], temporaries: set[Buffer]) -> list[AnyForm]:
+    """The stages without those that write temporaries only, none of which a later one reads."""
+    kept: list[AnyForm] = []
+    read: set[Buffer] = set()
+    for form in reversed(stages):
+        written = {s.buffer for s in stores_of(form)}
+        if isinstance(form, Steps) or not written or not written <= temporaries or written & read:
+            kept.append(form)
+            read |= buffers_read(form)
+    return kept[::-1]
