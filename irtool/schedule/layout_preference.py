@@ -8,6 +8,7 @@ vector has lanes make it so.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ..tir import dtypes
 from ..tir.expr import Binary, Call, Const, Expr, Load, Select, Var, const, post_order, substitute
@@ -37,6 +38,11 @@ class LayoutPreference:
     axis: int
     factor: int
     padded: int = 0
+
+
+def reorders(b: Buffer, preference: LayoutPreference) -> bool:
+    """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
+    return bool(preference.padded) or prod(b.shape[preference.axis + 1 :]) > 1
 
 
 def layout_preferences(
@@ -267,7 +273,7 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
             continue
         for e in _operands(r):
             blocks = after.get(e.source)
-            if blocks is None or e.source in preferred:
+            if blocks is None or e.source in preferred or not reorders(e.source, blocks):
                 continue
             index = e.indices[blocks.axis]
             if any(_moves(index, v, blocks.factor) for v, _ in r.loops):

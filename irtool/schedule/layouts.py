@@ -17,7 +17,15 @@ from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.stmt import Buffer, Layout, Scope, blocked
 from ..tir.vector_target import VectorTarget
-from .layout_preference import LayoutPreference, is_elementwise, layout_preferences, parts_tiles, propagate, spreads
+from .layout_preference import (
+    LayoutPreference,
+    is_elementwise,
+    layout_preferences,
+    parts_tiles,
+    propagate,
+    reorders,
+    spreads,
+)
 from .panels import largest_reduction, rows_beside, vectors_per_block
 from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
@@ -55,7 +63,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
                 and slot in maps
                 and slot.kind == TEMP
                 and slot not in plain
-                and _worthwhile(b, preference)
+                and reorders(b, preference)
                 and not spread(slot, preference)
             ):
                 chosen.setdefault(slot, preference)
@@ -122,20 +130,10 @@ def _blocks_of_results(
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
         preference = after.get(b)
-        if preference is None or slot in chosen or slot.kind != TEMP or slot in plain or not _worthwhile(b, preference):
+        if preference is None or slot in chosen or slot.kind != TEMP or slot in plain or not reorders(b, preference):
             continue
         found[slot] = preference
     return found
-
-
-def _worthwhile(b: Buffer, preference: LayoutPreference) -> bool:
-    """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
-    if preference.padded:
-        return True
-    rest = 1
-    for d in b.shape[preference.axis + 1 :]:
-        rest *= d
-    return rest > 1
 
 
 def _specialise(
@@ -178,7 +176,7 @@ def _packable(
         b: _grouped(b, preferred[b], spatial, s.kernel, target)
         for slot, b in zip(s.inputs, s.kernel.inputs)
         if slot.resolve().kind == CONSTANT and slot.resolve().shape == b.shape
-        if b in preferred and _worthwhile(b, preferred[b])
+        if b in preferred and reorders(b, preferred[b])
     }
 
 
@@ -205,7 +203,7 @@ def _shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
 def _inner_layouts(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
     after = propagate(kernel, layouts)
     params = set(kernel.params)
-    return {b: w for b, w in after.items() if b not in params and b.scope == Scope.GLOBAL and _worthwhile(b, w)}
+    return {b: w for b, w in after.items() if b not in params and b.scope == Scope.GLOBAL and reorders(b, w)}
 
 
 def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], number: int) -> Kernel:

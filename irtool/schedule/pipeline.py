@@ -16,9 +16,11 @@ from .fuse_epilogues import fuse_epilogues
 from .fuse_kernels import fuse_kernels
 from .fuse_padding import fuse_padding
 from .fuse_row_loops import fuse_row_loops
+from .grouped_channels import part_groups
 from .kernel import schedule_kernel
 from .layouts import assign_layouts
 from .narrow_constants import narrow_constants
+from .own_shapes import read_own_shapes
 from .partition_padded_windows import partition_padded_windows
 from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
@@ -59,6 +61,10 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
 def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
     finite = FiniteWeights(program)
     _replace_kernels(program, lambda k: partition_padded_windows(k, finite.mark))
+
+
+def _part_groups(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, part_groups)
 
 
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
@@ -164,6 +170,20 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "NarrowConstants",
         "factors and shifts of fixed-point products are held in 32 bits, once where they are broadcast; before layouts block them",
         narrow_constants,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "ReadOwnShapes",
+        "images are read in the shape that they were made in; before layouts, which no tensor has that is seen under several shapes",
+        read_own_shapes,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "PartGroups",
+        "sums of groups of channels are made of those of channels, which lie in blocks; kernels read images in their own shape by now",
+        _part_groups,
         vectors=True,
         once=True,
     ),

@@ -1,0 +1,82 @@
+"""Group normalisations between convolutions: channels keep their blocks, and convolutions their fast algorithms."""
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.schedule.own_shapes import reshaped
+from irtool.tir.expr import Expr, Var, const
+from irtool.tir.simplify import Simplifier
+
+Weights = dict[str, np.ndarray]
+
+
+def network(groups: int, channels: int = 32, batch: int = 1, edge: int = 20) -> tuple[str, Weights]:
+    """Three convolutions with normalisations of groups of channels between."""
+    c, n = channels, batch
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[({n}, {c}, {edge}, {edge}), float32], %v: Tensor[({c}, {c}, 3, 3), float32],
+              %w: Tensor[({c}, {c}, 3, 3), float32], %u: Tensor[({c}, {c}, 3, 3), float32],
+              %g: Tensor[({c}), float32], %b: Tensor[({c}), float32]) {{
+      %0 = nn.conv2d(%x, %v, padding=[1, 1], channels={c}, kernel_size=[3, 3]);
+      %1 = nn.group_norm(%0, %g, %b, num_groups={groups});
+      %2 = nn.conv2d(nn.relu(%1), %w, padding=[1, 1], channels={c}, kernel_size=[3, 3]);
+      %3 = nn.relu(nn.group_norm(add(%0, %2), %g, %b, num_groups={groups}));
+      nn.conv2d(%3, %u, padding=[1, 1], channels={c}, kernel_size=[3, 3]) }}"""
+    random = np.random.default_rng(groups)
+    shapes = {"v": (c, c, 3, 3), "w": (c, c, 3, 3), "u": (c, c, 3, 3), "g": (c,), "b": (c,)}
+    return text, {k: (random.standard_normal(s) / 4).astype("float32") for k, s in shapes.items()}
+
+
+@pytest.mark.parametrize("groups", [1, 2, 8, 16, 32])
+@pytest.mark.parametrize("target", ["c", "c{mcpu=x86-64-v3}", "c{vector=none}"])
+def test_results_are_those_of_the_interpreter(groups: int, target: str) -> None:
+    text, weights = network(groups)
+    x = np.random.default_rng(1).standard_normal((1, 32, 20, 20)).astype("float32")
+    module = irtool.parse(text)
+    expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
+    found = np.asarray(irtool.build(module, weights, target=target).run([x]))
+    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("channels", [12, 24, 30])
+def test_channels_that_fill_no_blocks(channels: int) -> None:
+    text, weights = network(6, channels, batch=2, edge=9)
+    x = np.random.default_rng(2).standard_normal((2, channels, 9, 9)).astype("float32")
+    module = irtool.parse(text)
+    expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
+    found = np.asarray(irtool.build(module, weights).run([x]))
+    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("groups", [1, 4, 8, 32])
+def test_convolutions_beside_it_are_transformed(groups: int) -> None:
+    # They were not: the reshapes of the groups kept all of the network row-major.
+    text, weights = network(groups)
+    target = "c{mcpu=x86-64-v4, winograd=4}"
+    report = irtool.build(irtool.parse(text), weights, target=target, emit="c").report
+    strategies = [k["strategy"] for k in report["kernels"] if "conv2d" in str(k["name"])]
+    assert "winograd" in strategies
+
+
+def test_threads_change_nothing() -> None:
+    text, weights = network(8)
+    x = np.random.default_rng(3).standard_normal((1, 32, 20, 20)).astype("float32")
+    module = irtool.parse(text)
+    one, two = (np.asarray(irtool.build(module, weights, openmp=t).run([x])) for t in (False, True))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_indices_in_another_shape() -> None:
+    g, k, y, x = (Var(n) for n in "gkyx")
+    simplify = Simplifier({g: (0, 7), k: (0, 3), y: (0, 8), x: (0, 8)})
+    zero = const(0)
+
+    def indices(i: list[Expr], old: tuple[int, ...], new: tuple[int, ...]) -> str:
+        return str(reshaped(i, old, new, simplify))
+
+    assert indices([zero, g, k, y, x], (1, 8, 4, 9, 9), (1, 32, 9, 9)) == "[0, ((g * 4) + k), y, x]"
+    assert indices([zero, g * 4 + k, y, x], (1, 32, 9, 9), (1, 8, 4, 9, 9)) == "[0, g, k, y, x]"
+    assert indices([zero, zero, k, y, x], (1, 1, 4, 9, 9), (4, 9, 9)) == "[k, y, x]"
+    assert indices([k, y], (4, 9), (6, 6)) == "[floordiv(((k * 9) + y), 6), floormod(((k * 9) + y), 6)]"
+    assert reshaped([k, y], (4, 9), (5, 7), simplify) is None
