@@ -44,7 +44,7 @@ from .finite_weights import FiniteWeights
 from .matrix_tiles import filled_count
 from .moved_bytes import Movement, moved_word, movement
 from .winograd.choice import beats_pairs
-from .winograd.convolution import find_convolution
+from .winograd.find import find_convolution
 from .word_kinds import WordKind, long_kind, word_kinds
 
 _REUSE = 8

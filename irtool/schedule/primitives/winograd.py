@@ -24,8 +24,9 @@ def winograd(form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, ban
 
     After Winograd (1980) and Lavin & Gray (2015). `tile` results along each axis, 2 or 4, are made of a window of `tile + 2`
     elements. `tiles` are multiplied at a time, for so many output channels (`filters`), in vectors of `lanes` channels. What is
-    transformed is on the stack; with `bands` it is in the workspace, for all tiles in so many steps. The stages `patch` (a
-    window at the border), `half_data`, `data`, `product`, `half_result`, `result` and `out` are then scheduled by these names.
+    transformed is on the stack; with `bands` it is in the workspace, for all tiles in so many steps. Of a 3-D convolution, c stands for
+    the channels of all slices that are summed. The stages `patch` (a window at the border), `half_data`, `data`, `no_data` (zeros for
+    a slice in the padding), `product`, `half_result`, `result` and `out` are then scheduled by these names.
 
     The weights are transformed when the program is built, for the tiles and filters that stand here. Raises UsageError for a stage
     that cannot be computed so, and for tiles, channels or bands that it cannot be divided into.

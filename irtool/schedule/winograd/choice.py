@@ -7,7 +7,7 @@ processors; what does are the lanes, the registers and the multiply-adds a cycle
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
+from math import inf, prod
 
 from ...diagnostics import UsageError
 from ...tir.vector_target import VectorTarget
@@ -98,7 +98,7 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
     if not 0 <= bands <= blocks:
         raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
     t = Tiling(tile, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes)
-    nbytes = t.tiles * t.products * (filters + (0 if bands else c.channel[1])) * FLOAT
+    nbytes = t.tiles * t.products * (filters + (0 if bands else c.steps)) * FLOAT
     if nbytes > STACK:
         raise UsageError(f"{tiles} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
     return t
@@ -122,7 +122,7 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             continue
         for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
             results = tiles * products * filters * FLOAT
-            data = tiles * products * c.channel[1] * FLOAT
+            data = tiles * products * c.steps * FLOAT
             blocks = -(-count // tiles)
             if results + data <= min(target.tiles_bytes, STACK) and _bytes(c, products) * 2 <= target.streamed_bytes:
                 on_stack.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
@@ -135,24 +135,24 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
 
 
 def _bytes(c: Convolution, products: int) -> int:
-    """Bytes of weights."""
-    return products * c.channel[1] * c.filters[1] * FLOAT
+    """Bytes of transformed weights."""
+    return products * c.steps * c.filters[1] * FLOAT
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a transformed convolution: its transforms, its products, and its weights where they come from far away."""
-    channels, filters = c.channel[1], c.filters[1]
+    steps, filters = c.steps, c.filters[1]
     m = transforms(t.size)
     window, kinds = t.window, t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
     data = 2 * kinds + 2 * window * sums(m.data).operations
     results = kinds + t.size**2 + (window + t.size) * sums(m.inverse).operations
-    moved = _SPILLS / target.multiply_adds * (taken * channels * data + t.count * filters * results) / t.lanes
-    cycles = product_cycles(t.tiles, t.filters, channels, target)
+    moved = _SPILLS / target.multiply_adds * (taken * steps * data + t.count * filters * results) / t.lanes
+    cycles = product_cycles(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
-        multiplied += taken * kinds * channels * FLOAT * (1 + filters // t.filters) / NEXT
+        multiplied += taken * kinds * steps * FLOAT * (1 + filters // t.filters) / NEXT
     weights = _bytes(c, kinds)
     if weights * 2 > target.streamed_bytes:
         panel = weights * t.filters // filters
@@ -162,4 +162,4 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
 
 def _plain(c: Convolution, target: VectorTarget) -> float:
     """Cycles of the convolution as it is."""
-    return plain_cycles(c.updates, _bytes(c, TAPS * TAPS), target)
+    return plain_cycles(c.updates, prod(c.weights.shape) * FLOAT, target)

@@ -9,7 +9,8 @@ from ...tir.stmt import Layout
 from ...tir.vector_target import VectorTarget
 from ..derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
 from .choice import choose_tiling, tiling_by_hand
-from .convolution import Convolution, find_convolution
+from .convolution import Convolution
+from .find import find_convolution
 from .form import TransformedTiles
 from .tiling import Tiling
 from .weights import transform_weights
@@ -25,9 +26,10 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
 
 def _transformed_weights(c: Convolution, t: Tiling) -> DerivedWeights:
     order, size, filters = c.order, t.size, t.filters
+    steps = range(c.skipped_steps, c.skipped_steps + c.steps)
 
     def compute(data: Any, layout: Layout | None) -> Any:
-        return transform_weights(unpack(data, layout), order, size, filters)
+        return transform_weights(unpack(data, layout), order, size, filters, steps)
 
-    shape = (c.filters[1] // filters, t.products, c.channel[1], filters)
-    return DerivedWeights("transformed", shape, (order, size, filters), compute)
+    shape = (c.filters[1] // filters, t.products, c.steps, filters)
+    return DerivedWeights("transformed", shape, (order, size, filters, steps), compute)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,23 +12,24 @@ _COLUMNS = 1024
 wait for each other longer than it takes."""
 
 
-def transform_weights(data: Any, order: Sequence[int], size: int, filters: int) -> Any:
+def transform_weights(data: Any, order: Sequence[int], size: int, filters: int, steps: range) -> Any:
     """`G w G^T` of every pair of channels, computed in double precision.
 
-    `data`: a row-major array whose axes `order` are filters, channels, rows and columns. The result has the shape (blocks of
-    `filters`, products, channels, `filters`).
+    `data`: a row-major array whose axes `order` are filters, taps along depth, channels, rows and columns. The result has the shape
+    (blocks of `filters`, products, steps, `filters`), where steps are channels of taps; those in `steps` are taken.
     """
     import numpy as np
 
     g = np.array(transforms(size).weights, dtype="float64")
     both = np.kron(g, g)
     w = np.transpose(np.asarray(data), order)
-    count, channels, *window = w.shape
-    blocks = w.reshape(count // filters, filters, channels, math.prod(window)).transpose(0, 3, 2, 1)
-    transformed = np.empty((count // filters, len(both), channels, filters), "float32")
+    count, *_, rows, columns = w.shape
+    w = w.reshape(count, -1, rows * columns)[:, steps.start : steps.stop]
+    blocks = w.reshape(count // filters, filters, len(steps), rows * columns).transpose(0, 3, 2, 1)
+    transformed = np.empty((count // filters, len(both), len(steps), filters), "float32")
     step = max(1, _COLUMNS // filters)
     for block, out in zip(blocks, transformed):
-        for at in range(0, channels, step):
+        for at in range(0, len(steps), step):
             part = block[:, at : at + step]
             columns = both @ part.reshape(len(part), -1).astype("float64")
             out[:, at : at + step] = columns.reshape(len(both), -1, filters)

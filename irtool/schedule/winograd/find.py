@@ -1,0 +1,208 @@
+"""Which reductions are convolutions that can be transformed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...tir.expr import Cast, Expr, Load, Var
+from ...tir.forms import AnyForm, Loop, Reduction
+from ...tir.stmt import Buffer
+from ..affine import factors, simplifier
+from ..constant_factors import factors_with_weights
+from ..lane_steps import lane_step
+from .axes import DepthAxis, SpatialAxis
+from .convolution import TAPS, Convolution
+from .padded_copy import without_padded_copy
+
+_HALVES = ("bfloat16", "float16")
+"""Dtypes of operands that are widened to float32, element by element."""
+
+_LANES = 4
+"""Fewest channels that lie side by side in vectors."""
+
+
+def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
+    """The stage as a convolution whose weights are among the kernel's inputs; None if it is none."""
+    r = forms[at]
+    if not isinstance(r, Reduction) or len(r.inner) not in (3, 4):
+        return None
+    for data, weights in factors_with_weights(r, _factors(r), inputs):
+        convolution = _matched(r, data, weights)
+        if convolution is not None:
+            return without_padded_copy(convolution, forms, at)
+    return None
+
+
+def _factors(r: Reduction) -> tuple[Load, Load] | None:
+    """The two elements of which an update adds the product."""
+    operands = factors(r)
+    if operands is None:
+        return None
+    a, b = (x.value if isinstance(x, Cast) and x.value.dtype in _HALVES else x for x in operands)
+    if not (
+        isinstance(a, Load) and isinstance(b, Load) and isinstance(a.source, Buffer) and isinstance(b.source, Buffer)
+    ):
+        return None
+    return a, b
+
+
+@dataclass(frozen=True)
+class _Index:
+    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two variables may be absent."""
+
+    place: int
+    of: Var | None
+    stride: int
+    tap: Var | None
+    dilation: int
+    shift: int
+    size: int
+
+    def is_window(self, extents: dict[Var, int]) -> bool:
+        """True for a row or a column of windows that can be transformed."""
+        if self.of is None or self.tap is None or extents[self.tap] != TAPS:
+            return False
+        return self.stride == self.dilation == 1
+
+    @property
+    def is_variable(self) -> bool:
+        """True if the index is a loop's variable."""
+        return self.shift == 0 and (self.stride, self.dilation) in ((1, 0), (0, 1))
+
+    def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
+        """The axis of rows or columns."""
+        assert self.of is not None
+        return SpatialAxis(self.shift, 0, self.size - 1, self.of, extents[self.of])
+
+    def depth(self, extents: dict[Var, int]) -> DepthAxis:
+        """The axis of slices."""
+        results = extents[self.of] if self.of is not None else 1
+        taps = extents[self.tap] if self.tap is not None else 1
+        return DepthAxis(self.shift, 0, self.size - 1, self.of, results, Var("slice"), taps, self.stride, self.dilation)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """What the indices of the data are."""
+
+    rows: _Index
+    columns: _Index
+    depth: _Index | None
+    channel: Var
+    images: tuple[Var, ...]
+
+    @property
+    def steps(self) -> list[Var]:
+        """Loops of the sum: taps along depth, channels, rows and columns."""
+        assert self.rows.tap is not None and self.columns.tap is not None
+        tap = self.depth.tap if self.depth is not None else None
+        return [*([] if tap is None else [tap]), self.channel, self.rows.tap, self.columns.tap]
+
+
+def _indices(r: Reduction, data: Load) -> list[_Index] | None:
+    """The indices of the data but those of a single element; None if one has another form."""
+    found = []
+    simplify = simplifier(r.loops, r.inner)
+    for place, (i, size) in enumerate(zip(data.indices, data.source.shape)):
+        terms, shift = simplify.linear(i)
+        if not terms:
+            continue
+        of = [v for v, _ in r.loops if v in terms]
+        taps = [v for v, _ in r.inner if v in terms]
+        if len(of) + len(taps) != len(terms) or len(of) > 1 or len(taps) > 1 or min(terms.values()) < 1:
+            return None
+        found.append(
+            _Index(
+                place,
+                of[0] if of else None,
+                int(terms[of[0]]) if of else 0,
+                taps[0] if taps else None,
+                int(terms[taps[0]]) if taps else 0,
+                int(shift),
+                size,
+            )
+        )
+    return found
+
+
+def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Axes | None:
+    """What the indices are: of windows that can be transformed, the last two are those of rows and columns."""
+    windows = [i for i in indices if i.is_window(extents)][-2:]
+    within = [i.place for i in windows]
+    others = [i for i in indices if not i.is_variable and i.place not in within]
+    images = [i for i in indices if i.is_variable and i.of is not None]
+    summed = [i for i in indices if i.is_variable and i.tap is not None]
+    if len(windows) != 2 or not summed:
+        return None
+    # Taps along an axis with a single result are summed like channels are.
+    channels = max(summed, key=lambda i: _likeliness(i, data, extents))
+    others += [i for i in summed if i is not channels]
+    if len(others) > 1 or channels.tap is None:
+        return None
+    of = sorted([*images, *(i for i in others if i.of is not None)], key=lambda i: i.place)
+    depth = others[0] if others else None
+    return _Axes(windows[0], windows[1], depth, channels.tap, tuple(i.of for i in of if i.of is not None))
+
+
+def _likeliness(i: _Index, data: Load, extents: dict[Var, int]) -> tuple[bool, int]:
+    """How likely an index that is summed is that of the channels, which lie side by side, or are more than the taps of a window."""
+    if i.tap is None:
+        return False, 0
+    count = extents[i.tap]
+    return count % _LANES == 0 and lane_step(data, (i.tap, count), _LANES) == 1, count
+
+
+def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
+    """The reduction as a convolution of the data as it is."""
+    extents = dict((*r.loops, *r.inner))
+    indices = _indices(r, data)
+    axes = _axes(indices, data, extents) if indices is not None else None
+    if axes is None:
+        return None
+    rows, columns = axes.rows.spatial(extents), axes.columns.spatial(extents)
+    results, steps = [rows.of, columns.of, *axes.images], axes.steps
+    filters = [v for v, _ in r.loops if v not in {*results}]
+    if (
+        len(filters) != 1
+        or len({*results}) != len(results)
+        or len(r.inner) != len({*steps})
+        or len(steps) != len({*steps})
+    ):
+        return None
+    order = _order(weights, [filters[0], *steps], extents)
+    if order is None:
+        return None
+    depth = axes.depth.depth(extents) if axes.depth is not None else None
+    own: dict[int, Expr] = {axes.rows.place: rows.of, axes.columns.place: columns.of}
+    if depth is not None and axes.depth is not None:
+        own[axes.depth.place] = depth.slice
+
+    def loop(v: Var) -> Loop:
+        return v, extents[v]
+
+    return Convolution(
+        r,
+        0,
+        Load(data.source, tuple(own.get(n, i) for n, i in enumerate(data.indices))),
+        tuple(map(loop, axes.images)),
+        loop(filters[0]),
+        loop(axes.channel),
+        depth,
+        rows,
+        columns,
+        weights.source,
+        order,
+    )
+
+
+def _order(weights: Load, wanted: Sequence[Var], extents: dict[Var, int]) -> tuple[int, ...] | None:
+    """The axes of weights, those that are read with the wanted variables in that order; axes of a single element come second."""
+    places = {i: n for n, i in enumerate(weights.indices) if isinstance(i, Var)}
+    if {*places} != {*wanted} or any(weights.source.shape[n] != extents[v] for v, n in places.items()):
+        return None
+    single = [n for n, i in enumerate(weights.indices) if not isinstance(i, Var)]
+    if any(weights.source.shape[n] != 1 for n in single) or len(places) + len(single) != len(weights.indices):
+        return None
+    first, *others = (places[v] for v in wanted)
+    return (first, *single, *others)

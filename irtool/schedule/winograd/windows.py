@@ -1,0 +1,164 @@
+"""The loops that transform windows of the data.
+
+For each tile, for each slice that is summed where there is depth, for vectors of channels: the stages `patch`, `half_data` and `data`,
+or `no_data` where the slice does not exist. A slice is transformed again for every result that it is summed for: beside the products,
+which are made again, too, that is as much as for other convolutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less, minimum, substitute
+from ...tir.forms import Loop, Map
+from ...tir.simplify import Simplifier
+from ...tir.stmt import SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ..matrix_sums import Registers, transformed
+from ..staged import StagedNestBuilder
+from .axes import DepthAxis, Elements, SpatialAxis
+from .convolution import Convolution
+from .cook_toom import transforms
+from .tile_place import TilePlace, located
+from .tiling import Tiling
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A vector of channels of a window: that of the tile of a number, at a place, in a slice of the depth, if there is one. Its
+    products are summed in the steps from `step` on."""
+
+    tile: Var
+    place: TilePlace
+    slice: Expr | None
+    channel: Expr
+    step: Expr
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a convolution. In `data` the steps of one tile are `row` elements before those of the next."""
+
+    conv: Convolution
+    tiling: Tiling
+    data: Buffer
+    row: int
+    stages: StagedNestBuilder
+
+    def transform(self, first: Expr, count: int, kind: str = SERIAL) -> Stmt:
+        """Those of `count` tiles from `first` on, transformed. Behind the last tile, that one is taken again."""
+        t = self.tiling
+        tile = Var("tile")
+        which: Expr = first + tile
+        if t.count % (t.tiles * max(1, t.blocks * max(1, t.bands))):
+            which = minimum(which, t.count - 1)
+        return For(tile, count, located(self.conv, t, which, lambda place: self._of_tile(tile, place)), kind)
+
+    def _of_tile(self, tile: Var, place: TilePlace) -> Stmt:
+        """The windows of a tile in all slices that are summed."""
+        depth, count = self.conv.depth, self.conv.channel[1]
+        if depth is None:
+            return self._channels(lambda channel: self._window(_Window(tile, place, None, channel, channel)))
+        tap: Expr = Var("tap") if depth.taps > 1 else const(0)
+        number = Var("slice")
+
+        def window(channel: Expr) -> _Window:
+            return _Window(tile, place, number, channel, _simplified(tap * count + channel))
+
+        nest = self._channels(lambda channel: self._window(window(channel)))
+        exists = self._exists_in_depth(depth, number)
+        if exists:
+            nest = If(all_of(exists), nest, self._channels(lambda channel: self._no_data(window(channel))))
+        nest = Let(number, _simplified(depth.at(tap, place.image[depth.of] if depth.of is not None else None)), nest)
+        return For(tap, depth.taps, nest) if isinstance(tap, Var) else nest
+
+    def _channels(self, body: Callable[[Expr], Stmt]) -> Stmt:
+        """Statements for each vector of channels, of which the first is given."""
+        group = Var("group")
+        return For(group, self.conv.channel[1] // self.tiling.lanes, body(group * self.tiling.lanes))
+
+    def _exists_in_depth(self, depth: DepthAxis, number: Expr) -> list[Expr]:
+        """Conditions under which the slice of a number exists; none where all do."""
+        ends = [(0, 0), (depth.taps - 1, depth.extent - 1)]
+        return [] if all(depth.exists(tap, result) for tap, result in ends) else _exists(depth, number)
+
+    def _no_data(self, w: _Window) -> Stmt:
+        """Zeros for a window of a slice that does not exist."""
+        p, v = Var("p"), Var("v")
+        store = self._stored(w, p, v, const(0.0, "float32"))
+        return self._map("no_data", [(p, self.tiling.products), (v, self.tiling.lanes)], [store])
+
+    def _window(self, w: _Window) -> Stmt:
+        c, t = self.conv, self.tiling
+        size, lanes = t.window, t.lanes
+        top, left = w.place.row + c.rows.shift, w.place.column + c.columns.shift
+
+        def element(y: Expr, x: Expr, lane: Var) -> Expr:
+            places: dict[Expr, Expr] = {c.channel[0]: w.channel + lane, c.rows.of: y, c.columns.of: x, **w.place.image}
+            if c.depth is not None and w.slice is not None:
+                places[c.depth.slice] = w.slice
+            return cast(substitute(c.data, places), "float32")
+
+        def inside(y: Expr, x: int, lane: Var) -> Expr:
+            return element(top + y, left + x, lane)
+
+        free = [*self._free(c.rows, w.place.row, t.rows), *self._free(c.columns, w.place.column, t.columns)]
+        if not free:
+            return self._transform_window(w, inside)
+        patch = Buffer("patch", (size, size, lanes), "float32", Scope.LOCAL)
+        y, x, v = Var("y"), Var("x"), Var("v")
+        exists = all_of([*_exists(c.rows, top + y), *_exists(c.columns, left + x)])
+        value = if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
+        copied = self._map("patch", [(y, size), (x, size), (v, lanes)], [Store(patch, (y, x, v), value)])
+        border = self._transform_window(w, lambda y, x, lane: Load(patch, (y, const(x), lane)))
+        nest = self._transform_window(w, inside)
+        return If(all_of(free), nest, Allocate(patch, seq([copied, border])))
+
+    def _free(self, axis: SpatialAxis, place: Expr, tiles: int) -> list[Expr]:
+        """Conditions under which a window has all its elements."""
+        low = axis.shift
+        high = (tiles - 1) * self.tiling.size + axis.shift + self.tiling.window - 1
+        exprs = []
+        if low < axis.first:
+            exprs.append(less(axis.first - axis.shift - 1, place))
+        if high > axis.last:
+            exprs.append(less(place, axis.last - axis.shift - self.tiling.window + 2))
+        return exprs
+
+    def _transform_window(self, w: _Window, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
+        """`data[:, tile, steps] = B^T d B`: along rows, then along columns."""
+        lanes, size, matrix = self.tiling.lanes, self.tiling.window, transforms(self.tiling.size).data
+        half, shared = Buffer("half", (size, size, lanes), "float32", Scope.LOCAL), Registers("part", matrix, lanes)
+        y, x, v = Var("y"), Var("x"), Var("v")
+
+        across = transformed(matrix, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v)
+        down = transformed(
+            matrix,
+            lambda n: Load(half, (const(n), x, v)),
+            lambda n, e: self._stored(w, const(n * size) + x, v, e),
+            shared,
+            v,
+        )
+        rows = self._map("half_data", [(y, size), (v, lanes)], across)
+        columns = self._map("data", [(x, size), (v, lanes)], down)
+        return Allocate(half, Allocate(shared.buffer, seq([rows, columns])))
+
+    def _stored(self, w: _Window, product: Expr, lane: Var, value: Expr) -> Store:
+        """Stores what is a factor of a product."""
+        t = self.tiling
+        block = w.tile // t.tiles if t.bands else const(0)
+        within = w.tile % t.tiles if t.bands else w.tile
+        return Store(self.data, (block, product, within * self.row + w.step + lane), value)
+
+    def _map(self, name: str, loops: Sequence[Loop], stores: Sequence[Store]) -> Stmt:
+        """The place of a stage that makes elements of its own in every step."""
+        return self.stages.add(name, Map(tuple(loops), tuple(stores)))
+
+
+def _exists(axis: Elements, at: Expr) -> list[Expr]:
+    """Conditions under which an element of the data exists along an axis."""
+    return [less(axis.first - 1, at), less(at, axis.last + 1)]
+
+
+def _simplified(e: Expr) -> Expr:
+    return Simplifier({})(e)
