@@ -40,6 +40,8 @@ class KernelMaker:
                 self.convolution,
                 self.dilated,
                 self.dilated,
+                self.square_windows,
+                self.square_windows_in_slices,
                 self.transposed,
                 self.transposed,
             ),
@@ -159,6 +161,22 @@ class KernelMaker:
             channels=outside,
             kernel_size=(3, 3),
             padding=rng.choice(((0,) * 4, (1,) * 4, (1,) * 4, (0, 1, 1, 0))),
+        )
+
+    def square_windows_in_slices(self) -> Expr:
+        """What may be computed from transformed tiles, summed over slices."""
+        rng, taps = self.rng, self.rng.choice((1, 2, 3, 3, 5))
+        inside, outside = rng.choice((4, 8, 16)), rng.choice((4, 16, 17))
+        shape = (rng.choice((1, 2)), inside, rng.randint(taps, 7), rng.randint(3, 12), rng.randint(3, 12))
+        return call(
+            "nn.conv3d",
+            self.param(shape, "float32"),
+            self.weight((outside, inside, taps, 3, 3), "float32"),
+            channels=outside,
+            kernel_size=(taps, 3, 3),
+            strides=(rng.choice((1, 1, 2)), 1, 1),
+            dilation=(rng.choice((1, 1, 2)) if taps == 2 and shape[2] > 2 else 1, 1, 1),
+            padding=rng.choice(((0,) * 6, (1,) * 6, (taps // 2, 1, 1) * 2, (0, 1, 1, 2, 1, 0))),
         )
 
     def whole_window(self) -> Expr:
