@@ -215,11 +215,11 @@ IRT_INLINE void irt_help(irt_worker *w) {
   uint32_t last = 0, task;
   for (;;) {
     irt_until(team, ((task = __atomic_load_n(&team->task, __ATOMIC_SEQ_CST)) & 1) && task != last, &team->asleep);
-    last = task;
     __atomic_store_n(busy, task, __ATOMIC_SEQ_CST);
-    /* Either the task is still open, and the first thread will see who is about to join, or it is too late. */
+    /* Either the task is still open, and the first thread will see who is about to join, or it is too late, until it opens again. */
     if (__atomic_load_n(&team->task, __ATOMIC_SEQ_CST) == task) {
       if (!team->run) return;
+      last = task;
       __atomic_store_n(busy, task + 1, __ATOMIC_SEQ_CST);
       irt_wake(team, &team->joining);
       w->loop = team->loop;

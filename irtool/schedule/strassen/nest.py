@@ -21,8 +21,8 @@ Each of these is a stage with a name, which a strategy schedules, or a script:
     product       their products with those of the weights
     result, out   four results, and what is stored of each
 
-Where few rows read many weights, the sums of a band of blocks are made first, to the workspace, and threads share the blocks of
-columns, too. There are two turns of a band then, the second one for those of its blocks that need it.
+Where few rows read many weights, the sums of a band of blocks are made first, to the workspace. Threads share the rows of all of its
+blocks then, and the blocks of columns, too. There are two turns of a band, the second one for those of its blocks that need it.
 
 What a tile of registers reads in one step must not put each other out of the nearest cache: a vector lies between rows whose length
 is a power of two, and between the sums.
@@ -54,7 +54,7 @@ from ...tir.expr import (
 from ...tir.forms import Map, Reduction
 from ...tir.intrinsics import abs as absolute
 from ...tir.simplify import Simplifier
-from ...tir.stmt import PARALLEL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
+from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
 from ..forms import stores_for
 from ..lane_steps import apart
 from ..matrix_sums import Registers, transformed
@@ -139,6 +139,8 @@ class _Nest:
         data = Buffer("sums", (blocks, PRODUCTS, t.rows * self.row + t.lanes), "float32", scope)
         uneven = Buffer("uneven", (blocks,), "int32", scope)
 
+        sizes = Buffer("size", (blocks, 2 * t.rows), "float32", scope)
+
         def allocated(body: Stmt) -> Stmt:
             return Allocate(data, Allocate(uneven, body))
 
@@ -146,21 +148,24 @@ class _Nest:
             turn = _Turn(Var("turn"), uneven, const(0))
             products = For(columns, groups, self._multiply(data, turn, block, columns))
             turns = For(turn.number, turn.count, seq([self._add(data, turn, block), products]))
-            return For(block, t.blocks, allocated(seq([self._compare(turn, block), turns])), PARALLEL)
+            comparison = Allocate(sizes, seq([self._measure(sizes, const(0), block), self._compare(sizes, turn)]))
+            return For(block, t.blocks, allocated(seq([comparison, turns])), PARALLEL)
         band, pairs, number = Var("band"), Var("pairs"), Var("turn")
         first = band * t.blocks if t.bands > 1 else const(0)
         compared, multiplied = _Turn(number, uneven, pairs), _Turn(number, uneven, block)
-        comparison = For(pairs, t.blocks, self._compare(compared, first + pairs), PARALLEL)
-        addition = compared.where_needed(self._add(data, compared, first + pairs))
         product = multiplied.where_needed(self._multiply(data, multiplied, first + block, columns))
         both = seq(
             [
-                For(pairs, t.blocks, addition, PARALLEL),
+                For(pairs, t.blocks, self._add(data, compared, first + pairs, PARALLEL), PARALLEL),
                 For(columns, groups, For(block, t.blocks, product, PARALLEL), PARALLEL),
             ]
         )
-        body = seq([comparison, For(number, 2, both)])
-        return allocated(For(band, t.bands, body) if t.bands > 1 else body)
+        lines = [
+            For(pairs, t.blocks, self._measure(sizes, pairs, first + pairs, PARALLEL), PARALLEL),
+            For(pairs, t.blocks, self._compare(sizes, compared)),
+            For(number, 2, both),
+        ]
+        return allocated(Allocate(sizes, For(band, t.bands, seq(lines)) if t.bands > 1 else seq(lines)))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -199,12 +204,19 @@ class _Nest:
 
     # -- data ----------------------------------------------------------------------------------------------------------
 
-    def _compare(self, turn: _Turn, block: Expr) -> Stmt:
+    def _measure(self, sizes: Buffer, at: Expr, block: Expr, kind: str = SERIAL) -> Stmt:
+        """The sizes of the rows of a block."""
+        row = Var("row")
+
+        def stored(places: Places) -> Stmt:
+            return self._size(sizes, (at, row), places)
+
+        return For(row, 2 * self.tiling.rows, self._located(self._number(block, row), stored), kind)
+
+    def _compare(self, sizes: Buffer, turn: _Turn) -> Stmt:
         """Marks a block with a pair of which one row is much larger."""
-        rows = self.tiling.rows
-        row, number = Var("row"), Var("row")
-        size = Buffer("size", (2 * rows,), "float32", Scope.LOCAL)
-        upper, lower = Load(size, (row,)), Load(size, (row + rows,))
+        row = Var("row")
+        upper, lower = Load(sizes, (turn.block, row)), Load(sizes, (turn.block, row + self.tiling.rows))
         even = all_of(
             [
                 less_equal(upper, lower * MUCH_LARGER),
@@ -212,31 +224,25 @@ class _Nest:
                 less(upper + lower, const(_LARGEST, "float32")),  # false for NaN as well
             ]
         )
-        sizes = self._located(self._number(block, number), lambda places: self._size(size, number, places))
         marked = If(logical_not(even), Store(turn.uneven, (turn.block,), const(1, "int32")))
-        lines = [
-            Store(turn.uneven, (turn.block,), const(0, "int32")),
-            For(number, 2 * rows, sizes),
-            For(row, rows, marked),
-        ]
-        return Allocate(size, seq(lines))
+        return seq([Store(turn.uneven, (turn.block,), const(0, "int32")), For(row, self.tiling.rows, marked)])
 
-    def _size(self, size: Buffer, at: Expr, places: Places) -> Stmt:
+    def _size(self, sizes: Buffer, at: tuple[Expr, ...], places: Places) -> Stmt:
         """The size of a row."""
         p = self.product
         inner = tuple((Var(x.name), n) for x, n in (*p.taps, p.channel))
         own: Places = {x: new for (x, _), (new, _) in zip((*p.taps, p.channel), inner)}
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
         value = absolute(substitute(p.data, {**places, **own}))
-        store = Store(size, (at,), acc.element())
+        store = Store(sizes, at, acc.element())
         form = Reduction((), acc, const(0.0, "float32"), inner, acc.element() + value, (store,))
         return self.stages.add("size", form)
 
-    def _add(self, data: Buffer, turn: _Turn, block: Expr) -> Stmt:
-        """The sums of a block."""
+    def _add(self, data: Buffer, turn: _Turn, block: Expr, kind: str = SERIAL) -> Stmt:
+        """The sums of a block; of a block that threads share, where it has such a turn."""
         row = Var("row")
         nest = self._pair(turn, block, row, lambda pair: self._sums(data, turn, row, pair))
-        return For(row, self.tiling.rows, nest)
+        return For(row, self.tiling.rows, turn.where_needed(nest) if kind == PARALLEL else nest, kind)
 
     def _sums(self, data: Buffer, turn: _Turn, row: Var, pair: _Pair) -> Stmt:
         p, lanes = self.product, self.tiling.lanes
