@@ -144,6 +144,8 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     moved = _SPILLS / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
     multiplied = PRODUCTS * product_cycles(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
+    if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
+        moved += p.data.source.nbytes / STREAM
     if t.bands:  # the sums are read again for every block of columns
         multiplied += pairs * PRODUCTS * steps * FLOAT * (1 + half // t.columns) / NEXT
     if _bytes(p) * 2 > target.streamed_bytes:
