@@ -140,15 +140,25 @@ class Tiling(Protocol):
 AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 
 
+_ALIKE = 1.01
+"""Plans whose cycles are so close to the fewest are as good for one thread."""
+
+
 def choose_plan(
-    plans: Sequence[AnyTiling], wanted: str, cycles: Callable[[AnyTiling], float], limit: float
+    plans: Sequence[AnyTiling],
+    wanted: str,
+    cycles: Callable[[AnyTiling], float],
+    parts: Callable[[AnyTiling], int],
+    limit: float,
 ) -> AnyTiling | None:
-    """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit."""
+    """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit.
+    Of plans that are alike, the one of which two threads have `parts` to do until the end."""
     named = [t for t in plans if t.label == wanted]
     if named or not plans:
         return named[0] if named else None
-    best = min(plans, key=cycles)
-    return best if cycles(best) <= limit else None
+    least = min(map(cycles, plans))
+    alike = [t for t in plans if cycles(t) <= _ALIKE * least]
+    return min(alike, key=lambda t: (-(-parts(t) // 2) * cycles(t) / parts(t), cycles(t))) if least <= limit else None
 
 
 class TiledForm(StagedForm, Generic[AnyTiling]):

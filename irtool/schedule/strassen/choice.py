@@ -43,7 +43,11 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling 
     if not lanes:
         return None
     limit = _GAIN * _plain(p, target) if free else inf
-    return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), limit)
+
+    def parts(t: Tiling) -> int:
+        return t.blocks * (p.filters[1] // 2 // t.columns if t.bands else 1)
+
+    return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), parts, limit)
 
 
 def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:

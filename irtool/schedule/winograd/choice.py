@@ -61,7 +61,11 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     sizes = SIZES if free else (int(target.winograd),)
     plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
     limit = _GAIN * _plain(c, target) if free else inf
-    return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), limit)
+
+    def parts(t: Tiling) -> int:
+        return t.blocks * (c.filters[1] // t.filters if t.bands else 1)
+
+    return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), parts, limit)
 
 
 def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
