@@ -9,7 +9,7 @@ nobody else: a helper without a processor delays no task that it is not in. So i
 meet; who joins after that finds that there is nothing left to do in the loops before. That may not be where each thread first
 copies what the loops then write over.
 
-Who waits spins for some microseconds, then sleeps, or sleeps at once where there are more threads than processors.
+Who waits spins for a tenth of a millisecond or so, then sleeps, or sleeps at once where there are more threads than processors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOP_WORK = 1 << 18
 run in teams: several microseconds, as much as a region takes where threads are awake."""
 
 _SPINS = 10000
-"""Looks before a thread sleeps: some microseconds. Threads beyond the processors sleep at once, since the one
+"""Looks before a thread sleeps: a tenth of a millisecond or so. Threads beyond the processors sleep at once, since the one
 that is waited for may need the processor: a network of 64 threads on 2 took 83 ms with, and 18 ms without."""
 
 TEXT = """\

@@ -224,6 +224,12 @@ _POWERS = {31: "2147483648.0", 63: "9.223372036854776e18"}
 """Powers of two as C writes them."""
 
 
+def kept_apart(register: str, condition: str = "") -> str:
+    """Lines of C that hide an integer `y` made of a float from gcc for Arm: it takes the way there and back for `trunc`, which gives -0.
+    `register`: the letter that inline assembly has for what holds it; `condition`: what else must hold, for the preprocessor."""
+    return f'#if defined(__GNUC__) && defined(__aarch64__){condition}\n  __asm__("" : "+{register}"(y));\n#endif\n'
+
+
 def _to_int(source: str, target: str) -> str:
     """Float to integer without undefined behaviour: out of range and NaN give what x86 gives, the least value."""
     f, t = value_type(source), value_type(target)
@@ -241,7 +247,8 @@ def _to_int(source: str, target: str) -> str:
     limit = f"{_POWERS[bound]}{c}"
     return (
         f"IRT_INLINE {t} irt_{source}_to_{target}({f} x) {{\n"
-        f"  return ({t})(x >= -{limit} && x < {limit} ? ({wide})x : {least});\n}}"
+        f"  {wide} y = x >= -{limit} && x < {limit} ? ({wide})x : {least};\n"
+        f"{kept_apart('r')}  return ({t})y;\n}}"
     )
 
 

@@ -6,6 +6,7 @@ number that an integer cannot hold becomes the least one.
 
 from __future__ import annotations
 
+from .support import kept_apart
 from .templates import fill
 
 # gcc's names for the processor's conversions; clang makes them of a cast. They keep more of a NaN than we do. Arm's are in assembly:
@@ -110,8 +111,10 @@ _ROUND_BFLOAT16 = (
 )
 _TO_INT32 = """IRT_INLINE irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
   {i} fits = (x >= -2147483648.0$f) & (x < 2147483648.0$f);
-  return __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0$f - ({t}){{0}}), irt_i32x{lanes});
+  irt_i32x{lanes} y = __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0$f - ({t}){{0}}), irt_i32x{lanes});
+$apart  return y;
 }}"""
+_APART = kept_apart("w", " && {lanes} <= 4")
 # Integers of 8 and 16 bits as int32, which gcc makes of several shuffles.
 _WIDEN = """IRT_INLINE irt_i32x{lanes} irt_vwiden_{n}({t} x) {{
 #if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
@@ -170,8 +173,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("f2b", "float32"): _F2B,
     ("round_float16", "float32"): _ROUND_FLOAT16,
     ("round_bfloat16", "float32"): _ROUND_BFLOAT16,
-    ("to_int32", "float32"): fill(_TO_INT32, f="f"),
-    ("to_int32", "float64"): fill(_TO_INT32, f=""),
+    ("to_int32", "float32"): fill(_TO_INT32, f="f", apart=_APART),
+    ("to_int32", "float64"): fill(_TO_INT32, f="", apart=_APART),
     **{("widen", d): _widen(d) for d in ("uint8", "int8", "uint16", "int16")},
     **{(f"narrow_{d}", "int32"): _narrow(d) for d in ("uint8", "int8")},
 }

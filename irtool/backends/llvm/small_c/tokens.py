@@ -11,17 +11,20 @@ _TOKEN = re.compile(
 
 
 def preprocess(text: str) -> str:
-    """Without comments; of what is conditional the last part."""
+    """Without comments; of what is conditional the last part, if it is for all other cases, or else nothing."""
     lines: list[str] = []
-    stack: list[int] = []
+    stack: list[tuple[int, bool]] = []
     for line in re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split("\n"):
         word = line.strip()
         if word.startswith("#if"):
-            stack.append(len(lines))
+            stack.append((len(lines), False))
         elif word.startswith(("#elif", "#else")):
-            del lines[stack[-1] :]
+            first, _ = stack.pop()
+            del lines[first:]
+            stack.append((first, word.startswith("#else")))
         elif word.startswith("#endif"):
-            stack.pop()
+            first, others = stack.pop()
+            del lines[len(lines) if others else first :]
         else:
             lines.append(line)
     return re.sub(r"__attribute__\(\((noinline, unused|unused)\)\)", "", "\n".join(lines))
