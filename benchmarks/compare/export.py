@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..signals import emptiness, enliven
+from . import convolutions
 
 
 @dataclass(frozen=True)
@@ -70,37 +71,19 @@ def _lstm() -> tuple[Any, dict[str, Any]]:
     return torch.nn.LSTM(64, 128, num_layers=2, batch_first=True), {"input": torch.randn(1, 16, 64)}
 
 
-def _unet() -> tuple[Any, dict[str, Any]]:
-    """Ronneberger et al. 2015 with 16, 32 and 64 channels on 128 by 128 pixels."""
-    import torch
-    from torch import nn
-
-    def block(inputs: int, outputs: int) -> Any:
-        layers = []
-        for i in (inputs, outputs):
-            layers += [nn.Conv2d(i, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
-        return nn.Sequential(*layers)
-
-    class UNet(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.down1, self.down2, self.middle = block(3, 16), block(16, 32), block(32, 64)
-            self.up2, self.up1 = nn.ConvTranspose2d(64, 32, 2, 2), nn.ConvTranspose2d(32, 16, 2, 2)
-            self.join2, self.join1 = block(64, 32), block(32, 16)
-            self.pool, self.head = nn.MaxPool2d(2), nn.Conv2d(16, 1, 1)
-
-        def forward(self, x: Any) -> Any:
-            a = self.down1(x)
-            b = self.down2(self.pool(a))
-            c = self.middle(self.pool(b))
-            b = self.join2(torch.cat([self.up2(c), b], 1))
-            return self.head(self.join1(torch.cat([self.up1(b), a], 1)))
-
-    return UNet(), {"x": _image(128)}
-
-
 NETWORKS = {
+    "resnet18": Network(
+        "ResNet-18",
+        _vision(
+            "ResNetForImageClassification",
+            "ResNetConfig",
+            layer_type="basic",
+            hidden_sizes=[64, 128, 256, 512],
+            depths=[2, 2, 2, 2],
+        ),
+    ),
     "resnet50": Network("ResNet-50", _vision("ResNetForImageClassification", "ResNetConfig")),
+    "vgg16": Network("VGG-16", convolutions.vgg16),
     "mobilenet_v2": Network("MobileNet-v2", _vision("MobileNetV2ForImageClassification", "MobileNetV2Config")),
     "efficientnet_b0": Network(
         "EfficientNet-B0",
@@ -114,7 +97,9 @@ NETWORKS = {
         ),
     ),
     "convnext_tiny": Network("ConvNeXt-tiny", _vision("ConvNextForImageClassification", "ConvNextConfig")),
-    "unet": Network("U-Net, 128²", _unet),
+    "unet": Network("U-Net, 128²", convolutions.unet),
+    "diffusion_unet": Network("Diffusion U-Net, 32²", convolutions.diffusion_unet),
+    "r3d18": Network("R3D-18, 8×112²", convolutions.resnet_3d),
     "bert_base": Network("BERT-base, 128", _bert),
     "gpt2": Network("GPT-2, 64", _gpt2),
     "vit_base": Network("ViT-base", _vision("ViTForImageClassification", "ViTConfig")),
