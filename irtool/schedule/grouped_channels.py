@@ -20,11 +20,10 @@ from ..tir.forms import AnyForm, Loop, LoopForm, Map, Reduction, rewrite_loads
 from ..tir.kernel import Kernel
 from ..tir.stmt import Buffer, Scope, Store
 from .affine import loads, simplifier, summand
+from .own_shapes import IMAGE_AXES
 
 _CHANNELS = 1
 """The axis of channels of an image, which has rows and columns behind it."""
-
-_LEAST_AXES = 4
 
 _LEAST = 16
 """Elements of a channel, and uses of what a channel reads of its group, from which on it is worth a step of its own."""
@@ -79,7 +78,7 @@ def _groups(r: Reduction, added: Expr) -> tuple[Var | None, Var, int] | None:
     """The axis of groups (None: there is one), that of the channels of a group, and how many these are."""
     simplify = simplifier(r.loops, r.inner)
     for e in loads(added):
-        if len(e.source.shape) < _LEAST_AXES or not all(_is_one_of(i, r.inner) for i in e.indices[_CHANNELS + 1 :]):
+        if len(e.source.shape) < IMAGE_AXES or not all(_is_one_of(i, r.inner) for i in e.indices[_CHANNELS + 1 :]):
             continue
         terms, offset = simplify.linear(e.indices[_CHANNELS])
         members = [(v, n) for v, n in r.inner if v in terms]
@@ -106,13 +105,14 @@ def _is_same(x: Load, e: Load, member: Var) -> bool:
 
 def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
     """Stages that store what steps of a loop read by the number of their group, and the form that reads it there."""
+    extents = dict(form.loops)
     work = prod(n for _, n in (*form.loops, *form.inner))
     read: dict[tuple[object, ...], Load] = {}
     made: list[AnyForm] = []
 
     def by_channel(e: Load) -> Expr:
         v = _only_variable(e)
-        extent = dict(form.loops).get(v, 0) if v is not None else 0
+        extent = extents.get(v, 0) if v is not None else 0
         if v is None or not extent or work < _LEAST * extent or not isinstance(e.source, Buffer):
             return e
         key = (e.source, *e.indices)

@@ -21,8 +21,8 @@ from ..tir.stmt import Buffer
 from ..tir.vector_target import VectorTarget
 from .affine import simplifier
 
-_LEAST_AXES = 4
-"""Axes of an image: one of a batch, with channels, rows and columns."""
+IMAGE_AXES = 4
+"""Axes of an image, at least: one of a batch, with channels, rows and columns."""
 
 Shape = tuple[int, ...]
 
@@ -41,7 +41,7 @@ def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:
     for n, b in enumerate(k.inputs):
         slots = [s.inputs[n].resolve() for s in runs]
         shape = slots[0].shape
-        if shape == b.shape or len(shape) < _LEAST_AXES or any(s.kind != TEMP or s.shape != shape for s in slots):
+        if shape == b.shape or len(shape) < IMAGE_AXES or any(s.kind != TEMP or s.shape != shape for s in slots):
             continue
         own = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
         stages = [_reading(f, b, own) for f in k.stages]

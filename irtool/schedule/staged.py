@@ -35,7 +35,7 @@ from ..tir.stmt import (
     rewrite_stmt,
 )
 from ..tir.vector_target import VectorTarget
-from .forms import Map, Reduction
+from .forms import Loop, Map, Reduction
 
 
 class StagePlace(Stmt):
@@ -156,9 +156,12 @@ def choose_plan(
     named = [t for t in plans if t.label == wanted]
     if named or not plans:
         return named[0] if named else None
-    least = min(map(cycles, plans))
-    alike = [t for t in plans if cycles(t) <= _ALIKE * least]
-    return min(alike, key=lambda t: (-(-parts(t) // 2) * cycles(t) / parts(t), cycles(t))) if least <= limit else None
+    costs = [(cycles(t), t) for t in plans]
+    least = min(cost for cost, _ in costs)
+    if least > limit:
+        return None
+    alike = [(cost, t) for cost, t in costs if cost <= _ALIKE * least]
+    return min(alike, key=lambda x: (-(-parts(x[1]) // 2) * x[0] / parts(x[1]), x[0]))[1]
 
 
 class TiledForm(StagedForm, Generic[AnyTiling]):
@@ -212,6 +215,10 @@ class StagedNestBuilder:
         if private:
             self._private.add(name)
         return StagePlace(name, len(forms) - 1)
+
+    def add_map(self, name: str, loops: Sequence[Loop], stores: Sequence[Store]) -> StagePlace:
+        """The place of a stage that makes elements of its own in every step."""
+        return self.add(name, Map(tuple(loops), tuple(stores)))
 
     def nest(self, body: Stmt) -> StagedNest:
         """The nest."""

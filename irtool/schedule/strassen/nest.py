@@ -51,7 +51,7 @@ from ...tir.expr import (
     not_equal,
     substitute,
 )
-from ...tir.forms import Map, Reduction
+from ...tir.forms import Reduction
 from ...tir.intrinsics import abs as absolute
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
@@ -262,11 +262,7 @@ class _Nest:
             place = place * n + tap
         place = row * self.row + place * half + lane
         stores = transformed(DATA, quarter, lambda n, e: Store(data, (turn.block, const(n), place), e), shared, v)
-        return Allocate(shared.buffer, self._map("sums", [*taps, (group, half // lanes), (v, lanes)], stores))
-
-    def _map(self, name: str, loops: list[tuple[Var, int]], stores: tuple[Store, ...]) -> Stmt:
-        """The place of a stage that makes elements of its own in every step."""
-        return self.stages.add(name, Map(tuple(loops), stores))
+        return Allocate(shared.buffer, self.stages.add_map("sums", [*taps, (group, half // lanes), (v, lanes)], stores))
 
     # -- products and results ------------------------------------------------------------------------------------------
 
@@ -309,10 +305,10 @@ class _Nest:
             v,
         )
         half = self.product.filters[1] // 2
-        lines: list[Stmt] = [self._map("result", [(v, lanes)], stores)]
+        lines: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], stores)]
         for places, number, first in zip(pair.places, pair.numbers, (0, 2)):
             outs = [
-                self._map(
+                self.stages.add_map(
                     "out",
                     [(v, lanes)],
                     stores_for(

@@ -28,11 +28,10 @@ the products, and one between the tiles if channels fill so many lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...tir.expr import Expr, Load, Var, const, less
-from ...tir.forms import Loop, Map, Reduction
+from ...tir.forms import Reduction
 from ...tir.stmt import PARALLEL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
 from ..forms import stores_for
 from ..lane_steps import apart
@@ -156,14 +155,16 @@ class _Nest:
         across = transformed(
             matrix, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
         )
-        columns = self._map("half_result", [(x, window), (v, lanes)], down)
-        rows = self._map("result", [(v, lanes)], across)
+        columns = self.stages.add_map("half_result", [(x, window), (v, lanes)], down)
+        rows = self.stages.add_map("result", [(v, lanes)], across)
 
         def stored(n: int) -> Stmt:
             channel = filters * t.filters + group * lanes + v
             places = {**place.image, c.filters[0]: channel, c.rows.of: place.row + y, c.columns.of: place.column + n}
             stores = stores_for(c.form, Load(done, (const(n), v)), places)
-            return self._where(c.columns, place.column + n, t.columns, n, self._map("out", [(v, lanes)], stores))
+            return self._where(
+                c.columns, place.column + n, t.columns, n, self.stages.add_map("out", [(v, lanes)], stores)
+            )
 
         line = seq([rows, *map(stored, range(size))])
         nest = seq([columns, For(y, size, self._where(c.rows, place.row + y, t.rows, size - 1, Allocate(done, line)))])
@@ -174,7 +175,3 @@ class _Nest:
         if (tiles - 1) * self.tiling.size + step < axis.extent:
             return body
         return If(less(place, axis.extent), body)
-
-    def _map(self, name: str, loops: Sequence[Loop], stores: Sequence[Store]) -> Stmt:
-        """The place of a stage that makes elements of its own in every step."""
-        return self.stages.add(name, Map(tuple(loops), tuple(stores)))

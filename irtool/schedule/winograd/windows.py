@@ -7,11 +7,10 @@ which are made again, too, that is as much as for other convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less, minimum, substitute
-from ...tir.forms import Loop, Map
 from ...tir.simplify import Simplifier
 from ...tir.stmt import SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
 from ..matrix_sums import Registers, transformed
@@ -86,7 +85,7 @@ class Windows:
         """Zeros for a window of a slice that does not exist."""
         p, v = Var("p"), Var("v")
         store = self._stored(w, p, v, const(0.0, "float32"))
-        return self._map("no_data", [(p, self.tiling.products), (v, self.tiling.lanes)], [store])
+        return self.stages.add_map("no_data", [(p, self.tiling.products), (v, self.tiling.lanes)], [store])
 
     def _window(self, w: _Window) -> Stmt:
         c, t = self.conv, self.tiling
@@ -109,7 +108,7 @@ class Windows:
         y, x, v = Var("y"), Var("x"), Var("v")
         exists = all_of([*_exists(c.rows, top + y), *_exists(c.columns, left + x)])
         value = if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
-        copied = self._map("patch", [(y, size), (x, size), (v, lanes)], [Store(patch, (y, x, v), value)])
+        copied = self.stages.add_map("patch", [(y, size), (x, size), (v, lanes)], [Store(patch, (y, x, v), value)])
         border = self._transform_window(w, lambda y, x, lane: Load(patch, (y, const(x), lane)))
         nest = self._transform_window(w, inside)
         return If(all_of(free), nest, Allocate(patch, seq([copied, border])))
@@ -139,8 +138,8 @@ class Windows:
             shared,
             v,
         )
-        rows = self._map("half_data", [(y, size), (v, lanes)], across)
-        columns = self._map("data", [(x, size), (v, lanes)], down)
+        rows = self.stages.add_map("half_data", [(y, size), (v, lanes)], across)
+        columns = self.stages.add_map("data", [(x, size), (v, lanes)], down)
         return Allocate(half, Allocate(shared.buffer, seq([rows, columns])))
 
     def _stored(self, w: _Window, product: Expr, lane: Var, value: Expr) -> Store:
@@ -149,10 +148,6 @@ class Windows:
         block = w.tile // t.tiles if t.bands else const(0)
         within = w.tile % t.tiles if t.bands else w.tile
         return Store(self.data, (block, product, within * self.row + w.step + lane), value)
-
-    def _map(self, name: str, loops: Sequence[Loop], stores: Sequence[Store]) -> Stmt:
-        """The place of a stage that makes elements of its own in every step."""
-        return self.stages.add(name, Map(tuple(loops), tuple(stores)))
 
 
 def _exists(axis: Elements, at: Expr) -> list[Expr]:
