@@ -79,7 +79,7 @@ def fuse_stages(
         if group:
             stmts.append(_joined(group, target))
         group, seen = [], []
-        if isinstance(u, For) and isinstance(u.extent, Const) and u.kind in (PARALLEL, SERIAL):
+        if isinstance(u, For) and isinstance(u.extent, Const) and _is_row_loop(u):
             group, seen = [u], [accesses]
         elif u is not None:
             stmts.append(u)
@@ -109,6 +109,13 @@ def _accesses(s: Stmt, alias: dict[Buffer, Buffer]) -> list[Access]:
     return found
 
 
+def _is_row_loop(s: For) -> bool:
+    """True for a loop of which threads share the steps, or nothing: what they share inside of one they would not in a joined one."""
+    return s.kind in (PARALLEL, SERIAL) and not any(
+        isinstance(x, For) and x.kind == PARALLEL for x in pre_order(s.body)
+    )
+
+
 def _bounds(s: Stmt) -> Simplifier:
     return Simplifier({x.var: _range(x) for x in pre_order(s) if isinstance(x, For)})
 
@@ -128,7 +135,7 @@ def _steps(loop: For) -> int:
 def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: For, accesses: Sequence[Access]) -> bool:
     if not isinstance(new.extent, Const) or new.extent.value != _steps(group[0]):
         return False
-    if new.kind not in (PARALLEL, SERIAL):
+    if not _is_row_loop(new):
         return False
     before = [a for s in seen for a in s]
     written = {b for b, _, w in before if w} & {b for b, _, _ in accesses}

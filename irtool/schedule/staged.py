@@ -143,6 +143,9 @@ AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 _ALIKE = 1.01
 """Plans whose cycles are so close to the fewest are as good for one thread."""
 
+_LATE = 0.1
+"""Of a part, what a thread may be late by."""
+
 
 def choose_plan(
     plans: Sequence[AnyTiling],
@@ -152,7 +155,7 @@ def choose_plan(
     limit: float,
 ) -> AnyTiling | None:
     """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit.
-    Of plans that are alike, the one of which two threads have `parts` to do until the end."""
+    Of plans that are alike, the one that two threads are done with first, as far as the number of its `parts` tells."""
     named = [t for t in plans if t.label == wanted]
     if named or not plans:
         return named[0] if named else None
@@ -161,7 +164,13 @@ def choose_plan(
     if least > limit:
         return None
     alike = [(cost, t) for cost, t in costs if cost <= _ALIKE * least]
-    return min(alike, key=lambda x: (-(-parts(x[1]) // 2) * x[0] / parts(x[1]), x[0]))[1]
+    return min(alike, key=lambda x: (x[0] * _share_of_two(parts(x[1])), x[0]))[1]
+
+
+def _share_of_two(parts: int) -> float:
+    """The time of two threads for so many equal parts, of that of one: the last part of an odd number is for one of them alone, and
+    few parts leave nothing to take over from a thread that is late."""
+    return (-(-parts // 2) + _LATE) / parts
 
 
 class TiledForm(StagedForm, Generic[AnyTiling]):

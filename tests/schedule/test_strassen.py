@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.matrix_sums import Matrix, sums
 from irtool.schedule.script import scripted
 from irtool.schedule.strassen.algorithm import DATA, PRODUCTS, RESULT, WEIGHTS
+from irtool.schedule.threads import shared_loops
 from irtool.tir.program import Program
+from irtool.tir.stmt import PARALLEL, For, pre_order
 from tests.nests import run_program
 from tests.schedule.test_winograd import error, values
 
@@ -196,6 +199,19 @@ def test_an_offer_is_chosen_by_hand() -> None:
         scripted('.*dense.*:\n  choose("strassen: 99 pairs of rows")\n'),
     ):
         scheduled(module, usual)
+
+
+@pytest.mark.promise("strassen")
+@pytest.mark.parametrize("rows", [16, 49, 100, 196, 400, 1000])
+def test_threads_have_parts_of_every_loop(rows: int) -> None:
+    """Of few rows, the columns; and no loop that threads share stands in another one."""
+    program = scheduled(dense(str(rows), 512, 512), VectorTarget(64, 32, strassen="on", tiles_bytes=1 << 19))
+    (kernel,) = program.kernels
+    assert kernel.choice.strategy == "strassen"
+    shared = [s for s in pre_order(kernel.body) if isinstance(s, For) and s.kind == PARALLEL]
+    heads = [loops for loops in map(shared_loops, shared) if not any(loops[0] in shared_loops(s)[1:] for s in shared)]
+    assert all(prod(int(s.extent.value) for s in loops) >= 2 for loops in heads)
+    assert not any(isinstance(s, For) and s.kind == PARALLEL for loops in heads for s in pre_order(loops[-1].body))
 
 
 @pytest.mark.promise("strassen")

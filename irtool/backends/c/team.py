@@ -312,8 +312,8 @@ def write_task(name: str, kernel: str, types: Sequence[str]) -> str:
 
 
 def is_shared(kernel: Kernel) -> bool:
-    """True if threads share some of the kernel's loops."""
-    return any(isinstance(s, For) and s.kind == PARALLEL for s in pre_order(kernel.body))
+    """True if a team shares some of the kernel's loops."""
+    return divide(kernel.body) is not None
 
 
 @dataclass(frozen=True)
@@ -334,8 +334,8 @@ class Division:
 
 
 def divide(body: Stmt) -> Division | None:
-    """The division of a kernel's nest; None where it has no loop that is shared, or one at a place where threads cannot meet,
-    such as inside of a condition."""
+    """The division of a kernel's nest; None where no loop of it can be shared. Those are not that stand inside of a shared one, or
+    where threads cannot meet, such as inside of a condition."""
     holds: set[Stmt] = set()
     stack: list[tuple[Stmt, tuple[Stmt, ...]]] = [(body, ())]
     while stack:
@@ -351,29 +351,32 @@ def divide(body: Stmt) -> Division | None:
     waiting = [body]
     while waiting:
         s = waiting.pop()
-        is_leaf = s not in holds or (isinstance(s, For) and s.kind == PARALLEL)
-        written = _written(s) if is_leaf and own else set()
+        written = _written(s) if own and not (s in holds and _is_passed(s)) else set()
         if written and written <= own:
             each.add(s)
         elif written & own:
             return None
-        elif s not in holds:
-            alone.add(s)
-        elif isinstance(s, For) and s.kind == PARALLEL:
-            loops = shared_loops(s)
-            if loops[-1].body in holds or not all(isinstance(x.extent, Const) and x.extent.value > 0 for x in loops):
-                return None
-            shared.add(s)
-        elif isinstance(s, For) and s.kind == SERIAL and isinstance(s.extent, Const):
-            common.add(s)
-            waiting.append(s.body)
-        elif isinstance(s, Seq | Allocate):
-            if isinstance(s, Allocate) and s.buffer.scope != Scope.GLOBAL:
+        elif s in holds and _is_passed(s):
+            if isinstance(s, For):
+                common.add(s)
+            elif isinstance(s, Allocate) and s.buffer.scope != Scope.GLOBAL:
                 own.add(s.buffer)
             waiting.extend(children(s))
+        elif isinstance(s, For) and s.kind == PARALLEL and all(map(_has_steps, shared_loops(s))):
+            shared.add(s)
         else:
-            return None
+            alone.add(s)
     return Division(frozenset(shared), frozenset(alone), frozenset(each), frozenset(common)) if shared else None
+
+
+def _is_passed(s: Stmt) -> bool:
+    """True for what all threads can go through in step, to loops inside."""
+    return isinstance(s, Seq | Allocate) or (isinstance(s, For) and s.kind == SERIAL and _has_steps(s))
+
+
+def _has_steps(s: For) -> bool:
+    """True for a loop whose steps are known, if it has any."""
+    return isinstance(s.extent, Const) and s.extent.value > 0
 
 
 def _written(s: Stmt) -> set[Buffer]:
@@ -390,9 +393,8 @@ def has_own_copies(kernel: Kernel) -> bool:
 
 
 def runs_in_teams(program: Program) -> bool:
-    """True if threads share loops of the program, and all such loops in a way that suits teams."""
-    shared = [k for k in program.kernels if is_shared(k)]
-    return bool(shared) and all(divide(k.body) is not None for k in shared)
+    """True if a team shares loops of the program."""
+    return any(map(is_shared, program.kernels))
 
 
 def shared_work(program: Program) -> int:

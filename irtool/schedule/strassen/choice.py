@@ -150,7 +150,8 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     multiplied = PRODUCTS * product_cycles(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
     if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
         moved += p.data.source.nbytes / STREAM
-    if t.bands:  # the sums are read again for every block of columns
+    passed = t.blocks if t.bands else 1
+    if passed * _data_bytes(p, t.rows) > target.stack_bytes:  # the sums are read again for every block of columns
         multiplied += pairs * PRODUCTS * steps * FLOAT * (1 + half // t.columns) / NEXT
     if _bytes(p) * 2 > target.streamed_bytes:
         panel = PRODUCTS * steps * t.columns * FLOAT
