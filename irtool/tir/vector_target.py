@@ -33,7 +33,11 @@ class VectorTarget:
     l1_cache_bytes: int = size(
         1 << 15, "bytes", "largest operand that is not asked for ahead (it stays in the L1 cache)"
     )
-    l2_cache_bytes: int = size(1 << 20, "bytes", "the L2 cache of a core; half of it is for one operand")
+    l2_cache_bytes: int = size(
+        1 << 20,
+        "bytes",
+        "the L2 cache of a core; half of it is for one operand, or for the transformed tiles or the sums of a thread, on its stack",
+    )
     prefetched_tiles: int = size(
         64, "tiles", "most tiles of rows for which the next columns are asked for; more leave memory the time it takes"
     )
@@ -43,7 +47,7 @@ class VectorTarget:
     tiles_bytes: int = size(
         1 << 17,
         "bytes",
-        "largest tiles of a transformed convolution, or of an attention, on the stack of a thread (to stay in the L2 cache)",
+        "largest results of transformed tiles or of halves, and tiles of an attention, on the stack of a thread (to stay in the L2 cache)",
     )
     transformed_updates: int = size(
         1 << 18,

@@ -89,8 +89,8 @@ def test_what_is_explained_is_read_again(case: str, machine: VectorTarget, threa
     "target",
     [
         VectorTarget(16, 16, winograd="2"),
-        VectorTarget(16, 16, winograd="2", tiles_bytes=4000),
-        VectorTarget(16, 16, winograd="4", tiles_bytes=9000, streamed_bytes=20000),
+        VectorTarget(16, 16, winograd="2", tiles_bytes=4000, l2_cache_bytes=8000),
+        VectorTarget(16, 16, winograd="4", tiles_bytes=9000, l2_cache_bytes=18000, streamed_bytes=20000),
         VectorTarget(64, 32, winograd="4"),
     ],
     ids=["2", "2 in a band", "4 in bands", "4"],

@@ -122,7 +122,7 @@ def strategies(module: irtool.Module, target: VectorTarget) -> list[str]:
     st.integers(2, 40),
     st.sampled_from([(8, 8), (16, 8), (8, 24)]),
     st.sampled_from(
-        [{}, {"tiles_bytes": 1500}, {"streamed_bytes": 1000}, {"streamed_bytes": 1000, "tiles_bytes": 1200}]
+        [{}, {"l2_cache_bytes": 3000}, {"streamed_bytes": 1000}, {"streamed_bytes": 1000, "l2_cache_bytes": 2400}]
     ),
 )
 def test_every_shape_has_its_results(rows: int, sizes: tuple[int, int], limits: dict[str, int]) -> None:
@@ -225,8 +225,14 @@ def test_no_arena_for_sums_that_fit_the_stack() -> None:
 
 WAYS: dict[str, Any] = {
     "stack": {"tiles_bytes": 40000},
-    "bands": {"streamed_bytes": 1000, "tiles_bytes": 9000},
-    "threads": {"streamed_bytes": 1000, "tiles_bytes": 9000, "openmp": True, "parallel_updates": 1},
+    "bands": {"streamed_bytes": 1000, "tiles_bytes": 9000, "l2_cache_bytes": 4000},
+    "threads": {
+        "streamed_bytes": 1000,
+        "tiles_bytes": 9000,
+        "l2_cache_bytes": 4000,
+        "openmp": True,
+        "parallel_updates": 1,
+    },
 }
 
 

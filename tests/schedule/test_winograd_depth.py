@@ -70,7 +70,12 @@ CASES: dict[str, dict[str, Any]] = {
     "one row": {"kernel": (3, 1, 3), "padding": "1, 0, 1, 1, 0, 1"},
     "residual": {"rest": "nn.relu(add(%1, %0))", "batch": 3, "data": (2, 5, 4)},
 }
-FLAGS = ("winograd=4", "winograd=2", "winograd=4,mcpu=x86-64-v3,tiles_bytes=20000", "winograd=4,vector=none")
+FLAGS = (
+    "winograd=4",
+    "winograd=2",
+    "winograd=4,mcpu=x86-64-v3,tiles_bytes=20000,l2_cache_bytes=40000",
+    "winograd=4,vector=none",
+)
 
 
 @pytest.mark.promise("winograd")
@@ -152,7 +157,7 @@ def test_strict_sums_are_as_written() -> None:
 @pytest.mark.promise("replay")
 @pytest.mark.parametrize(
     "target",
-    [VectorTarget(32, 16, winograd="4"), VectorTarget(16, 16, winograd="2", tiles_bytes=6000)],
+    [VectorTarget(32, 16, winograd="4"), VectorTarget(16, 16, winograd="2", tiles_bytes=6000, l2_cache_bytes=12000)],
     ids=["on the stack", "in bands"],
 )
 def test_what_is_explained_is_read_again(target: VectorTarget) -> None:

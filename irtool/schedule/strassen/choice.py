@@ -15,7 +15,7 @@ from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
-from ..staged import StagedPlan, choose_plan
+from ..staged import StagedPlan, choose_plan, cycles_of_two
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
@@ -44,10 +44,12 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling 
         return None
     limit = _GAIN * _plain(p, target) if free else inf
 
-    def parts(t: Tiling) -> int:
-        return t.blocks * (p.filters[1] // 2 // t.columns if t.bands else 1)
+    def shared(t: Tiling, cycles: float) -> float:
+        if not t.bands:
+            return cycles_of_two(cycles, t.blocks)
+        return cycles_of_two(cycles, t.blocks * (p.filters[1] // 2 // t.columns), _data_bytes(p, t.count // 2))
 
-    return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), parts, limit)
+    return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), shared, limit)
 
 
 def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
@@ -108,7 +110,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
             t = Tiling(rows, blocks, 0, columns, lanes)
             if _result_bytes(t) > most:
                 break
-            if _result_bytes(t) + _data_bytes(p, rows) <= most:
+            if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, _STACK):
                 yield t
             bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
             yield replace(t, blocks=-(-blocks // bands), bands=bands)

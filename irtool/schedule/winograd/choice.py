@@ -14,7 +14,7 @@ from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
-from ..staged import StagedPlan, choose_plan
+from ..staged import StagedPlan, choose_plan, cycles_of_two
 from .convolution import TAPS, Convolution
 from .cook_toom import transforms
 from .tiling import Tiling
@@ -62,10 +62,13 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
     limit = _GAIN * _plain(c, target) if free else inf
 
-    def parts(t: Tiling) -> int:
-        return t.blocks * (c.filters[1] // t.filters if t.bands else 1)
+    def shared(t: Tiling, cycles: float) -> float:
+        if not t.bands:
+            return cycles_of_two(cycles, t.blocks)
+        data = t.count * t.products * c.steps * FLOAT
+        return cycles_of_two(cycles, t.blocks * (c.filters[1] // t.filters), data)
 
-    return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), parts, limit)
+    return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), shared, limit)
 
 
 def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
@@ -128,7 +131,10 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             results = tiles * products * filters * FLOAT
             data = tiles * products * c.steps * FLOAT
             blocks = -(-count // tiles)
-            if results + data <= min(target.tiles_bytes, STACK) and _bytes(c, products) * 2 <= target.streamed_bytes:
+            if (
+                results + data <= min(target.l2_cache_bytes // 2, STACK)
+                and _bytes(c, products) * 2 <= target.streamed_bytes
+            ):
                 on_stack.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
             elif results <= min(target.tiles_bytes, STACK):
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
