@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from ..tir.elements import numbers
 from ..tir.expr import Load
 from ..tir.forms import AnyForm, Reduction, buffers_read
 from ..tir.kernel import Kernel
@@ -130,7 +131,9 @@ def _derive(
         plan = algorithm.plan(k, at, at == main, stage, target)
         number = k.inputs.index(stage.weights)
         slots = (_row_major(s, stage.weights.layout) for s in {run.inputs[number].resolve(): None for run in runs})
-        if plan is not None and all(algorithm.suits(stage, unpack(s.data, layout)) for s, layout in slots):
+        if plan is not None and all(
+            algorithm.suits(stage, unpack(numbers(s.data, s.dtype), layout)) for s, layout in slots
+        ):
             weights, old = algorithm.weights(stage, plan), stage.weights
             new = Buffer(old.name, weights.shape, "float32", old.scope, finite=old.finite)
             changed = _replaced(k, at, stage, new, algorithm.form(stage, plan, new, target))
@@ -172,9 +175,10 @@ def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: A
 def _derived(slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
     name = f"{slot.name.removesuffix('_packed')}_{w.name}"
     slot, layout = _row_major(slot, layout)
+    dtype = slot.dtype
 
     def compute(data: Any) -> Any:
-        return w.compute(data, layout)
+        return w.compute(numbers(data, dtype), layout)
 
     return Slot(
         name,

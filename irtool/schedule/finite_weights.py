@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..tir.dtypes import is_float
+from ..tir.elements import numbers
 from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, Program, Slot, runs_of
@@ -30,7 +31,7 @@ class FiniteWeights:
             return False
         source = slot.origin  # packed weights have its elements, and zeros
         if source not in self._known:
-            self._known[source] = _holds_finite_numbers(source.data)
+            self._known[source] = _holds_finite_numbers(numbers(source.data, source.dtype))
         return self._known[source]
 
 

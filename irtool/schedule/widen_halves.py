@@ -17,6 +17,7 @@ from dataclasses import replace
 from math import prod
 
 from ..tir import dtypes
+from ..tir.elements import numbers
 from ..tir.expr import Binary, Cast, Const, Expr, Load, Select, cast, const, post_order
 from ..tir.forms import LoopForm, Reduction, Steps, TupleReduction, rewrite_form
 from ..tir.kernel import Kernel
@@ -96,7 +97,13 @@ def _takes_long(dtype: str, target: VectorTarget) -> bool:
 
 
 def _wide_weights(c: Slot) -> Slot:
-    return Slot(c.name, c.shape, _WIDE, CONSTANT, derivation=Derivation(c, "wide", lambda data: data.astype(_WIDE)))
+    return Slot(
+        c.name,
+        c.shape,
+        _WIDE,
+        CONSTANT,
+        derivation=Derivation(c, "wide", lambda data: numbers(data, c.dtype).astype(_WIDE)),
+    )
 
 
 def _slots(s: RunKernel) -> list[Slot]:

@@ -297,6 +297,38 @@ def test_convolutions_of_halves(dtype: str) -> None:
 
 
 @pytest.mark.promise("winograd")
+@pytest.mark.parametrize("target", ["c{winograd=4}", "c{winograd=2,mcpu=x86-64-v3}", "c{mcpu=x86-64-v2}"])
+def test_weights_that_are_held_as_bits(target: str) -> None:
+    """Those that a build rounds to bfloat16 itself are no array of numbers: their bits are not taken for numbers."""
+    c = 32
+    text = f"""{V}def @main(%x: Tensor[(1, {c}, 20, 20), float32], %u: Tensor[({c}, {c}, 3, 3), float32],
+  %w: Tensor[({c}, {c}, 3, 3), float32], %v: Tensor[({c}, {c}, 3, 3), float32]) {{
+  %0 = nn.relu(nn.conv2d(%x, %u, padding=[1, 1]));
+  %1 = nn.relu(nn.conv2d(%0, %w, padding=[1, 1]));
+  nn.conv2d(%1, %v, padding=[1, 1])
+}}"""
+    module = irtool.infer_types(irtool.parse(text))
+    given = values(module)
+    x = given.pop("x")
+    want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    for precision, most in (("bfloat16", 0.02), ("float16", 0.004)):
+        made = irtool.build(module, given, target=target, precision=precision)
+        assert "winograd" in [k["strategy"] for k in made.report["kernels"]]
+        assert np.abs(np.asarray(made.run([x])) - want).max() <= most * np.abs(want).max(), precision
+
+
+def test_bits_of_infinity_are_not_finite() -> None:
+    for value, most in ((np.inf, 0), (np.nan, 0), (3e38, 1)):
+        module = in_halves("bfloat16", 16, (9, 11))
+        given = half_values(module, "bfloat16")
+        given["w"][3, 2, 1, 1] = value
+        bits = {n: a.view("uint16") for n, a in given.items() if n != "x"}
+        program = lower_module(prepare(bind_params(module, bits)))
+        schedule_program(program, VectorTarget(32, 16, winograd="4", blocked_updates=1))
+        assert ["winograd"] * most == [k.choice.strategy for k in program.kernels if k.choice.strategy == "winograd"]
+
+
+@pytest.mark.promise("winograd")
 def test_words_of_pairs_or_transformed_tiles() -> None:
     """An instruction for pairs of bfloat16 numbers must halve the sums to be the faster one."""
     for channels, size, one, two in ((64, 56, True, True), (256, 14, True, False), (512, 7, True, False)):
