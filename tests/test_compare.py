@@ -13,7 +13,16 @@ import pytest
 from benchmarks.compare.export import NETWORKS
 from benchmarks.compare.precisions import PRECISIONS
 from benchmarks.compare.quantized import SAMPLES, samples
-from benchmarks.compare.tables import _LEFT, chart, geometric_mean, ratio, resource_table, speed_table, values_table
+from benchmarks.compare.tables import (
+    _LEFT,
+    chart,
+    geometric_mean,
+    ratio,
+    resource_table,
+    speed_table,
+    values_table,
+    wrong_outputs,
+)
 from benchmarks.compare.turns import Measured, compare_outputs
 from benchmarks.compare.values import Agreement, agreement
 from benchmarks.signals import emptiness
@@ -110,6 +119,16 @@ def test_no_agreement_stands_beside_an_empty_output(tmp_path: Path) -> None:
     assert found["irtool"].difference == 0.0
     engines = {e: measured(0.1) | {"empty": m.empty, "difference": m.difference} for e, m in found.items()}
     assert "| shows nothing |" in resource_table({"d": {"title": "D", "threads": {"1": engines}}}, "1")
+
+
+@pytest.mark.promise("outputs that say something")
+@pytest.mark.parametrize("difference", [0.2, 1e35, float("inf"), float("nan")])
+def test_times_of_wrong_outputs_are_no_result(difference: float) -> None:
+    results = {"d": {"title": "D", "threads": {"1": {"irtool": {"difference": difference}}}}}
+    assert len(wrong_outputs(results, 0.1)) == 1
+    for fine in (0.05, 0.0, None):
+        results["d"]["threads"]["1"]["irtool"]["difference"] = fine
+        assert not wrong_outputs(results, 0.1)
 
 
 def test_every_precision_has_a_page_of_its_own_and_known_networks() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from .. import __main__ as benchmarks
 from .export import NETWORKS
 from .precisions import PRECISIONS, Precision
-from .tables import chart, resource_table, speed_table, values_table
+from .tables import chart, resource_table, speed_table, values_table, wrong_outputs
 from .turns import Measured, measure
 from .values import Agreement
 from .worker import ENGINES
@@ -74,6 +74,9 @@ def main() -> None:
             results[name]["layers"] = _layers(path)
     text = _page(results, counts, options.seconds, precision, options.precision)
     print(text)
+    wrong = wrong_outputs(results, precision.difference)
+    if wrong:
+        sys.exit("nothing is written: times of wrong outputs say nothing\n" + "\n".join(wrong))
     if options.write:
         (ROOT / "docs" / f"{precision.page}.md").write_text(text, encoding="utf-8")
         (ROOT / "docs" / f"{precision.page}.svg").write_text(chart(results, counts), encoding="utf-8")

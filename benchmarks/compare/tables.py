@@ -83,6 +83,16 @@ def _difference(engines: list[Mapping[str, Any]]) -> str:
     return f"{difference:.0e}" if difference is not None else "–"  # noqa: RUF001  # an empty cell
 
 
+def wrong_outputs(results: Results, most: float) -> list[str]:
+    """Those of irtool that are not finite, or differ from the reference's by more than so much of the largest output."""
+    return [
+        f"{network['title']}, threads {t}: irtool's output differs by {difference:.0e} of the largest"
+        for network in results.values()
+        for t, engines in network["threads"].items()
+        if (difference := engines.get("irtool", {}).get("difference")) is not None and not difference <= most
+    ]
+
+
 def values_table(results: Results, threads: str) -> str:
     """The shares of equal quantized values, of outputs and of all quantized tensors, and the steps between the others."""
     head = ["network", "outputs", "irtool, reference", "irtool, ONNX Runtime", "ONNX Runtime, reference"]
