@@ -43,12 +43,19 @@ def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:
         shape = slots[0].shape
         if shape == b.shape or len(shape) < IMAGE_AXES or any(s.kind != TEMP or s.shape != shape for s in slots):
             continue
-        own = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
-        stages = [_reading(f, b, own) for f in k.stages]
-        if all(f is not None for f in stages):
-            params = [own if p is b else p for p in k.params]
-            k = k.with_stages([f for f in stages if f is not None], params=params)
+        k = reading_own_shape(k, n, shape) or k
     return k
+
+
+def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
+    """The kernel with an input of another shape; None where that takes divisions."""
+    b = k.inputs[n]
+    own = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
+    stages = [_reading(f, b, own) for f in k.stages]
+    if any(f is None for f in stages):
+        return None
+    params = [own if p is b else p for p in k.params]
+    return k.with_stages([f for f in stages if f is not None], params=params)
 
 
 def _reading(form: AnyForm, b: Buffer, own: Buffer) -> AnyForm | None:

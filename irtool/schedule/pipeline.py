@@ -27,6 +27,7 @@ from .separate_formulas import separate_formulas
 from .share_kernels import share_kernels
 from .slice_constants import slice_constants
 from .store_moved_bytes import store_moved_bytes
+from .store_own_shapes import store_own_shapes
 from .strassen.stage import halve_products
 from .subpixel import decompose_subpixels
 from .tensorize import tensorize_products
@@ -170,6 +171,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "NarrowConstants",
         "factors and shifts of fixed-point products are held in 32 bits, once where they are broadcast; before layouts block them",
         narrow_constants,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "StoreOwnShapes",
+        "images that are made of others under another shape get that of the others; before those that read them follow",
+        store_own_shapes,
         vectors=True,
         once=True,
     ),

@@ -80,3 +80,30 @@ def test_indices_in_another_shape() -> None:
     assert indices([zero, zero, k, y, x], (1, 1, 4, 9, 9), (4, 9, 9)) == "[k, y, x]"
     assert indices([k, y], (4, 9), (6, 6)) == "[floordiv(((k * 9) + y), 6), floormod(((k * 9) + y), 6)]"
     assert reshaped([k, y], (4, 9), (5, 7), simplify) is None
+
+
+@pytest.mark.parametrize("target", ["c{mcpu=x86-64-v4, winograd=4}", "c{mcpu=x86-64-v3, winograd=4}"])
+@pytest.mark.parametrize("shape", [(1, 8, 4, 20, 20), (1, 2, 2, 8, 20, 20)])
+def test_casts_between_convolutions_and_groups_keep_the_shape_of_images(shape: tuple[int, ...], target: str) -> None:
+    """Where a normalisation begins with a cast, a kernel writes the groups, and others read them."""
+    c, axes = 32, list(range(2, len(shape)))
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, {c}, 20, 20), float32], %v: Tensor[({c}, {c}, 3, 3), float32],
+              %w: Tensor[({c}, {c}, 3, 3), float32], %p: Tensor[({c}, 1, 1), float32]) {{
+      %0 = cast(nn.relu(nn.conv2d(%x, %v, padding=[1, 1])), dtype="float16");
+      %1 = cast(reshape(%0, newshape={list(shape)}), dtype="float32");
+      %2 = mean(%1, axis={axes}, keepdims=True);
+      %3 = variance(%1, %2, axis={axes}, keepdims=True);
+      %4 = reshape(multiply(subtract(%1, %2), rsqrt(add(%3, 1e-5f))), newshape=[1, {c}, 20, 20]);
+      %5 = nn.conv2d(nn.relu(multiply(%4, %p)), %w, padding=[1, 1]);
+      nn.conv2d(nn.relu(%5), %v, padding=[1, 1]) }}"""
+    random = np.random.default_rng(5)
+    shapes = {"v": (c, c, 3, 3), "w": (c, c, 3, 3), "p": (c, 1, 1)}
+    weights = {k: (random.standard_normal(s) / 17).astype("float32") for k, s in shapes.items()}
+    x = random.standard_normal((1, c, 20, 20)).astype("float32")
+    module = irtool.parse(text)
+    expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
+    made = irtool.build(module, weights, target=target)
+    found = np.asarray(made.run([x]))
+    assert np.abs(found - expected).max() <= 2e-3 * np.abs(expected).max()
+    assert "winograd" in [k["strategy"] for k in made.report["kernels"]] or len(shape) > 5
