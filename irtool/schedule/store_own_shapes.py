@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..tir.expr import Const, Expr, Var, const, substitute
-from ..tir.forms import Map, rewrite_form, stores_of
+from ..tir.forms import Map, buffers_read, rewrite_form, stores_of
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, runs_of
 from ..tir.stmt import Buffer, Store
@@ -31,16 +31,14 @@ def store_own_shapes(program: Program, target: VectorTarget) -> None:
             for n, slot in enumerate(s.inputs):
                 readers.setdefault(slot.resolve(), []).append((k, n))
     for k, steps in runs.items():
-        if not k.finished:
-            for n in range(len(k.outputs)):
-                _store_own_shape(k, n, steps, runs, readers)
+        for n in range(0 if k.finished else len(k.outputs)):
+            _store_own_shape(n, steps, runs, readers)
     program.kernels = kernels_in_use(program)
 
 
-def _store_own_shape(
-    k: Kernel, n: int, steps: Sequence[RunKernel], runs: dict[Kernel, list[RunKernel]], readers: Readers
-) -> None:
+def _store_own_shape(n: int, steps: Sequence[RunKernel], runs: dict[Kernel, list[RunKernel]], readers: Readers) -> None:
     """Changes the shape of an output of a kernel, in all the steps that run it, if that can be."""
+    k = steps[0].kernel
     out = k.outputs[n]
     slots = [s.outputs[n].resolve() for s in steps]
     if any(s.kind != TEMP or s.shape != out.shape for s in slots):
@@ -73,7 +71,7 @@ def _stored(k: Kernel, out: Buffer, shape: Shape) -> Kernel | None:
     """The kernel with an output of another shape; None where it does more with it than to store it, step by step."""
     writers = [f for f in k.stages if any(s.buffer is out for s in stores_of(f))]
     form = writers[0] if len(writers) == 1 else None
-    if not isinstance(form, Map) or len(form.stores) != 1:
+    if not isinstance(form, Map) or len(form.stores) != 1 or out in buffers_read(*k.stages):
         return None
     own = Buffer(out.name, shape, out.dtype, out.scope, finite=out.finite)
     changed = _in_shape(form, own)

@@ -107,3 +107,25 @@ def test_casts_between_convolutions_and_groups_keep_the_shape_of_images(shape: t
     found = np.asarray(made.run([x]))
     assert np.abs(found - expected).max() <= 2e-3 * np.abs(expected).max()
     assert "winograd" in [k["strategy"] for k in made.report["kernels"]] or len(shape) > 5
+
+
+def test_groups_that_several_read_in_several_ways() -> None:
+    """Pieces, transposed axes and other groups of the same image, some of which nothing can read in its own shape."""
+    text = """#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, 32, 12, 12), float32], %v: Tensor[(32, 32, 3, 3), float32]) {
+      %0 = nn.conv2d(%x, %v, padding=[1, 1]);
+      %1 = reshape(nn.relu(%0), newshape=[1, 8, 4, 12, 12]);
+      %2 = split(%1, indices_or_sections=2, axis=1);
+      %3 = exp(reshape(negative(%0), newshape=[1, 4, 8, 12, 12]));
+      %4 = sum(%3, axis=[2, 3, 4]);
+      %5 = reshape(multiply(%3, %3), newshape=[1, 32, 12, 12]);
+      %6 = nn.conv2d(nn.relu(%5), %v, padding=[1, 1]);
+      (%2.0, %2.1, %4, %6, reshape(transpose(%1, axes=[0, 2, 1, 3, 4]), newshape=[1, 32, 12, 12])) }"""
+    random = np.random.default_rng(6)
+    weights = {"v": (random.standard_normal((32, 32, 3, 3)) / 17).astype("float32")}
+    x = random.standard_normal((1, 32, 12, 12)).astype("float32")
+    module = irtool.parse(text)
+    wanted = irtool.evaluate(module, {"x": x, **weights})
+    for expected, found in zip(wanted, irtool.build(module, weights).run([x]), strict=True):
+        largest = float(np.abs(np.asarray(expected)).max())
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=1e-5 * largest)
