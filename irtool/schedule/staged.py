@@ -137,6 +137,18 @@ class Tiling(Protocol):
         """What tells it from others for the same stage."""
 
 
+class Banded(Protocol):
+    """A tiling of blocks, each with data of its own (bands: 0) or all those of a band with theirs in common."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of a band, or in all."""
+
+    @property
+    def bands(self) -> int:
+        """Bands."""
+
+
 AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 
 
@@ -151,9 +163,11 @@ _HANDED = 2.0
 cache in common, a fifth where they have one."""
 
 
-def cycles_of_two(cycles: float, parts: int, handed: int = 0) -> float:
+def cycles_of_two(cycles: float, t: Banded, groups: int, data: int) -> float:
     """Cycles of two threads for what takes one thread so many: the last one of an odd number of equal parts is for one of them alone,
-    and few parts leave nothing to take over from a thread that is late. `handed`: bytes that each writes and both read."""
+    and few parts leave nothing to take over from a thread that is late. Blocks are parts, and the `groups` of columns of those of a
+    band, whose `data`, in bytes, each of them writes and both read."""
+    parts, handed = (t.blocks * groups, data) if t.bands else (t.blocks, 0)
     return cycles * (-(-parts // 2) + _LATE) / parts + handed * _HANDED / 2
 
 

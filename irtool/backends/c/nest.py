@@ -51,7 +51,7 @@ from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, repeated_reads
-from .team import LOOP_WORK, WORKER, Division, divide, has_own_copies, is_shared
+from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
@@ -99,10 +99,11 @@ class KernelWriter:
         self.strict = strict
         self.has_twin = has_twin
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
-        self.in_team = in_team and is_shared(kernel)
+        division = divide(kernel.body) if in_team else None
+        self.in_team = division is not None
         """All threads of a team run it, see `team`."""
-        self.opens = self.in_team and not has_own_copies(kernel)
-        """Threads may join after others have met: they have nothing to do on their own first."""
+        self.opens = division is not None and not division.each
+        """Threads may join after others have met: they fill no memory of their own first."""
         self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
         """Each of its loops that threads share is a parallel region of its own."""
         self.division: Division | None = None

@@ -311,11 +311,6 @@ def write_task(name: str, kernel: str, types: Sequence[str]) -> str:
     )
 
 
-def is_shared(kernel: Kernel) -> bool:
-    """True if a team shares some of the kernel's loops."""
-    return divide(kernel.body) is not None
-
-
 @dataclass(frozen=True)
 class Division:
     """How a team runs a nest.
@@ -386,15 +381,9 @@ def _written(s: Stmt) -> set[Buffer]:
     return {x.buffer for x in parts if isinstance(x, Store)} - inside
 
 
-def has_own_copies(kernel: Kernel) -> bool:
-    """True if each thread of a team fills memory of its own before it shares loops."""
-    division = divide(kernel.body)
-    return division is not None and bool(division.each)
-
-
 def runs_in_teams(program: Program) -> bool:
     """True if a team shares loops of the program."""
-    return any(map(is_shared, program.kernels))
+    return any(divide(k.body) is not None for k in program.kernels)
 
 
 def shared_work(program: Program) -> int:

@@ -45,9 +45,7 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling 
     limit = _GAIN * _plain(p, target) if free else inf
 
     def shared(t: Tiling, cycles: float) -> float:
-        if not t.bands:
-            return cycles_of_two(cycles, t.blocks)
-        return cycles_of_two(cycles, t.blocks * (p.filters[1] // 2 // t.columns), _data_bytes(p, t.count // 2))
+        return cycles_of_two(cycles, t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2))
 
     return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), shared, limit)
 

@@ -63,10 +63,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     limit = _GAIN * _plain(c, target) if free else inf
 
     def shared(t: Tiling, cycles: float) -> float:
-        if not t.bands:
-            return cycles_of_two(cycles, t.blocks)
-        data = t.count * t.products * c.steps * FLOAT
-        return cycles_of_two(cycles, t.blocks * (c.filters[1] // t.filters), data)
+        return cycles_of_two(cycles, t, c.filters[1] // t.filters, t.count * t.products * c.steps * FLOAT)
 
     return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), shared, limit)
 
