@@ -14,6 +14,7 @@ from ..diagnostics import IrError
 from ..ir import Constant, Expr, MissingData
 from ..ops.base import is_call_to
 from ..ops.dtypes import has_arrays
+from ..tir.elements import numbers
 
 
 def scalar_constant(value: float, dtype: str) -> Constant:
@@ -48,7 +49,7 @@ def to_array(constant: Constant) -> np.ndarray:
     data = constant.data
     assert not isinstance(data, MissingData)
     if constant.dtype == "bfloat16" and data.dtype == np.uint16:
-        return (data.astype("uint32") << 16).view("float32").reshape(data.shape)
+        return numbers(data, constant.dtype)
     return data
 
 

@@ -12,4 +12,4 @@ def numbers(data: Any, dtype: str) -> Any:
     array = np.asarray(data)
     if dtype != "bfloat16":
         return array
-    return (array.view("uint16").astype("uint32") << np.uint32(16)).view("float32")
+    return (array.view("uint16").astype("uint32") << np.uint32(16)).view("float32").reshape(array.shape)
