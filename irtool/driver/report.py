@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import Sources, entry_points
+from ..backends.interface.memory import live_bytes
 from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer
 
@@ -20,13 +21,12 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
     calls = Counter(r.kernel for rs in runs.values() for r in rs)
-    entries = program.entries or [program.entry]
     written = sources or Sources({}, entry_points(program), program.arena_bytes)
     entry = written.entries[0]
     return {
         "name": name,
         "arena_bytes": written.arena_bytes,
-        "arena_lower_bound": max(program.functions[e].live_bytes for e in entries),
+        "arena_lower_bound": live_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],

@@ -175,6 +175,24 @@ def test_the_report(tmp_path: Path) -> None:
         assert b["offset"] + b["bytes"] <= report["arena_bytes"] and b["first_step"] <= b["last_step"]
 
 
+def test_the_lower_bound_is_that_of_the_level_with_most() -> None:
+    """Levels hold rows of other lengths in registers, so that a result may lie in the place of what it is made of in some only."""
+    m = parse(
+        """def @main(%x: Tensor[(1, 784), float32], %a: Tensor[(128, 784), float32], %b: Tensor[(64, 128), float32]) {
+          %0 = nn.relu(nn.dense(%x, %a, units=128));
+          nn.softmax(nn.relu(nn.dense(%0, %b, units=64)))
+        }"""
+    )
+    rng = np.random.default_rng(0)
+    weights = {"a": rng.random((128, 784), "float32"), "b": rng.random((64, 128), "float32")}
+    bounds = {
+        level: irtool.build(m, weights, mcpu=level, emit="c").report["arena_lower_bound"]
+        for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+    }
+    report = irtool.build(m, weights, mcpu=",".join(bounds), emit="c").report
+    assert report["arena_lower_bound"] == report["arena_bytes"] == max(bounds.values()) > min(bounds.values())
+
+
 def test_buffers_that_live_at_once_do_not_overlap() -> None:
     m = parse(
         """

@@ -223,6 +223,15 @@ def test_no_arena_for_sums_that_fit_the_stack() -> None:
         assert len(kernel.temporaries) == places
 
 
+@pytest.mark.promise("strassen")
+def test_sums_take_no_more_memory_than_tensors() -> None:
+    """Seven sums of a quarter are more than the data, with few results beside them: bands, though weights are read once for each."""
+    program = scheduled(dense("128", 3072, 768), VectorTarget(64, 32, strassen="on", l2_cache_bytes=1 << 20))
+    (kernel,) = program.kernels
+    (arena,) = [b for b in kernel.temporaries if b.name == "sums"]
+    assert 128 * 3072 < arena.nbytes <= 4 * 128 * (3072 + 768)
+
+
 WAYS: dict[str, Any] = {
     "stack": {"tiles_bytes": 40000},
     "bands": {"streamed_bytes": 1000, "tiles_bytes": 9000, "l2_cache_bytes": 4000},

@@ -230,7 +230,11 @@ class C(Backend):
             text.identifiers,
             text.kernel_names,
             weights,
-            {"compile": text.compile_line, "sanitize": list(self.sanitize)},
+            {
+                "arena_lower_bound": text.live_bytes,
+                "compile": text.compile_line,
+                "sanitize": list(self.sanitize),
+            },
             {unit: [u.encode()] for unit, u in text.units.items()},
             text,
             tuple(beside),

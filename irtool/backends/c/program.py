@@ -16,7 +16,7 @@ from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import ALIGNMENT, arena_bytes
+from ..interface.memory import ALIGNMENT, arena_bytes, live_bytes
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
@@ -42,6 +42,8 @@ class CText:
         entries: the entry points, `NAME_run` first.
         identifiers: what each parameter of the entry is called in C.
         kernel_names: what each kernel is called in C.
+        arena_bytes: workspace of one run, of the level that needs most.
+        live_bytes: bytes of it that are alive at one time, of the level with most of them.
         sources: names of the C files of the library.
         origin: what they are made for.
     """
@@ -56,6 +58,7 @@ class CText:
     identifiers: dict[str, str]
     kernel_names: dict[str, str] = field(default_factory=dict)
     arena_bytes: int = 0
+    live_bytes: int = 0
     sources: list[str] = field(default_factory=list)
     origin: Origin | None = None
 
@@ -197,6 +200,7 @@ class _Writer:
             identifiers,
             called,
             self.arena_bytes,
+            max(live_bytes(v.program) for v in self.variants),
             self.sources,
             self.origin,
         )

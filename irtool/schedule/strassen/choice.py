@@ -100,6 +100,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
     most = min(target.tiles_bytes, _STACK)
+    room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT)
     for columns in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if half % columns:
             continue
@@ -111,7 +112,9 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
             if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, _STACK):
                 yield t
             bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
-            yield replace(t, blocks=-(-blocks // bands), bands=bands)
+            t = replace(t, blocks=-(-blocks // bands), bands=bands)
+            if _data_bytes(p, t.blocks * t.rows) <= room:  # no more workspace than what is read and written
+                yield t
 
 
 def _row_counts(pairs: int) -> Iterator[int]:
