@@ -122,3 +122,20 @@ def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(768, 768), float32], %i: 
     found = {k["name"].split("fused_")[1]: k["strategy"] for k in report["kernels"]}
     assert found["nn_dense"] == "register_tile"
     assert found["nn_conv2d"] == "blocked_sum"
+
+
+def test_tiles_that_share_windows_ask_for_nothing_ahead() -> None:
+    """What such a tile reads next is not one row of an operand: a generator's last layer, of 5 x 5 windows and three channels."""
+    text = """def @main(%x: Tensor[(1, 32, 64, 64), float32], %w: Tensor[(32, 3, 5, 5), float32]) {
+  nn.conv2d_transpose(%x, %w, kernel_layout="IOHW", channels=3, kernel_size=[5, 5], strides=[2, 2], padding=[2, 2, 2, 2],
+    output_padding=[1, 1])
+}
+"""
+    module = irtool.infer_types(irtool.parse(text))
+    generator = np.random.default_rng(4)
+    x, w = (generator.standard_normal(s).astype("float32") for s in ((1, 32, 64, 64), (32, 3, 5, 5)))
+    built = irtool.build(module, params={"w": w}, inputs=["x"], target="c{mcpu=x86-64-v4}", emit="tir")
+    assert built.report["kernels"][0]["strategy"] == "blocked_sum"
+    expected = np.asarray(irtool.evaluate(module, [x, w]))
+    made = np.asarray(irtool.build(module, params={"w": w}, inputs=["x"]).run([x]))
+    np.testing.assert_allclose(made, expected, atol=1e-5 * float(np.abs(expected).max()))

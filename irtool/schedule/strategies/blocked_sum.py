@@ -202,7 +202,7 @@ def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[
 
     def next_weights(part: Block[Reduction]) -> Block[Reduction]:
         loop = next((v for level in part.around for v, _, _ in level.loops if v.name == ahead), None)
-        if loop is None:
+        if loop is None or not part.tile or part.window is not None:
             return part
         (weights,) = (
             e
