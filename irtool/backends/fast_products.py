@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..diagnostics import UsageError
 from ..tir.vector_target import VectorTarget
 
-WINOGRAD = "Winograd's algorithm for 3 x 3 convolutions: where faster, nowhere, or in tiles of 2 x 2 or 4 x 4 results"
+WINOGRAD = "Winograd's algorithm for small windows: where faster, nowhere, or in tiles of 2 x 2 or 4 x 4 results"
 """What that flag means."""
 
 WINOGRAD_WAYS = ("auto", "off", "2", "4")

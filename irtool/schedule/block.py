@@ -292,12 +292,14 @@ class Pending:
 @dataclass(frozen=True)
 class Factor:
     """The steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn, which are combined at the end: for each
-    result, or for all steps of a loop `along` results, which are as many as lanes."""
+    result, or for all steps of a loop `along` results, which are as many as lanes. The vectors of so many of these results `together`
+    are filled in the same steps."""
 
     loop: Var
     lanes: int
     vectors: int
     along: Var | None = None
+    together: int = 1
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,8 @@ def _constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
 
 
 def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]) -> None:
-    """Replaces the first stage for which it pays in every kernel that is not finished and has one, in all its calls, which give it
-    constants for weights."""
+    """Replaces the stages for which it pays in every kernel that is not finished, in all its calls, which give it constants for
+    weights."""
     made = _Made()
     for k, runs in runs_of(program).items():
         if not k.finished:
@@ -124,7 +124,8 @@ def _derive(
     k: Kernel, runs: list[RunKernel], target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan], made: _Made
 ) -> None:
     constant, main = constant_inputs(runs), _main_stage(k, target)
-    for at in range(len(k.stages)):
+    at = -1
+    while (at := at + 1) < len(k.stages):
         stage = algorithm.find(k.stages, at, constant)
         if stage is None or not _constant_weights(k, at, stage.weights):
             continue
@@ -140,7 +141,9 @@ def _derive(
             for run in runs:
                 run.inputs[number] = made.slot(run.inputs[number].resolve(), old.layout, weights)
                 run.kernel = changed
-            return
+            at -= stage.copies
+            main -= stage.copies if main > at else 0
+            k = changed
 
 
 @dataclass

@@ -20,7 +20,7 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
     """The reduction of a block, in the vectors of its `Factor`: whole iterations, vectors that are left, and steps that are left."""
     assert isinstance(form.update, Binary)
     lane = Var(f"{f.loop.name}_v")
-    parts = Buffer(f"{form.acc.name}_v", (f.vectors, f.lanes), form.acc.dtype, Scope.REGISTER)
+    parts = Buffer(f"{form.acc.name}_v", (max(f.vectors, f.together), f.lanes), form.acc.dtype, Scope.REGISTER)
     vectors = _vectors(b, form, f, parts, lane)
     if f.along is not None:
         return _side_by_side(b, form, f, vectors, parts, lane)
@@ -29,38 +29,47 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
 
 
 def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lane: Var) -> Stmt:
-    """The steps of one result, in vectors of accumulators."""
+    """The steps of one result, in vectors of accumulators; of several together, in one vector of each."""
     assert isinstance(form.update, Binary)
     op, source = form.update.op, form.update.b
     extent = b.find(f.loop)[1]
     tiles, rest = divmod(extent // f.lanes, f.vectors)
     tile, part = (Var(f"{f.loop.name}_{s}") for s in "ot")
     others = [x for x in b.inner if x[0] is not f.loop]
-    simplify = simplifier((*b.loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors)))
-    here: tuple[Expr, ...] = (part if f.vectors > 1 else const(0), lane)
+    row = Var("row")
+    loops = [(x, n // f.together if x is f.along else n) for x, n in b.loops]
+    simplify = simplifier((*loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors), (row, f.together)))
+    turn = part if f.vectors > 1 else const(0)
+    group: dict[Expr, Expr] = {} if f.along is None or f.together == 1 else {f.along: f.along * f.together + row}
+    here: tuple[Expr, ...] = (row if group else turn, lane)
 
     def value(index: Expr) -> Expr:
-        return simplify(rewrite(source, lambda e: e, {f.loop: index}))
+        return simplify(rewrite(source, lambda e: e, {f.loop: index, **group}))
+
+    def of_rows(s: Stmt) -> Stmt:
+        return For(row, f.together, s, UNROLLED) if group else s
 
     def step(e: Expr, place: tuple[Expr, ...]) -> Store:
         return Store(parts, place, Binary(op, Load(parts, place), e, form.acc.dtype))
 
     first = form.init if op in EXTREMES else const(IDENTITIES[op], form.acc.dtype)
-    init: Stmt = For(lane, f.lanes, Store(parts, here, first), VECTORIZED)
-    main: Stmt = For(lane, f.lanes, step(value((tile * f.vectors + here[0]) * f.lanes + lane), here), VECTORIZED)
+    init: Stmt = of_rows(For(lane, f.lanes, Store(parts, here, first), VECTORIZED))
+    main: Stmt = of_rows(For(lane, f.lanes, step(value((tile * f.vectors + turn) * f.lanes + lane), here), VECTORIZED))
     if f.vectors > 1:
         init = For(part, f.vectors, init, UNROLLED)
         main = For(part, f.vectors, main, UNROLLED)
     body: list[Stmt] = [For(tile, tiles, main) if tiles > 1 else substitute_stmt(main, {tile: const(0)})]
     for n in range(rest):
         at = lane + (tiles * f.vectors + n) * f.lanes
-        body.append(For(lane, f.lanes, step(value(at), (const(n % f.vectors), lane)), VECTORIZED))
+        place = here if group else (const(n % f.vectors), lane)
+        body.append(of_rows(For(lane, f.lanes, step(value(at), place), VECTORIZED)))
     if extent % f.lanes:
         last = value(lane + (extent - f.lanes))
         if op not in EXTREMES:  # the steps of the first lanes are made already
             number = cast(lane, f"uint{dtypes.bits(form.acc.dtype)}") if dtypes.itemsize(form.acc.dtype) < 4 else lane
             last = select(number < f.lanes - extent % f.lanes, first, last)
-        body.append(For(lane, f.lanes, step(last, (const(rest % f.vectors), lane)), VECTORIZED))
+        place = here if group else (const(rest % f.vectors), lane)
+        body.append(of_rows(For(lane, f.lanes, step(last, place), VECTORIZED)))
     inner: Stmt = seq(body)
     for x, n in reversed(others):
         bounds = [g for g in form.guards if depends(g, x)]
@@ -97,8 +106,13 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
     assert isinstance(form.update, Binary) and along is not None
     op, dtype, size = form.update.op, form.acc.dtype, f.lanes
     sums, turned = (Buffer(f"{form.acc.name}_{s}", (size, size), dtype, Scope.LOCAL) for s in ("rows", "turned"))
-    kept = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
-    each = For(along, size, Allocate(parts, seq([vectors, kept])))
+    if f.together > 1:
+        one = Var("row")
+        store = Store(sums, (along * f.together + one, lane), Load(parts, (one, lane)))
+        kept: Stmt = For(one, f.together, For(lane, size, store, VECTORIZED), UNROLLED)
+    else:
+        kept = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
+    each = For(along, size // f.together, Allocate(parts, seq([vectors, kept])))
     x, row = Var("lane"), Var(along.name)
     turn = For(x, size, For(row, size, Store(turned, (x, row), Load(sums, (row, x))), VECTORIZED))
     at, part, row = Var("lane"), Var("part"), Var(along.name)

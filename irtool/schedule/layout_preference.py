@@ -92,7 +92,27 @@ def layout_preferences(
         rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:
             best = (rank, made)
-    return best[1] if best is not None else _summed(r, full, constants)
+    made = best[1] if best is not None else _summed(r, full, constants)
+    return made | {b: w for f in forms if f is not r for b, w in _alike(f, r, made, constants).items()}
+
+
+def _alike(
+    other: Reduction, r: Reduction, made: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """The preferences for constants of a reduction that reads them as another one reads its own, such as the next phase of a strided
+    transposed convolution."""
+    ours, theirs = _operands(r), _operands(other)
+    found: dict[Buffer, LayoutPreference] = {}
+    for a, b in zip(ours, theirs) if len(ours) == len(theirs) else ():
+        wanted = made.get(a.source)
+        if a.source is b.source:
+            continue
+        if wanted is None or not {a.source, b.source} <= constants or b.source in made:
+            return {}
+        if len(a.indices) != len(b.indices) or a.source.shape[wanted.axis] != b.source.shape[wanted.axis]:
+            return {}
+        found[b.source] = wanted
+    return found
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:

@@ -15,7 +15,7 @@ from ..tir.equal_data import BEGINNING
 from ..tir.forms import with_buffers
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel, Slot, kernels_in_use, steps
-from ..tir.stmt import Buffer, Layout, Scope, blocked
+from ..tir.stmt import Buffer, Layout, Scope, blocked, in_panels
 from ..tir.vector_target import VectorTarget
 from .layout_preference import (
     LayoutPreference,
@@ -146,12 +146,14 @@ def _specialise(
 ) -> None:
     kernel = s.kernel
     layouts: dict[Buffer, LayoutPreference] = {}
+    weights: set[Buffer] = set()
     for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
         slot = slot.resolve()
         wanted = blocks.get(b) or shared.get(slot)
         if wanted is not None:
             layouts[b] = wanted
-            layout = blocked(_shape(b, wanted), wanted.axis, wanted.factor)
+            layout = in_panels(_shape(b, wanted), wanted.axis, wanted.factor)
+            weights.add(b)
             if (slot, layout) not in packed:
                 packed[slot, layout] = _packed(slot, _shape(b, wanted), layout, _packed_name(slot, packed))
             s.inputs[n] = packed[slot, layout]
@@ -161,9 +163,9 @@ def _specialise(
         if slot.resolve() in chosen:
             layouts[b] = chosen[slot.resolve()]
     inner = _inner_layouts(kernel, layouts)
-    key = (id(kernel), tuple(layouts.get(b) for b in kernel.params))
+    key = (id(kernel), tuple((layouts.get(b), b in weights) for b in kernel.params))
     if key not in variants:
-        variants[key] = _variant(kernel, {**layouts, **inner}, sum(1 for k in variants if k[0] == id(kernel)))
+        variants[key] = _variant(kernel, {**layouts, **inner}, weights, sum(1 for k in variants if k[0] == id(kernel)))
     s.kernel = variants[key]
 
 
@@ -206,11 +208,18 @@ def _inner_layouts(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> d
     return {b: w for b, w in after.items() if b not in params and b.scope == Scope.GLOBAL and reorders(b, w)}
 
 
-def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], number: int) -> Kernel:
+def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], weights: set[Buffer], number: int) -> Kernel:
+    """The kernel with buffers in these layouts; of `weights` in panels."""
     if not layouts and not number:
         return kernel
     replaced = {
-        b: Buffer(b.name, _shape(b, w), b.dtype, b.scope, blocked(_shape(b, w), w.axis, w.factor))
+        b: Buffer(
+            b.name,
+            _shape(b, w),
+            b.dtype,
+            b.scope,
+            (in_panels if b in weights else blocked)(_shape(b, w), w.axis, w.factor),
+        )
         for b, w in layouts.items()
     }
     name = f"{kernel.name}_layout{number}" if number else kernel.name

@@ -90,10 +90,11 @@ def _by_columns(matrix: Matrix) -> Sums:
 
 
 class Registers:
-    """Registers for the sums that elements of a product share: a vector of so many lanes for each, at least one."""
+    """Registers for the sums that elements of a product share: a vector of so many lanes for each, at least one. Products with several
+    matrices take them in turns."""
 
-    def __init__(self, name: str, matrix: Matrix, lanes: int) -> None:
-        shape = (max(1, len(sums(matrix).shared)), lanes)
+    def __init__(self, name: str, lanes: int, *matrices: Matrix) -> None:
+        shape = (max(1, *(len(sums(m).shared) for m in matrices)), lanes)
         self.buffer = Buffer(name, shape, "float32", Scope.REGISTER)
 
     def read(self, lane: Var, n: int) -> Expr:

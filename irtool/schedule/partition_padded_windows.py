@@ -24,6 +24,7 @@ from ..tir.stmt import Store
 from .affine import simplifier
 from .guards import take_guards
 from .restrict import restrict
+from .solved_steps import solve_steps
 from .subpixel import inline_padding
 
 _MOST_PARTS = 16
@@ -78,10 +79,16 @@ def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
             continue
         for first, opened in ((n, windows), (n - 1, _without_copy(forms, n))):
             guarded = take_guards(opened, formed) if opened is not None else None
-            parts = partition(guarded) if guarded is not None and guarded.guards else None
+            parts = _parts(guarded) if guarded is not None and guarded.guards else None
             if parts is not None:
                 return kernel.with_stages([*forms[:first], *parts, *forms[n + 1 :]])
     return None
+
+
+def _parts(r: Reduction) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, or itself without them where they leave single steps."""
+    solved = solve_steps(r)
+    return partition(solved, r.work) if solved.guards else [solved]
 
 
 def _without_copy(forms: Sequence[AnyForm], n: int) -> Reduction | None:
@@ -93,8 +100,9 @@ def _without_copy(forms: Sequence[AnyForm], n: int) -> Reduction | None:
     return None if read_elsewhere else inline_padding(windows, copy)
 
 
-def partition(r: Reduction) -> list[AnyForm] | None:
-    """The parts of a reduction with guards, which has none left in them; None where too few steps would go."""
+def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, which has none left in them; None where too few steps would go. `work`: how many there were
+    before others went."""
     axes = _axes(r)
     if axes is None:
         return None
@@ -102,7 +110,8 @@ def partition(r: Reduction) -> list[AnyForm] | None:
     if any(extents[a.step] > _MOST_STEPS for a in axes):
         return None
     ranges = [ranges_of(r.guards, simplifier(r.loops, r.inner), a, extents) for a in axes]
-    whole = left = parts = results = 1
+    whole = max(1, work // r.work)
+    left = parts = results = 1
     for axis, found in zip(axes, ranges, strict=True):
         positions = found[-1].end
         whole *= positions * extents[axis.step]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
-from ..tir.program import Program, constants_in_use, runs_of
+from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
@@ -16,11 +16,13 @@ from .fuse_epilogues import fuse_epilogues
 from .fuse_kernels import fuse_kernels
 from .fuse_padding import fuse_padding
 from .fuse_row_loops import fuse_row_loops
+from .gathered_phases import decompose_gathers
 from .grouped_channels import part_groups
 from .kernel import schedule_kernel
-from .layouts import assign_layouts
+from .layouts import assign_layouts, row_major_slots
 from .narrow_constants import narrow_constants
 from .own_shapes import read_own_shapes
+from .part_weights import part_weights
 from .partition_padded_windows import partition_padded_windows
 from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
@@ -29,7 +31,7 @@ from .slice_constants import slice_constants
 from .store_moved_bytes import store_moved_bytes
 from .store_own_shapes import store_own_shapes
 from .strassen.stage import halve_products
-from .subpixel import decompose_subpixels
+from .subpixel import decompose_subpixels, stores_vectors
 from .tensorize import tensorize_products
 from .threads import separate_variables, share_loops, shared_sizes
 from .widen_halves import widen_halves
@@ -56,7 +58,15 @@ class ProgramStage:
 
 
 def _decompose_phases(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, decompose_subpixels)
+    plain, runs = row_major_slots(program), runs_of(program)
+
+    def decomposed(k: Kernel) -> Kernel:
+        results = [slot.resolve() for s in runs.get(k, ()) for slot in s.outputs]
+        blocks = all(slot.kind == TEMP and slot not in plain for slot in results)
+        made = decompose_gathers(decompose_subpixels(k))
+        return made if made is k or stores_vectors(made, target, blocks) else k
+
+    _replace_kernels(program, decomposed)
 
 
 def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
@@ -144,6 +154,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "SliceConstants",
         "weights that no window reads any more go; before weights are packed",
         slice_constants,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "PartWeights",
+        "stages that read elements of their own of a constant get one each; before layouts, which are for what one stage reads",
+        part_weights,
         vectors=True,
         once=True,
     ),
@@ -242,7 +259,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "TransformConvolutions",
-        "3 x 3 convolutions for which it pays are computed from transformed tiles; the weights are transformed here",
+        "convolutions with small windows for which it pays are computed from transformed tiles; the weights are transformed here",
         transform_convolutions,
         vectors=True,
         once=True,

@@ -23,6 +23,7 @@ from ..tir.expr import Binary, Const, Expr, Load, Select, Var, post_order, rewri
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read
 from ..tir.kernel import Kernel
 from ..tir.stmt import Buffer, Scope, Store
+from ..tir.vector_target import VectorTarget
 from .affine import loads, simplifier
 from .restrict import restrict
 
@@ -52,6 +53,19 @@ def decompose_subpixels(kernel: Kernel) -> Kernel:
                 made, before = [r for r in opened if r is not None], forms[: n - 1]
         return kernel.with_stages([*before, *made, *forms[n + 2 :]])
     return kernel
+
+
+def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
+    """True if every reduction of a kernel has a loop whose results lie side by side, or may where results get `blocks`: half a vector
+    of them at least. Pixels of a phase do not, and are written one by one where channels are few, or lie far from each other."""
+    least = target.lanes(4) // 2
+
+    def is_vector(s: Store, v: Var, extent: int) -> bool:
+        at = [n for n, i in enumerate(s.indices) if i is v]
+        return extent >= least and bool(at) and (blocks or at[0] == len(s.indices) - 1)
+
+    reductions = [r for r in kernel.stages if isinstance(r, Reduction)]
+    return least < 2 or all(any(is_vector(s, v, n) for v, n in r.loops for s in r.stores) for r in reductions)
 
 
 def _read_by(b: Buffer, forms: Sequence[AnyForm]) -> bool:

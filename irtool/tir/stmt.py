@@ -43,6 +43,11 @@ def blocked(shape: Sequence[int], axis: int, factor: int) -> Layout:
     return (*outer, (axis, 1, factor))
 
 
+def in_panels(shape: Sequence[int], axis: int, factor: int) -> Layout:
+    """Blocks of `factor` along `axis` innermost, with all that has the same block side by side: what a tile reads of weights."""
+    return tuple(sorted(blocked(shape, axis, factor), key=lambda digit: digit[:2] != (axis, factor)))
+
+
 class Scope(Enum):
     """Where a buffer lives. Values are TVM's storage scopes, as texts have them.
 

@@ -78,18 +78,39 @@ def test_few_channels_sum_in_vectors():
     assert "scalar_reduction" not in strategies(report)
 
 
+@pytest.mark.parametrize("mcpu", ["x86-64-v2", "x86-64-v3", "native"])
+def test_windows_of_many_channels_are_summed_together(mcpu):
+    """An image of three channels made from many, in blocks: pixels beside each other are summed in the same steps."""
+    generator = np.random.RandomState(8)
+    weights = {"p": generator.randn(32, 16, 1, 1), "w": generator.randn(3, 32, 5, 5)}
+    text = """def @main(%x: Tensor[(1, 16, 21, 23), float32], %p: Tensor[(32, 16, 1, 1), float32],
+          %w: Tensor[(3, 32, 5, 5), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %p, channels=32, kernel_size=[1, 1]));
+  nn.leaky_relu(nn.conv2d(%0, %w, padding=[2, 2, 2, 2], channels=3, kernel_size=[5, 5]))
+}
+"""
+    inputs = {"x": generator.randn(1, 16, 21, 23).astype("float32")}
+    report = compiled(text, {n: w.astype("float32") for n, w in weights.items()}, inputs, mcpu=mcpu)
+    (kernel,) = (k for k in report["kernels"] if "nn.leaky_relu" in k["operators"])
+    stage = kernel["stages"][-1]
+    assert stage["strategy"] == "row_reduction"
+    assert any("together=" in p for p in stage["primitives"])
+
+
 @pytest.mark.parametrize("stride, kernel, padding", [(2, 4, 1), (2, 3, 1), (2, 2, 0), (3, 5, 2), (3, 4, 0)])
 @pytest.mark.parametrize("outputs", [3, 16, 20])
 def test_transposed_convolutions_by_phases(stride, kernel, padding, outputs):
-    report = convolution(
-        (1, 16, 5, 6),
-        (16, outputs, kernel, kernel),
+    attributes = (
         f'strides=[{stride}, {stride}], padding=[{padding}, {padding}, {padding}, {padding}], kernel_layout="IOHW", '
-        f"channels={outputs}",
-        op="nn.conv2d_transpose",
+        f"channels={outputs}"
     )
-    if kernel % stride == 0 and kernel > stride:  # every phase has as many taps
-        assert [k["workspace_bytes"] for k in report["kernels"]] == [0] * len(report["kernels"])
+    for flags in ({}, {"vector": "none"}):
+        shapes = (1, 16, 5, 6), (16, outputs, kernel, kernel)
+        report = convolution(*shapes, attributes, op="nn.conv2d_transpose", **flags)
+        if (
+            flags and stride > 1
+        ):  # phases go to where they belong; pixels of row-major results would do so one by one in vectors
+            assert [k["workspace_bytes"] for k in report["kernels"]] == [0] * len(report["kernels"])
 
 
 @pytest.mark.parametrize("size, stride, padding", [(3, 1, 1), (3, 2, 1), (5, 1, 2), (5, 3, 0), (7, 1, 3)])

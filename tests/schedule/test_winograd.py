@@ -35,7 +35,7 @@ def product(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
 
 
 @pytest.mark.promise("winograd")
-@pytest.mark.parametrize(("results", "taps"), [(2, 3), (4, 3), (3, 2), (1, 3), (6, 3)])
+@pytest.mark.parametrize(("results", "taps"), [(2, 3), (4, 3), (3, 2), (1, 3), (6, 3), (2, 2), (4, 2), (2, 4), (2, 5)])
 def test_matrices_filter(results: int, taps: int) -> None:
     """`A^T ((G g) * (B^T d))` is the filter, exactly, and so it is as sums that share parts."""
     m = transforms(results, taps, (*POINTS, Fraction(1, 2), Fraction(-1, 2)))
@@ -131,17 +131,19 @@ def test_results(case: str) -> None:
     st.tuples(st.integers(4, 8), st.integers(4, 8)),
     st.tuples(*[st.integers(0, 2)] * 4),
     st.sampled_from([(1, 4, 4), (2, 4, 8), (1, 8, 4)]),
-    st.sampled_from(["2", "4"]),
+    st.sampled_from(
+        [("2", (3, 3)), ("4", (3, 3)), ("4", (2, 2)), ("2", (2, 3)), ("4", (3, 2)), ("2", (4, 2)), ("2", (5, 3))]
+    ),
 )
 def test_every_shape_has_its_results(
-    image: tuple[int, int], padding: tuple[int, ...], sizes: tuple[int, int, int], size: str
+    image: tuple[int, int], padding: tuple[int, ...], sizes: tuple[int, int, int], tile: tuple[str, tuple[int, int]]
 ) -> None:
     """Tiles at the edges, in the padding, and of several images: the nest, run in Python, beside the interpreter."""
-    (h, w), (batch, channels, filters) = image, sizes
+    (h, w), (batch, channels, filters), (size, (rows, columns)) = image, sizes, tile
     module = irtool.infer_types(
         irtool.parse(
-            f"""{V}def @main(%x: Tensor[({batch}, {h}, {w}, {channels}), float32], %w: Tensor[(3, 3, {channels}, {filters}), float32]) {{
-  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, kernel_size=[3, 3], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
+            f"""{V}def @main(%x: Tensor[({batch}, {h}, {w}, {channels}), float32], %w: Tensor[({rows}, {columns}, {channels}, {filters}), float32]) {{
+  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, kernel_size=[{rows}, {columns}], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
 }}
 """
         )
@@ -152,6 +154,50 @@ def test_every_shape_has_its_results(
     assert [k.choice.strategy for k in program.kernels] == ["winograd"]
     (made,) = run_program(program, [given["x"]])
     np.testing.assert_allclose(made, expected, atol=1e-3)
+
+
+def transposed(kernel: int, stride: int, image: tuple[int, int], more: str = "", channels: int = 16) -> irtool.Module:
+    """A strided transposed convolution between two others."""
+    h, w = image
+    text = f"""{V}def @main(%x: Tensor[(1, 8, {h}, {w}), float32], %u: Tensor[({channels}, 8, 1, 1), float32],
+  %w: Tensor[({channels}, {channels}, {kernel}, {kernel}), float32], %b: Tensor[({channels}), float32],
+  %v: Tensor[(8, {channels}, 1, 1), float32]) {{
+  %0 = nn.relu(nn.conv2d(%x, %u));
+  %1 = nn.conv2d_transpose(%0, %w, channels={channels}, kernel_size=[{kernel}, {kernel}], strides=[{stride}, {stride}]{more});
+  %2 = nn.relu(nn.bias_add(%1, %b));
+  nn.conv2d(%2, %v)
+}}
+"""
+    return irtool.infer_types(irtool.parse(text))
+
+
+TRANSPOSED: dict[str, tuple[irtool.Module, str, int]] = {
+    "4 x 4": (transposed(4, 2, (7, 5), ", padding=[1, 1, 1, 1]"), "winograd=4", 4),
+    "5 x 5": (transposed(5, 2, (6, 8), ", padding=[2, 2, 2, 2], output_padding=[1, 1]"), "winograd=2,openmp=true", 4),
+    "3 x 3, one phase of four": (transposed(3, 2, (7, 6)), "winograd=4,mcpu=x86-64-v3", 1),
+    "one step apart": (transposed(3, 1, (7, 6), ", padding=[1, 1, 1, 1]"), "winograd=4", 1),
+}
+
+
+@pytest.mark.promise("winograd")
+@pytest.mark.parametrize("case", TRANSPOSED)
+def test_phases_are_convolutions(case: str) -> None:
+    """Each phase of a strided transposed convolution is one of its own, with its own weights."""
+    module, flags, count = TRANSPOSED[case]
+    given = values(module)
+    x = given.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    built = irtool.build(module, params=given, inputs=["x"], target=f"c{{{flags}}}")
+    made = np.asarray(built.run([x]))
+    assert float(np.abs(made - expected).max() / np.abs(expected).max()) < 1e-5
+    stages = [s for k in built.report["kernels"] if "nn.conv2d_transpose" in k["operators"] for s in k["stages"]]
+    assert sum(s["strategy"] == "winograd" for s in stages) == count
+
+
+@pytest.mark.promise("winograd")
+def test_phases_are_transformed_where_it_pays() -> None:
+    assert strategies(transposed(4, 2, (32, 32), ", padding=[1, 1, 1, 1]", 64), VectorTarget(64, 32))[1] == "winograd"
+    assert strategies(transposed(2, 2, (32, 32), "", 64), VectorTarget(64, 32))[1] != "winograd"
 
 
 def test_bands_of_many_channels() -> None:

@@ -16,7 +16,12 @@ from .base import primitive
 
 @primitive
 def rfactor(
-    b: Block[Form], loop: Var | str, lanes: int, vectors: int = 1, along: Var | str | None = None
+    b: Block[Form],
+    loop: Var | str,
+    lanes: int,
+    vectors: int = 1,
+    along: Var | str | None = None,
+    together: int = 1,
 ) -> Block[Form]:
     """The steps of a loop of the reduction spread over several vectors of accumulators.
 
@@ -31,8 +36,9 @@ def rfactor(
     Several vectors are accumulated at once, so that an addition need not wait for the one before. Sums of floating-point
     numbers are rounded in another order. Steps that are left are made in a vector that overlaps the one before.
     To combine the lanes of one result takes longer than a few steps: for all results `along` the innermost loop over them, which are
-    as many as lanes, a vector of each is kept, these change rows and columns, and are added up. Raises UsageError for an update whose
-    order matters.
+    as many as lanes, a vector of each is kept, these change rows and columns, and are added up. So many of them `together` are
+    summed in the same steps: what all of them are multiplied with is read once, and no addition waits for another one. Raises UsageError
+    for an update whose order matters.
     """
     b.check_placed()
     if b.tile or b.factor is not None:
@@ -52,6 +58,10 @@ def rfactor(
             raise UsageError(f"{beside.name} is not the innermost loop over results, of {lanes} steps")
         if form.guards:
             raise UsageError(f"steps of {v.name} are made under conditions")
+    if together != 1 and (along is None or vectors != 1 or together < 1 or lanes % together):
+        raise UsageError(
+            f"{together} results together: they must divide {lanes} results along a loop, with one vector for each"
+        )
     taken = b.with_guards()
     others = [k for k, _ in b.inner if k is not v]
     guards = [b.seen()(g) for g in take_guards(form).guards]
@@ -59,4 +69,4 @@ def rfactor(
         if form.guards:
             raise UsageError(f"conditions on what is read depend on {v.name}, or on several loops")
         taken = b  # conditions stay where they are
-    return replace(taken, factor=Factor(v, lanes, vectors, beside))
+    return replace(taken, factor=Factor(v, lanes, vectors, beside, together))

@@ -250,7 +250,7 @@ class _Nest:
         taps = tuple((Var(x.name), n) for x, n in p.taps)
         half = p.channel[1] // 2
         lane = group * lanes + v
-        shared = Registers("part", DATA, lanes)
+        shared = Registers("part", lanes, DATA)
 
         def quarter(n: int) -> Expr:
             channel = lane + half if n % 2 else lane
@@ -294,7 +294,7 @@ class _Nest:
         """Four results of a pair of rows from seven products, for all vectors of columns."""
         t, lanes = self.tiling, self.tiling.lanes
         group, v = Var("group"), Var("v")
-        shared = Registers("part", RESULT, lanes)
+        shared = Registers("part", lanes, RESULT)
         done = Buffer("result", (len(RESULT), lanes), "float32", Scope.REGISTER)
         lane = group * lanes + v
         stores = transformed(

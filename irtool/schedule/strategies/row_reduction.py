@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 
 from ...tir import dtypes
+from ...tir.expr import Var
 from ...tir.stmt import Stmt
-from ..affine import simplifier, stride
+from ..affine import depends, factors, loads, simplifier, stride
 from ..block import Block
 from ..forms import Reduction
 from ..nest import lower_all
@@ -69,7 +70,10 @@ class RowReduction(Strategy):
                     b = rfactor(b, v, lanes, vectors)
                 else:
                     b = split(b, row, [(end - begin) // lanes, lanes])
-                    b = rfactor(b, v, lanes, vectors, along=b.over(i)[-1])
+                    if _is_product(r, i, lanes):
+                        b = rfactor(b, v, lanes, along=b.over(i)[-1], together=min(lanes, stage.target.registers // 2))
+                    else:
+                        b = rfactor(b, v, lanes, vectors, along=b.over(i)[-1])
                 parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] > 1 else b)
         return lower_all(parts)
 
@@ -82,7 +86,19 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
     i, count = r.loops[-1]
     work = math.prod(n for _, n in r.inner) // lanes
     parts = target.least_parts if r.work >= target.parallel_elements and len(r.loops) == 1 else 1
-    if count < lanes * parts or work > _MOST_VECTORS:
+    if count < lanes * parts or (work > _MOST_VECTORS and not _is_product(r, i, lanes)):
         return False
     simplify = simplifier(r.loops)
     return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)
+
+
+def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
+    """True if results along a loop are sums of products with the same elements, which are read once for several of them, and the other
+    elements lie close to each other, as those of windows do: rows of a matrix that comes from memory are better read one by one."""
+    operands = factors(r)
+    if operands is None:
+        return False
+    simplify = simplifier(r.loops, r.inner)
+    moving = [{stride(simplify, x.source.offset(x.indices), i) for x in loads(e) if depends(x, i)} for e in operands]
+    near, fixed = sorted(moving, key=len, reverse=True)
+    return len(near) == 1 and not fixed and all(s is not None and 0 < s <= lanes for s in near)

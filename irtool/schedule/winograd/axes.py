@@ -20,10 +20,11 @@ class Elements:
 
 @dataclass(frozen=True)
 class SpatialAxis(Elements):
-    """A spatial axis: result `of` (so many) sums the elements `of + shift` to `of + shift + 2`."""
+    """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, from `of + shift` on."""
 
     of: Var
     extent: int
+    taps: int
 
 
 @dataclass(frozen=True)

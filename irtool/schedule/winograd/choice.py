@@ -15,8 +15,8 @@ from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
 from ..staged import StagedPlan, choose_plan, cycles_of_two
-from .convolution import TAPS, Convolution
-from .cook_toom import transforms
+from .convolution import Convolution
+from .cook_toom import POINTS
 from .tiling import Tiling
 
 SIZES = (2, 4)
@@ -73,7 +73,8 @@ def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
     cycles = _cycles(c, t, target)
     where = f"{t.tiles} of {t.count} tiles at a time, {t.filters} channels"
     share = f"{cycles / _plain(c, target):.2f} of the estimated cycles without"
-    reason = f"F({t.size} x {t.size}, {TAPS} x {TAPS}), {where}, {share}"
+    rows, columns = t.taps
+    reason = f"F({t.size} x {t.size}, {rows} x {columns}), {where}, {share}"
     return StagedPlan(cycles / c.updates, reason, t.label, t.arguments, target)
 
 
@@ -101,7 +102,7 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
     blocks = -(-count // tiles)
     if not 0 <= bands <= blocks:
         raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
-    t = Tiling(tile, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes)
+    t = Tiling(tile, c.windows, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes)
     nbytes = t.tiles * t.products * (filters + (0 if bands else c.steps)) * FLOAT
     if nbytes > STACK:
         raise UsageError(f"{tiles} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
@@ -118,7 +119,9 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
     possible: the workspace is the smaller for it."""
     rows, columns = -(-c.rows.extent // size), -(-c.columns.extent // size)
     count = c.images * rows * columns
-    products = (size + TAPS - 1) ** 2
+    products = prod(size + n - 1 for n in c.windows)
+    if size + max(c.windows) - 2 > len(POINTS):
+        return []
     on_stack: list[Tiling] = []
     in_workspace: list[Tiling] = []
     for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
@@ -132,11 +135,11 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
                 results + data <= min(target.l2_cache_bytes // 2, STACK)
                 and _bytes(c, products) * 2 <= target.streamed_bytes
             ):
-                on_stack.append(Tiling(size, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
+                on_stack.append(Tiling(size, c.windows, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
             elif results <= min(target.tiles_bytes, STACK):
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
                 in_workspace.append(
-                    Tiling(size, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)
+                    Tiling(size, c.windows, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)
                 )
     return on_stack or in_workspace
 
@@ -149,11 +152,11 @@ def _bytes(c: Convolution, products: int) -> int:
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a transformed convolution: its transforms, its products, and its weights where they come from far away."""
     steps, filters = c.steps, c.filters[1]
-    m = transforms(t.size)
-    window, kinds = t.window, t.products
+    (height, width), kinds = t.window, t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
-    data = 2 * kinds + 2 * window * sums(m.data).operations
-    results = kinds + t.size**2 + (window + t.size) * sums(m.inverse).operations
+    data = 2 * kinds + height * sums(t.across.data).operations + width * sums(t.down.data).operations
+    back = width * sums(t.down.inverse).operations + t.size * sums(t.across.inverse).operations
+    results = kinds + t.size**2 + back
     moved = _SPILLS / target.multiply_adds * (taken * steps * data + t.count * filters * results) / t.lanes
     cycles = product_cycles(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles

@@ -1,4 +1,4 @@
-"""Convolutions that can be transformed: 3 x 3 windows, one step apart, sums in float32 over all channels, and slices for depth."""
+"""Convolutions that can be transformed: small windows, one step apart, sums in float32 over all channels, and slices for depth."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ...tir.expr import Expr, Load
 from ...tir.forms import Loop, Reduction
 from ...tir.stmt import Buffer
 from .axes import DepthAxis, Elements, SpatialAxis, over
-
-TAPS = 3
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,11 @@ class Convolution:
     def taps(self) -> int:
         """Slices that are summed for one image of results."""
         return self.depth.taps if self.depth is not None else 1
+
+    @property
+    def windows(self) -> tuple[int, int]:
+        """Rows and columns of a window."""
+        return self.rows.taps, self.columns.taps
 
     @property
     def steps(self) -> int:

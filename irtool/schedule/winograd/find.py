@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...tir.expr import Cast, Expr, Load, Var
 from ...tir.forms import AnyForm, Loop, Reduction
+from ...tir.simplify import Linear
 from ...tir.stmt import Buffer
 from ..affine import factors, simplifier
 from ..constant_factors import factors_with_weights
+from ..guards import take_guards
 from ..lane_steps import lane_step
 from .axes import DepthAxis, SpatialAxis
-from .convolution import TAPS, Convolution
+from .convolution import Convolution
 from .padded_copy import without_padded_copy
 
 _HALVES = ("bfloat16", "float16")
 """Dtypes of operands that are widened to float32, element by element."""
+
+_MOST_TAPS = 5
+"""Elements of a window along an axis: tiles of larger ones need more points, which cost digits."""
 
 _LANES = 4
 """Fewest channels that lie side by side in vectors."""
@@ -27,8 +32,12 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
     r = forms[at]
     if not isinstance(r, Reduction) or len(r.inner) not in (3, 4):
         return None
-    for data, weights in factors_with_weights(r, _factors(r), inputs):
-        convolution = _matched(r, data, weights)
+    guarded = take_guards(r)
+    if guarded.formed:
+        return None
+    sum_of_all = replace(guarded, guards=())
+    for data, weights in factors_with_weights(sum_of_all, _factors(sum_of_all), inputs):
+        convolution = _matched(sum_of_all, data, weights, guarded.guards)
         if convolution is not None:
             return without_padded_copy(convolution, forms, at)
     return None
@@ -61,7 +70,7 @@ class _Index:
 
     def is_window(self, extents: dict[Var, int]) -> bool:
         """True for a row or a column of windows that can be transformed."""
-        if self.of is None or self.tap is None or extents[self.tap] != TAPS:
+        if self.of is None or self.tap is None or not 2 <= extents[self.tap] <= _MOST_TAPS:
             return False
         return self.stride == self.dilation == 1
 
@@ -72,8 +81,8 @@ class _Index:
 
     def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
         """The axis of rows or columns."""
-        assert self.of is not None
-        return SpatialAxis(self.shift, 0, self.size - 1, self.of, extents[self.of])
+        assert self.of is not None and self.tap is not None
+        return SpatialAxis(self.shift, 0, self.size - 1, self.of, extents[self.of], extents[self.tap])
 
     def depth(self, extents: dict[Var, int]) -> DepthAxis:
         """The axis of slices."""
@@ -153,8 +162,8 @@ def _likeliness(i: _Index, data: Load, extents: dict[Var, int]) -> tuple[bool, i
     return count % _LANES == 0 and lane_step(data, (i.tap, count), _LANES) == 1, count
 
 
-def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
-    """The reduction as a convolution of the data as it is."""
+def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) -> Convolution | None:
+    """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0."""
     extents = dict((*r.loops, *r.inner))
     indices = _indices(r, data)
     axes = _axes(indices, data, extents) if indices is not None else None
@@ -174,6 +183,11 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
     if order is None:
         return None
     depth = axes.depth.depth(extents) if axes.depth is not None else None
+    limits = [simplifier(r.loops, r.inner).linear(g) for g in guards]
+    bounded = [_bounded(e, i, limits) for e, i in ((rows, axes.rows), (columns, axes.columns))]
+    if sum(count for _, count in bounded) != len(limits):
+        return None  # some guards are about other axes
+    (rows, _), (columns, _) = bounded
     own: dict[int, Expr] = {axes.rows.place: rows.of, axes.columns.place: columns.of}
     if depth is not None and axes.depth is not None:
         own[axes.depth.place] = depth.slice
@@ -194,6 +208,20 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Convolution | None:
         weights.source,
         order,
     )
+
+
+def _bounded(axis: SpatialAxis, i: _Index, limits: Sequence[Linear]) -> tuple[SpatialAxis, int]:
+    """The axis with the elements for which those limits are at least 0 that are about it alone, and how many these are."""
+    first, last, count = axis.first, axis.last, 0
+    for terms, rest in limits:
+        if {*terms} != {i.of, i.tap} or len({*terms.values()}) != 1 or abs(slope := next(iter(terms.values()))) != 1:
+            continue
+        if slope > 0:  # of + tap + rest >= 0
+            first = max(first, axis.shift - int(rest))
+        else:
+            last = min(last, axis.shift + int(rest))
+        count += 1
+    return replace(axis, first=first, last=last), count
 
 
 def _order(weights: Load, wanted: Sequence[Var], extents: dict[Var, int]) -> tuple[int, ...] | None:

@@ -38,7 +38,6 @@ from ..lane_steps import apart
 from ..matrix_sums import Registers, transformed
 from ..staged import StagedNest, StagedNestBuilder
 from .convolution import Convolution, SpatialAxis
-from .cook_toom import transforms
 from .tile_place import TilePlace, located
 from .tiling import Tiling
 from .windows import Windows
@@ -139,23 +138,24 @@ class _Nest:
 
     def _results(self, product: Buffer, tile: Var, filters: Var, place: TilePlace) -> Stmt:
         c, t, lanes = self.conv, self.tiling, self.lanes
-        size, window, matrix = t.size, t.window, transforms(t.size).inverse
+        size, (_, width) = t.size, t.window
+        by_rows, by_columns = t.down.inverse, t.across.inverse
         group, y, x, v = Var("group"), Var("y"), Var("x"), Var("v")
-        half = Buffer("half", (size, window, lanes), "float32", Scope.LOCAL)
-        shared = Registers("part", matrix, lanes)
+        half = Buffer("half", (size, width, lanes), "float32", Scope.LOCAL)
+        shared = Registers("part", lanes, by_rows, by_columns)
         done = Buffer("result", (size, lanes), "float32", Scope.REGISTER)
 
         down = transformed(
-            matrix,
-            lambda n: Load(product, (tile, const(n * window) + x, group * lanes + v)),
+            by_rows,
+            lambda n: Load(product, (tile, const(n * width) + x, group * lanes + v)),
             lambda n, e: Store(half, (const(n), x, v), e),
             shared,
             v,
         )
         across = transformed(
-            matrix, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
+            by_columns, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
         )
-        columns = self.stages.add_map("half_result", [(x, window), (v, lanes)], down)
+        columns = self.stages.add_map("half_result", [(x, width), (v, lanes)], down)
         rows = self.stages.add_map("result", [(v, lanes)], across)
 
         def stored(n: int) -> Stmt:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .convolution import TAPS
+from .cook_toom import Transforms, transforms
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """A plan for a convolution with F(`size` x `size`, 3 x 3).
+    """A plan for a convolution with F(`size` x `size`, `taps`).
 
     Attributes:
         size: results of a tile along an axis.
+        taps: elements of a window, by rows and columns.
         rows, columns: tiles of an image; `images` of these.
         tiles: tiles that are multiplied and transformed back at once.
         blocks: so many of these blocks make all tiles of a band.
@@ -23,6 +24,7 @@ class Tiling:
     """
 
     size: int
+    taps: tuple[int, int]
     images: int
     rows: int
     columns: int
@@ -38,14 +40,26 @@ class Tiling:
         return self.images * self.rows * self.columns
 
     @property
-    def window(self) -> int:
-        """Elements of a tile of the data along an axis."""
-        return self.size + TAPS - 1
+    def window(self) -> tuple[int, int]:
+        """Rows and columns of a tile of the data."""
+        rows, columns = self.taps
+        return self.size + rows - 1, self.size + columns - 1
 
     @property
     def products(self) -> int:
         """Products of a tile for each pair of channels."""
-        return self.window**2
+        rows, columns = self.window
+        return rows * columns
+
+    @property
+    def down(self) -> Transforms:
+        """The matrices that transform columns."""
+        return transforms(self.size, self.taps[0])
+
+    @property
+    def across(self) -> Transforms:
+        """The matrices that transform rows."""
+        return transforms(self.size, self.taps[1])
 
     @property
     def arguments(self) -> dict[str, int]:

@@ -12,7 +12,9 @@ _COLUMNS = 1024
 wait for each other longer than it takes."""
 
 
-def transform_weights(data: Any, order: Sequence[int], size: int, filters: int, steps: range) -> Any:
+def transform_weights(
+    data: Any, order: Sequence[int], size: int, taps: tuple[int, int], filters: int, steps: range
+) -> Any:
     """`G w G^T` of every pair of channels, computed in double precision.
 
     `data`: a row-major array whose axes `order` are filters, taps along depth, channels, rows and columns. The result has the shape
@@ -20,8 +22,8 @@ def transform_weights(data: Any, order: Sequence[int], size: int, filters: int, 
     """
     import numpy as np
 
-    g = np.array(transforms(size).weights, dtype="float64")
-    both = np.kron(g, g)
+    down, across = (np.array(transforms(size, n).weights, dtype="float64") for n in taps)
+    both = np.kron(down, across)
     w = np.transpose(np.asarray(data), order)
     count, *_, rows, columns = w.shape
     w = w.reshape(count, -1, rows * columns)[:, steps.start : steps.stop]

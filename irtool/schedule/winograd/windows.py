@@ -17,7 +17,6 @@ from ..matrix_sums import Registers, transformed
 from ..staged import StagedNestBuilder
 from .axes import DepthAxis, Elements, SpatialAxis
 from .convolution import Convolution
-from .cook_toom import transforms
 from .tile_place import TilePlace, located
 from .tiling import Tiling
 
@@ -89,7 +88,7 @@ class Windows:
 
     def _window(self, w: _Window) -> Stmt:
         c, t = self.conv, self.tiling
-        size, lanes = t.window, t.lanes
+        (height, width), lanes = t.window, t.lanes
         top, left = w.place.row + c.rows.shift, w.place.column + c.columns.shift
 
         def element(y: Expr, x: Expr, lane: Var) -> Expr:
@@ -101,45 +100,52 @@ class Windows:
         def inside(y: Expr, x: int, lane: Var) -> Expr:
             return element(top + y, left + x, lane)
 
-        free = [*self._free(c.rows, w.place.row, t.rows), *self._free(c.columns, w.place.column, t.columns)]
+        free = [
+            *self._free(c.rows, height, w.place.row, t.rows),
+            *self._free(c.columns, width, w.place.column, t.columns),
+        ]
         if not free:
             return self._transform_window(w, inside)
-        patch = Buffer("patch", (size, size, lanes), "float32", Scope.LOCAL)
+        patch = Buffer("patch", (height, width, lanes), "float32", Scope.LOCAL)
         y, x, v = Var("y"), Var("x"), Var("v")
         exists = all_of([*_exists(c.rows, top + y), *_exists(c.columns, left + x)])
         value = if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
-        copied = self.stages.add_map("patch", [(y, size), (x, size), (v, lanes)], [Store(patch, (y, x, v), value)])
+        copied = self.stages.add_map("patch", [(y, height), (x, width), (v, lanes)], [Store(patch, (y, x, v), value)])
         border = self._transform_window(w, lambda y, x, lane: Load(patch, (y, const(x), lane)))
         nest = self._transform_window(w, inside)
         return If(all_of(free), nest, Allocate(patch, seq([copied, border])))
 
-    def _free(self, axis: SpatialAxis, place: Expr, tiles: int) -> list[Expr]:
-        """Conditions under which a window has all its elements."""
+    def _free(self, axis: SpatialAxis, window: int, place: Expr, tiles: int) -> list[Expr]:
+        """Conditions under which a window has all its elements along an axis."""
         low = axis.shift
-        high = (tiles - 1) * self.tiling.size + axis.shift + self.tiling.window - 1
+        high = (tiles - 1) * self.tiling.size + axis.shift + window - 1
         exprs = []
         if low < axis.first:
             exprs.append(less(axis.first - axis.shift - 1, place))
         if high > axis.last:
-            exprs.append(less(place, axis.last - axis.shift - self.tiling.window + 2))
+            exprs.append(less(place, axis.last - axis.shift - window + 2))
         return exprs
 
     def _transform_window(self, w: _Window, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
         """`data[:, tile, steps] = B^T d B`: along rows, then along columns."""
-        lanes, size, matrix = self.tiling.lanes, self.tiling.window, transforms(self.tiling.size).data
-        half, shared = Buffer("half", (size, size, lanes), "float32", Scope.LOCAL), Registers("part", matrix, lanes)
+        lanes, (height, width) = self.tiling.lanes, self.tiling.window
+        by_rows, by_columns = self.tiling.down.data, self.tiling.across.data
+        half = Buffer("half", (height, width, lanes), "float32", Scope.LOCAL)
+        shared = Registers("part", lanes, by_rows, by_columns)
         y, x, v = Var("y"), Var("x"), Var("v")
 
-        across = transformed(matrix, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v)
+        across = transformed(
+            by_columns, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v
+        )
         down = transformed(
-            matrix,
+            by_rows,
             lambda n: Load(half, (const(n), x, v)),
-            lambda n, e: self._stored(w, const(n * size) + x, v, e),
+            lambda n, e: self._stored(w, const(n * width) + x, v, e),
             shared,
             v,
         )
-        rows = self.stages.add_map("half_data", [(y, size), (v, lanes)], across)
-        columns = self.stages.add_map("data", [(x, size), (v, lanes)], down)
+        rows = self.stages.add_map("half_data", [(y, height), (v, lanes)], across)
+        columns = self.stages.add_map("data", [(x, width), (v, lanes)], down)
         return Allocate(half, Allocate(shared.buffer, seq([rows, columns])))
 
     def _stored(self, w: _Window, product: Expr, lane: Var, value: Expr) -> Store:

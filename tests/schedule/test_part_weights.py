@@ -1,0 +1,66 @@
+"""Weights of which each stage reads a part: one constant each, in blocks of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irtool.interp import evaluate
+from irtool.schedule.pipeline import SCHEDULE
+from irtool.tir.program import Program
+from irtool.tir.vector_target import VectorTarget
+from tests.nests import run_program
+from tests.schedule.test_partition_padded_windows import numbers, program_of
+
+TARGET = VectorTarget(64)
+
+
+def parted(program: Program, last: str = "PartWeights") -> Program:
+    """The program after the stages up to one."""
+    names = [stage.name for stage in SCHEDULE]
+    for stage in SCHEDULE[: names.index(last) + 1]:
+        stage.run(program, TARGET)
+    return program
+
+
+def transposed(kernel: int, stride: int, more: str = "") -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+    call = f"nn.conv2d_transpose(%x, %w, channels=32, kernel_size=[{kernel}, {kernel}], strides=[{stride}, {stride}]{more})"
+    call = call.replace("%w,", '%w, kernel_layout="IOHW",')
+    return f"nn.max_pool2d({call}, pool_size=[2, 2])", (1, 16, 5, 6), (16, 32, kernel, kernel)
+
+
+PARTED = {
+    "four phases": (*transposed(4, 2, ", padding=[1, 1]"), 4),
+    "of different sizes": (*transposed(3, 2), 4),
+    "nine phases": (*transposed(3, 3), 9),
+}
+
+
+@pytest.mark.parametrize("name", PARTED)
+def test_each_phase_has_its_weights(name: str) -> None:
+    call, x, w, count = PARTED[name]
+    program, module = program_of(call, x, numbers(*w))
+    after = parted(program)
+    assert len(after.constants) == count
+    assert sum(c.nbytes for c in after.constants) == 4 * np.prod(w)
+    data = numbers(*x)
+    (found,) = run_program(after, [data])
+    np.testing.assert_array_equal(np.reshape(found, -1), np.reshape(evaluate(module, [data]), -1))
+
+
+def test_all_of_them_lie_in_panels() -> None:
+    """Outermost the panel: all that a tile reads is side by side."""
+    call, x, w, count = PARTED["four phases"]
+    program, _ = program_of(call, x, numbers(*w))
+    after = parted(program, "ChooseLayouts")
+    (kernel,) = (k for k in after.kernels if "nn.conv2d_transpose" in k.operators)
+    layouts = {b.layout for b in kernel.inputs[1:]}
+    assert len(kernel.inputs) == 1 + count and len(layouts) == 1
+    (layout,) = layouts
+    assert layout is not None and layout[0][0] == layout[-1][0] == 1
+
+
+def test_what_two_stages_read_stays_one() -> None:
+    """Parts of dilated windows read the middle of the weights several times."""
+    program, _ = program_of("nn.conv2d(%x, %w, padding=[9, 9], dilation=[9, 9])", (1, 2, 12, 12), numbers(3, 2, 3, 3))
+    assert len(parted(program).constants) == 1
