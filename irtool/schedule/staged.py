@@ -163,23 +163,46 @@ _HANDED = 2.0
 cache in common, a fifth where they have one."""
 
 
-def cycles_of_two(cycles: float, t: Banded, groups: int, data: int) -> float:
-    """Cycles of two threads for what takes one thread so many: the last one of an odd number of equal parts is for one of them alone,
-    and few parts leave nothing to take over from a thread that is late. Blocks are parts, and the `groups` of columns of those of a
-    band, whose `data`, in bytes, each of them writes and both read."""
+@dataclass(frozen=True)
+class TwoThreads:
+    """What two threads make of a plan: the `share` that one of them has of the cycles, at most, and the `handed` cycles for what one
+    writes and the other reads."""
+
+    share: float
+    handed: float
+
+    def cycles(self, one: float) -> float:
+        """Cycles for what takes one thread so many."""
+        return one * self.share + self.handed
+
+
+ALONE = TwoThreads(0.5, 0)
+"""What is too little to be shared: no plan is better than another for it."""
+
+
+def of_two(t: Banded, groups: int, data: int) -> TwoThreads:
+    """What two threads make of a plan: the last one of an odd number of equal parts is for one of them alone, and few parts leave nothing
+    to take over from a thread that is late. Blocks are parts, and the `groups` of columns of those of a band, whose `data`, in bytes,
+    each of them writes and both read."""
     parts, handed = (t.blocks * groups, data) if t.bands else (t.blocks, 0)
-    return cycles * (-(-parts // 2) + _LATE) / parts + handed * _HANDED / 2
+    return TwoThreads((-(-parts // 2) + _LATE) / parts, handed * _HANDED / 2)
+
+
+_MOST_OF_BOTH = 1.05
+"""The cycles of one thread and twice those of one of two, as a mean, beside the limit, at most: with more, two threads lose what one
+gains."""
 
 
 def choose_plan(
     plans: Sequence[AnyTiling],
     wanted: str,
     cycles: Callable[[AnyTiling], float],
-    shared: Callable[[AnyTiling, float], float],
+    shared: Callable[[AnyTiling], TwoThreads],
     limit: float,
 ) -> AnyTiling | None:
-    """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit.
-    Of plans that are alike, the one with the fewest cycles of two threads, as `shared` has them of those of one."""
+    """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit,
+    and the share of one of two threads of them, as `shared` says, not so many more than half that two threads lose what one gains. Of
+    plans that are alike, the one with the fewest cycles of two threads."""
     named = [t for t in plans if t.label == wanted]
     if named or not plans:
         return named[0] if named else None
@@ -188,7 +211,8 @@ def choose_plan(
     if least > limit:
         return None
     alike = [(cost, t) for cost, t in costs if cost <= _ALIKE * least]
-    return min(alike, key=lambda x: (shared(x[1], x[0]), x[0]))[1]
+    cost, best = min(alike, key=lambda x: (shared(x[1]).cycles(x[0]), x[0]))
+    return best if cost * (0.5 + shared(best).share) <= _MOST_OF_BOTH * limit else None
 
 
 class TiledForm(StagedForm, Generic[AnyTiling]):

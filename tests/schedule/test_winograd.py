@@ -128,7 +128,7 @@ def test_results(case: str) -> None:
 @pytest.mark.promise("winograd")
 @settings(max_examples=5, deadline=None)
 @given(
-    st.tuples(st.integers(4, 8), st.integers(4, 8)),
+    st.tuples(st.integers(6, 9), st.integers(6, 9)),
     st.tuples(*[st.integers(0, 2)] * 4),
     st.sampled_from([(1, 4, 4), (2, 4, 8), (1, 8, 4)]),
     st.sampled_from(

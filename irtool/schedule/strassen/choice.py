@@ -15,7 +15,7 @@ from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
-from ..staged import StagedPlan, choose_plan, cycles_of_two
+from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
@@ -44,8 +44,10 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling 
         return None
     limit = _GAIN * _plain(p, target) if free else inf
 
-    def shared(t: Tiling, cycles: float) -> float:
-        return cycles_of_two(cycles, t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2))
+    def shared(t: Tiling) -> TwoThreads:
+        if p.updates < target.parallel_updates:
+            return ALONE
+        return of_two(t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2))
 
     return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), shared, limit)
 

@@ -14,7 +14,7 @@ from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
-from ..staged import StagedPlan, choose_plan, cycles_of_two
+from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .convolution import Convolution
 from .cook_toom import POINTS
 from .tiling import Tiling
@@ -62,8 +62,10 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
     limit = _GAIN * _plain(c, target) if free else inf
 
-    def shared(t: Tiling, cycles: float) -> float:
-        return cycles_of_two(cycles, t, c.filters[1] // t.filters, t.count * t.products * c.steps * FLOAT)
+    def shared(t: Tiling) -> TwoThreads:
+        if c.updates < target.parallel_updates:
+            return ALONE
+        return of_two(t, c.filters[1] // t.filters, t.count * t.products * c.steps * FLOAT)
 
     return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), shared, limit)
 
