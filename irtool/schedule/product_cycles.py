@@ -8,8 +8,14 @@ from .tiles import choose_tile
 FLOAT = 4
 """Bytes of a float32."""
 
-STREAM = 13.0
+_STREAM = 13.0
 """Bytes of weights a cycle that come from beyond the second cache while products are made."""
+
+_MEMORY = 9.5
+"""The same of weights that no cache keeps from one run of a network to the next."""
+
+_LAST_CACHE = 16 << 20
+"""Bytes of weights that some cache may keep."""
 
 NEXT = 64.0
 """Bytes of weights a cycle that come from the second cache."""
@@ -46,4 +52,9 @@ def _tile_cycles(rows: int, vectors: int, steps: int, target: VectorTarget) -> f
 def plain_cycles(updates: int, weight_bytes: int, target: VectorTarget) -> float:
     """Cycles of so many multiply-adds with weights of so many bytes, as the formula has them."""
     cycles = updates / (target.lanes(FLOAT) * target.multiply_adds * NEAR)
-    return cycles + (weight_bytes / STREAM if weight_bytes * 2 > target.streamed_bytes else 0)
+    return cycles + (stream_cycles(weight_bytes) if weight_bytes * 2 > target.streamed_bytes else 0)
+
+
+def stream_cycles(nbytes: int, times: int = 1) -> float:
+    """Cycles in which weights come from beyond the second cache, so many times in a run."""
+    return nbytes * times / (_STREAM if nbytes <= _LAST_CACHE else _MEMORY)

@@ -14,7 +14,7 @@ from ...diagnostics import UsageError
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
-from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
+from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
 from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
@@ -47,7 +47,7 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling 
     def shared(t: Tiling) -> TwoThreads:
         if p.updates < target.parallel_updates:
             return ALONE
-        return of_two(t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2))
+        return of_two(t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2), _from_memory(p, target))
 
     return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), shared, limit)
 
@@ -154,15 +154,20 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     blocks = pairs // t.rows
     multiplied = PRODUCTS * product_cycles(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
     if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
-        moved += p.data.source.nbytes / STREAM
+        moved += stream_cycles(p.data.source.nbytes)
     passed = t.blocks if t.bands else 1
     if passed * _data_bytes(p, t.rows) > target.stack_bytes:  # the sums are read again for every block of columns
         multiplied += pairs * PRODUCTS * steps * FLOAT * (1 + half // t.columns) / NEXT
     if _bytes(p) * 2 > target.streamed_bytes:
         panel = PRODUCTS * steps * t.columns * FLOAT
         passes = t.bands if t.bands and panel * 2 <= target.streamed_bytes else blocks
-        multiplied += _bytes(p) / STREAM + _bytes(p) * (passes - 1) / NEXT  # what was read once is in some cache
-    return moved + multiplied
+        multiplied += _bytes(p) * (passes - 1) / NEXT  # what was read once is in some cache
+    return moved + multiplied + _from_memory(p, target)
+
+
+def _from_memory(p: Product, target: VectorTarget) -> float:
+    """Cycles in which weights come from far away."""
+    return stream_cycles(_bytes(p)) if _bytes(p) * 2 > target.streamed_bytes else 0.0
 
 
 def _plain(p: Product, target: VectorTarget) -> float:

@@ -13,7 +13,7 @@ from ...diagnostics import UsageError
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
-from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles
+from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
 from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .convolution import Convolution
 from .cook_toom import POINTS
@@ -65,7 +65,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     def shared(t: Tiling) -> TwoThreads:
         if c.updates < target.parallel_updates:
             return ALONE
-        return of_two(t, c.filters[1] // t.filters, t.count * t.products * c.steps * FLOAT)
+        return of_two(t, c.filters[1] // t.filters, t.count * t.products * c.steps * FLOAT, _from_memory(c, t, target))
 
     return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), shared, limit)
 
@@ -165,11 +165,17 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
         multiplied += taken * kinds * steps * FLOAT * (1 + filters // t.filters) / NEXT
-    weights = _bytes(c, kinds)
-    if weights * 2 > target.streamed_bytes:
-        panel = weights * t.filters // filters
-        multiplied += weights * (max(1, t.bands) if panel * 2 <= target.streamed_bytes else blocks) / STREAM
-    return moved + multiplied
+    return moved + multiplied + _from_memory(c, t, target)
+
+
+def _from_memory(c: Convolution, t: Tiling, target: VectorTarget) -> float:
+    """Cycles in which weights come from far away."""
+    weights = _bytes(c, t.products)
+    if weights * 2 <= target.streamed_bytes:
+        return 0.0
+    panel = weights * t.filters // c.filters[1]
+    bands = max(1, t.bands)
+    return stream_cycles(weights, bands if panel * 2 <= target.streamed_bytes else t.blocks * bands)
 
 
 def _plain(c: Convolution, target: VectorTarget) -> float:
