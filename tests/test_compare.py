@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict
 from pathlib import Path
@@ -180,3 +183,11 @@ def test_agreement_counts_values_that_differ() -> None:
     assert (same.equal, same.steps, same.worst) == (1.0, 0, "")
     other = agreement([np.array([0, 0, 7], "uint8"), np.array([[-127, 127]], "int8")], wanted)
     assert other == Agreement(2, 5, 2, 255, "b: 50.000 %") and other.equal == 0.6
+
+
+def test_memory_is_that_of_the_process_alone() -> None:
+    """A process that needs little is not charged what the one that started it had."""
+    held = bytearray(b"1") * (400 << 20)
+    said = "import json; from benchmarks.compare.worker import peak_memory; print(json.dumps(peak_memory()))"
+    found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert 1 << 20 < json.loads(found.stdout) < len(held)
