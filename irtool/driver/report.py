@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import Sources, entry_points
-from ..backends.interface.memory import live_bytes
 from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, steps
 from ..tir.stmt import Buffer
 
@@ -26,7 +25,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     return {
         "name": name,
         "arena_bytes": written.arena_bytes,
-        "arena_lower_bound": live_bytes(program),
+        "arena_lower_bound": program.live_bytes,
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],

@@ -275,6 +275,11 @@ class Program:
         """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
         return self.functions[self.entry].stack_bytes
 
+    @property
+    def live_bytes(self) -> int:
+        """Bytes that are alive at one time in a run of any entry, a lower bound of its workspace."""
+        return max(self.functions[n].live_bytes for n in self.entries or [self.entry])
+
 
 def steps(body: Sequence[Step]) -> list[Step]:
     """Every step in order of execution, those in branches and loops included (after the branch or loop itself)."""

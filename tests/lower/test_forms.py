@@ -85,7 +85,7 @@ NETWORKS = {
     "rows": """def @main(%x: Tensor[(8, 64), float32], %g: Tensor[(64), float32], %b: Tensor[(64), float32]) {
       nn.softmax(nn.layer_norm(%x, %g, %b)) }""",
     "phases": """def @main(%x: Tensor[(1, 3, 4, 5), float32], %w: Tensor[(3, 8, 4, 4), float32]) {
-      nn.relu(nn.conv2d_transpose(%x, %w, kernel_layout="IOHW", strides=[2, 2], padding=[1, 1])) }""",
+      nn.max_pool2d(nn.relu(nn.conv2d_transpose(%x, %w, kernel_layout="IOHW", strides=[2, 2], padding=[1, 1])), pool_size=[2, 2]) }""",
 }
 
 

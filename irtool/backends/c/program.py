@@ -16,7 +16,7 @@ from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import ALIGNMENT, arena_bytes, live_bytes
+from ..interface.memory import ALIGNMENT, arena_bytes
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
@@ -200,7 +200,7 @@ class _Writer:
             identifiers,
             called,
             self.arena_bytes,
-            max(live_bytes(v.program) for v in self.variants),
+            max(v.program.live_bytes for v in self.variants),
             self.sources,
             self.origin,
         )

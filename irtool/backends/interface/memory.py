@@ -21,8 +21,3 @@ def arena_bytes(program: Program, stack_frames: int | None = None) -> int:
         return own
     frame = max(recursive)
     return own + frame * (max(64, _STACK_BYTES // frame) if stack_frames is None else stack_frames)
-
-
-def live_bytes(program: Program) -> int:
-    """Bytes that are alive at one time in a run of any entry, a lower bound of its workspace."""
-    return max(program.functions[n].live_bytes for n in program.entries or [program.entry])
