@@ -57,7 +57,7 @@ def part_weights(program: Program, target: VectorTarget) -> None:
     slots: dict[tuple[Slot, Indices], Slot] = {}
     for kernel, runs in runs_of(program).items():
         for b in () if kernel.finished else constant_inputs(runs):
-            parts = _parts(b, kernel.stages)
+            parts = _parts(b, kernel.stages) if b.dtype == "float32" else None  # of bytes, words are made of all
             if parts is not None:
                 kernel = _parted(kernel, runs, b, parts, slots)
     program.kernels = kernels_in_use(program)
