@@ -27,9 +27,7 @@ from ..tir.stmt import Buffer, Scope, Store
 from .affine import loads
 from .forms import Loop
 from .restrict import restrict
-from .subpixel import inline_padding
-
-_MOST_PHASES = 16
+from .subpixel import MOST_PHASES, without_copy
 
 
 def decompose_gathers(kernel: Kernel) -> Kernel:
@@ -44,8 +42,7 @@ def decompose_gathers(kernel: Kernel) -> Kernel:
         if len(parts) < 2 or len(made) < len(parts):
             continue
         others = [f for f in forms[:n] if not any(f is r for r in sources.values())]
-        opened = _without_copy(made, others, forms[n + 1 :])
-        made, others = opened if opened is not None else (made, others)
+        made, others = without_copy(made, others, forms[n + 1 :])
         return kernel.with_stages([*others, *made, *forms[n + 1 :]])
     return kernel
 
@@ -73,7 +70,7 @@ def _by_remainders(m: Map) -> list[Map]:
             if isinstance(v, Var):
                 divisors[v] = math.lcm(divisors.get(v, 1), int(e.b.value))
     divided = [(v, n, divisors[v]) for v, n in m.loops if v in divisors]
-    if not divided or math.prod(d for _, _, d in divided) > _MOST_PHASES or any(n < d for _, n, d in divided):
+    if not divided or math.prod(d for _, _, d in divided) > MOST_PHASES or any(n < d for _, n, d in divided):
         return []
     return [_of_remainders(m, r) for r in product(*(_remainders(v, n, d) for v, n, d in divided))]
 
@@ -145,16 +142,3 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
 
     stored = Store(store.buffer, [there(i) for i in store.indices], there(store.value))
     return restrict(replace(r, stores=(stored,)), spans, fixed)
-
-
-def _without_copy(
-    made: Sequence[Reduction], before: Sequence[AnyForm], behind: Sequence[AnyForm]
-) -> tuple[list[Reduction], list[AnyForm]] | None:
-    """The reductions, which read what the padded copy in the last stage before them is made of, and the stages without it; None where
-    there is none, or others read it."""
-    copy = before[-1] if before else None
-    if not isinstance(copy, Map) or copy.stores[0].buffer in buffers_read(*before[:-1], *behind):
-        return None
-    opened = [inline_padding(r, copy) for r in made]
-    found = [r for r in opened if r is not None]
-    return (found, [*before[:-1]]) if len(found) == len(opened) else None

@@ -10,7 +10,7 @@ Each stage then reads its weights from one end to the other, in blocks of its ow
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..tir.expr import Expr, Load, Var, const, rewrite
@@ -128,16 +128,7 @@ def _reading(form: AnyForm, whole: Buffer, part: Buffer, p: _Part) -> Reduction:
     def own(e: Expr) -> Expr:
         return Load(part, place) if isinstance(e, Load) and e.source is whole else e
 
-    return Reduction(
-        form.loops,
-        form.acc,
-        form.init,
-        form.inner,
-        rewrite(form.update, own),
-        form.stores,
-        form.guards,
-        form.formed,
-    )
+    return replace(form, update=rewrite(form.update, own))
 
 
 def _slot(whole: Slot, indices: Indices, number: int) -> Slot:

@@ -10,10 +10,16 @@ from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 
 
-def restrict(r: Reduction, spans: Mapping[Var, tuple[int, int]], fixed: Mapping[Var, int]) -> Reduction:
+def restrict(
+    r: Reduction,
+    spans: Mapping[Var, tuple[int, int]],
+    fixed: Mapping[Var, int | Expr],
+    guards: Sequence[Expr] = (),
+) -> Reduction:
     """The reduction over the steps of its loops in `spans`, each the first and the one past the last; the other loops are whole.
 
-    Variables in `fixed` are numbers in the result and have no loop. Variables and the accumulator are fresh; the guards are left out.
+    Variables in `fixed` are numbers in the result, or what is computed of others, and have no loop. Variables and the accumulator are
+    fresh; of the guards, those in `guards` stay.
     """
     extents = dict((*r.loops, *r.inner))
     span = {v: spans.get(v, (0, n)) for v, n in extents.items() if v not in fixed}
@@ -21,7 +27,8 @@ def restrict(r: Reduction, spans: Mapping[Var, tuple[int, int]], fixed: Mapping[
     simplify = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
     acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
     memo: dict[Expr, Expr] = {v: fresh[v] + first for v, (first, _) in span.items()}
-    memo.update((v, const(n)) for v, n in fixed.items())
+    begun = dict(memo)
+    memo.update((v, rewrite(e, lambda x: x, begun) if isinstance(e, Expr) else const(e)) for v, e in fixed.items())
 
     def own(x: Expr) -> Expr:
         return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
@@ -33,4 +40,5 @@ def restrict(r: Reduction, spans: Mapping[Var, tuple[int, int]], fixed: Mapping[
         return tuple((fresh[v], span[v][1] - span[v][0]) for v, _ in old if v in span)
 
     stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
-    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores)
+    kept = tuple(here(g) for g in guards)
+    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores, kept)

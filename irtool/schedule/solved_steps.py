@@ -8,14 +8,13 @@ single pixel, or a convolution whose image has shrunk to one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from ..tir.expr import Expr, Load, Var, rewrite
-from ..tir.forms import Loop, Reduction
+from ..tir.expr import Expr, Var
+from ..tir.forms import Reduction
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, Store
 from .affine import simplifier
+from .restrict import restrict
 
 
 def solve_steps(r: Reduction) -> Reduction:
@@ -49,31 +48,9 @@ def _is_zero(simplify: Simplifier, e: Expr) -> bool:
 
 
 def _solved(r: Reduction, step: Var, value: Expr) -> Reduction:
-    """The reduction with this value for a step."""
-    kept = [x for x in r.inner if x[0] is not step] or [(step, 1)]
-    fresh = {v: Var(v.name, v.dtype) for v, _ in (*r.loops, *kept)}
-    simplify = Simplifier({fresh[v]: (0, n - 1) for v, n in (*r.loops, *kept)})
-    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
-    memo: dict[Expr, Expr] = dict(fresh.items())
-    memo[step] = rewrite(value, lambda x: x, dict(memo))
-
-    def own(x: Expr) -> Expr:
-        return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
-
-    def here(e: Expr) -> Expr:
-        return simplify(rewrite(e, own, dict(memo)))
-
-    def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
-        return tuple((fresh[v], n) for v, n in old)
-
-    guards = [here(g) for g in r.guards]
-    return replace(
-        r,
-        loops=loops(r.loops),
-        acc=acc,
-        init=here(r.init),
-        inner=loops(kept),
-        update=here(r.update),
-        stores=tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores),
-        guards=tuple(g for g in guards if simplify.range(g)[0] < 0),
-    )
+    """The reduction with this value for a step, without the guards that always hold then."""
+    if len(r.inner) == 1:
+        r = replace(r, inner=(*r.inner, (Var(step.name), 1)))
+    made = restrict(r, {}, {step: value}, r.guards)
+    simplify = simplifier(made.loops, made.inner)
+    return replace(made, guards=tuple(g for g in made.guards if simplify.range(g)[0] < 0))

@@ -27,7 +27,7 @@ from ..tir.vector_target import VectorTarget
 from .affine import loads, simplifier
 from .restrict import restrict
 
-_MOST_PHASES = 16
+MOST_PHASES = 16
 
 Limits = dict[Expr, tuple[int, Var, int, int]]
 """Variables that are a quotient: by which number, the variable of the remainder, the extent of the whole, and what is added
@@ -45,14 +45,23 @@ def decompose_subpixels(kernel: Kernel) -> Kernel:
         made = _phases(*joined) if joined is not None else []
         if len(made) < 2:
             continue
-        before = forms[:n]
-        copy = forms[n - 1] if n else None
-        if isinstance(copy, Map) and not _read_by(copy.stores[0].buffer, [*forms[: n - 1], *forms[n + 2 :]]):
-            opened = [inline_padding(r, copy) for r in made]
-            if all(r is not None for r in opened):
-                made, before = [r for r in opened if r is not None], forms[: n - 1]
+        made, before = without_copy(made, forms[:n], forms[n + 2 :])
         return kernel.with_stages([*before, *made, *forms[n + 2 :]])
     return kernel
+
+
+def without_copy(
+    made: list[Reduction], before: Sequence[AnyForm], behind: Sequence[AnyForm]
+) -> tuple[list[Reduction], list[AnyForm]]:
+    """Reductions, which read what the padded copy in the last stage `before` them is made of, and the stages without it; as they are
+    where there is none, or others read it."""
+    copy = before[-1] if before else None
+    if isinstance(copy, Map) and not _read_by(copy.stores[0].buffer, [*before[:-1], *behind]):
+        opened = [inline_padding(r, copy) for r in made]
+        found = [r for r in opened if r is not None]
+        if len(found) == len(opened):
+            return found, [*before[:-1]]
+    return made, [*before]
 
 
 def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
@@ -152,7 +161,7 @@ def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
     count = 1
     for _, n in phases:
         count *= n
-    if not phases or count > _MOST_PHASES or any(low not in divided for _, low, _, _ in limits.values()):
+    if not phases or count > MOST_PHASES or any(low not in divided for _, low, _, _ in limits.values()):
         return []
     others = [loop for loop in (*r.loops, *r.inner) if loop[0] not in divided]
     reductions: list[Reduction] = []

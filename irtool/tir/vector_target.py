@@ -114,8 +114,8 @@ class VectorTarget:
     """The dtype of the numbers that an instruction for sums of products of bytes takes beside int8 ones: `uint8` (x86), `int8` (Arm
     without `i8mm`); empty: both, or there is no such instruction."""
     winograd: str = "auto"
-    """Which convolutions with small windows are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with tiles of
-    so many results along an axis."""
+    """Which convolutions with small windows are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with
+    tiles of so many results along an axis."""
     strassen: str = "auto"
     """Which products with constant weights are made of seven products of halves: `auto`, those that get faster; `off`, none; `on`, all
     that can be."""
