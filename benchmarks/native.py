@@ -22,7 +22,7 @@ import numpy as np
 import irtool
 from irtool.backends.c import C
 from irtool.backends.library import open_library
-from irtool.benchmark.machine import ACCUMULATORS, multiply_adds
+from irtool.benchmark.machine import accumulators, multiply_adds
 from irtool.driver.options import Options
 from irtool.driver.parameters import bind_weights
 from irtool.driver.precision import precision_passes
@@ -122,7 +122,8 @@ class Compiled:
         compiler = backend.compiler
         program = run_stages(prepare_entries(module, options), options.entries, backend.machine())
         written = backend.translate(program, options.name)
-        self.lanes = compiler.machine().lanes(4)
+        machine = compiler.machine()
+        self.lanes, self._sums = machine.lanes(4), accumulators(machine)
         self.kernels: list[PrimFunc] = program.kernels
         self.calls: list[PrimFunc] = [
             s.kernel for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)
@@ -141,7 +142,7 @@ class Compiled:
                 *wrappers,
                 run,
                 f"static void (*const bench_calls[])(void **) = {{{table}}};",
-                multiply_adds("bench_fma", 4 * self.lanes),
+                multiply_adds("bench_fma", 4 * self.lanes, self._sums),
                 TOOLS,
             ]
         )
@@ -190,7 +191,7 @@ class Compiled:
         if self._peak is not None:
             return self._peak()
         taken = self._library.bench_peak(_PEAK_STEPS)
-        return 2.0 * ACCUMULATORS * self.lanes * _PEAK_STEPS / taken
+        return 2.0 * self._sums * self.lanes * _PEAK_STEPS / taken
 
     def _call(self, which: int, pointers: Any, times: int, wall: bool = False) -> float:
         return float(self._library.bench_call(which, pointers, times, int(wall)))

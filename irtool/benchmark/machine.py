@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..backends.base import Backend, TimingJob
 from ..diagnostics import ToolError
+from ..tir.vector_target import VectorTarget
 from .record import Peak
 
-ACCUMULATORS = 24
 _STEPS = 200_000
 _BYTES = 1 << 23
 _TURNS = 15
@@ -30,25 +30,31 @@ def measure_peak(backend: Backend) -> Peak | None:
     compiler = getattr(backend, "compiler", None)
     if compiler is None:
         return None
-    size = 4 * backend.machine().lanes(4)
+    target = backend.machine()
+    size, count = 4 * target.lanes(4), accumulators(target)
 
     def job(text: str) -> TimingJob:
         command = [*compiler.command, *compiler.flags, "-o", "peak", "peak.c", "-lm"]
         return TimingJob({"peak.c": text.encode()}, (tuple(command),), "peak")
 
     try:
-        seconds, copied = job(_products(size)).run(), job(_copies()).run()
+        seconds, copied = job(_products(size, count)).run(), job(_copies()).run()
     except ToolError:
         return None
-    return Peak(2.0 * ACCUMULATORS * (size // 4) * _STEPS / seconds, _BYTES / copied)
+    return Peak(2.0 * count * (size // 4) * _STEPS / seconds, _BYTES / copied)
 
 
-def multiply_adds(name: str, size: int) -> str:
-    """C of `float NAME(int steps, const float *p)`: in each step `ACCUMULATORS` multiply-adds of vectors of `size` bytes.
+def accumulators(target: VectorTarget) -> int:
+    """How many sums `multiply_adds` keeps: as many as its registers hold beside the factor and what is added, up to 24."""
+    return max(1, min(24, target.registers - 4))
+
+
+def multiply_adds(name: str, size: int, count: int) -> str:
+    """C of `float NAME(int steps, const float *p)`: in each step `count` multiply-adds of vectors of `size` bytes.
 
     They are independent, and start from `p[0]`, the factor, and `p[1]`, which is added.
     """
-    names = [f"a{n}" for n in range(ACCUMULATORS)]
+    names = [f"a{n}" for n in range(count)]
     start = "".join(f"  {name}_v {a} = c + {n}.0f;\n" for n, a in enumerate(names))  # equal ones would be computed once
     step = " ".join(f"{a} = {a} * m + c;" for a in names)
     return f"""typedef float {name}_v __attribute__((vector_size({size})));
@@ -60,10 +66,10 @@ static __attribute__((noinline)) float {name}(int steps, const float *p) {{
 """
 
 
-def _products(size: int) -> str:
+def _products(size: int, count: int) -> str:
     """Prints the seconds of `_STEPS` steps of multiply-adds, the least of some turns."""
     return f"""{_CLOCK}
-{multiply_adds("products", size)}static volatile float sink;
+{multiply_adds("products", size, count)}static volatile float sink;
 int main(void) {{
   const float p[2] = {{0.5f, 1.0f}};
   double best = 1e30;

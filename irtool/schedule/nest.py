@@ -29,7 +29,7 @@ from .block import Block
 from .factored import lower_factor
 from .forms import Loop, Reduction
 from .guards import bounded_loop
-from .prefetching import prefetches_of
+from .prefetching import PlacedPrefetch, prefetches_of
 from .tile_stores import partial, transposed
 
 
@@ -179,9 +179,11 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
         update = _written_out(b, step, each, unrolled)
     else:
         update = _tile(b, step)
-    if b.prefetches:
-        update = seq([*_prefetches(b, unrolled), update])
-    for k, m in reversed(b.inner):
+    asked = prefetches_of(b)
+    update = _with_prefetches(asked, len(b.inner), unrolled, update)
+    for depth, (k, m) in reversed([*enumerate(b.inner)]):
+        if depth + 1 < len(b.inner):
+            update = _with_prefetches(asked, depth + 1, [], update)
         if k in written:
             continue
         if k in bounded:
@@ -193,10 +195,13 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
     return update
 
 
-def _prefetches(b: Block[Any], unrolled: list[Loop]) -> list[Stmt]:
-    """What the updates between two iterations of the innermost loop that is left ask for."""
+def _with_prefetches(asked: Sequence[PlacedPrefetch], depth: int, unrolled: list[Loop], update: Stmt) -> Stmt:
+    """What is asked for in the steps of so many loops, then what is done in them; of the innermost loop that is left, the updates between
+    two iterations."""
+    here = [p.statement for p in asked if p.depth == depth]
     steps = [dict(zip((k for k, _ in unrolled), map(const, at))) for at in product(*(range(m) for _, m in unrolled))]
-    return [substitute_stmt(p, here) for here in steps for p in prefetches_of(b)]
+    every: list[Stmt] = [substitute_stmt(p, at) for at in steps for p in here]
+    return seq([*every, update]) if every else update
 
 
 def open_guards(b: Block[Any]) -> list[Expr]:

@@ -9,11 +9,12 @@ so slowly that memory delivers at an even rate: in bursts, lines push others out
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from ..tir import dtypes
 from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
-from ..tir.stmt import Prefetch
+from ..tir.stmt import UNROLLED, Prefetch
 from .affine import depends, stride
 from .block import Ahead, Block
 from .forms import Loop
@@ -22,8 +23,16 @@ _LINE = 64
 """Bytes of a cache line."""
 
 
-def prefetches_of(b: Block[Any]) -> list[Prefetch]:
-    """What one step of the reduction asks for."""
+@dataclass(frozen=True)
+class PlacedPrefetch:
+    """A line that is asked for in every step of the first so many loops of a reduction: its `depth`."""
+
+    depth: int
+    statement: Prefetch
+
+
+def prefetches_of(b: Block[Any]) -> list[PlacedPrefetch]:
+    """What is asked for while the reduction runs."""
     return [p for a in b.prefetches for p in _lines(b, a)]
 
 
@@ -33,16 +42,17 @@ def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
     return [x for x in b.inside if any(depends(view(i), x[0]) for i in operand.indices)]
 
 
-def _lines(b: Block[Any], a: Ahead) -> list[Prefetch]:
+def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
     moving = vector_loops(b, a.operand)
     width = math.prod(n for _, n in moving)
     each = _LINE // dtypes.itemsize(a.operand.dtype)
     lines = -(-width // each)
     over, shares = a.over or (None, 1)
     if over is not None and shares > lines and _is_stream(b, a, width):
-        return [_slow_line(b, a, moving, width)]
+        return [_slow_line(b, a, moving, width, each)]
     own = -(-lines // shares)
-    return [_line(b, a, moving, _element(over, shares, own, n, lines) * each) for n in range(own)]
+    elements = [_element(over, shares, own, n, lines) * each for n in range(own)]
+    return [PlacedPrefetch(len(b.inner), _line(b, a, moving, e)) for e in elements]
 
 
 def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Expr:
@@ -67,15 +77,21 @@ def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:
     return True
 
 
-def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int) -> Prefetch:
-    """The line that is due in a step, of all that the reduction reads in the next step of `a.loop`."""
+def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: int) -> PlacedPrefetch:
+    """The line that is due, of all that the reduction reads in the next step of `a.loop`. Lines have `each` elements.
+
+    Where a line is due every few steps only, the innermost loops ask for nothing: to find its place takes longer than a step.
+    """
     assert a.over is not None
     (over, shares), total = a.over, math.prod(n for _, n in b.inner)
+    share = total * width // shares
+    depth = _depth(b, share, each)
+    steps = math.prod(n for _, n in b.inner[:depth])
     number: Expr = const(0)
-    for k, n in b.inner:
+    for k, n in b.inner[:depth]:
         number = number * n + k
     # The last step may ask for a little more than there is: what lies behind the end.
-    element = over * (total * width // shares) + number * -(-width // shares)
+    element = over * share + number * -(-total * width // (shares * steps))
     place, rest = element // width, element % width
     view = b.seen()
     here: dict[Expr, Expr] = {a.loop[0]: a.later}
@@ -86,7 +102,19 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int) -> Prefe
         here[x] = rest % n if x is not moving[0][0] else rest
         rest = rest // n
     indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
-    return Prefetch(Load(a.operand.source, tuple(indices)))
+    return PlacedPrefetch(depth, Prefetch(Load(a.operand.source, tuple(indices))))
+
+
+def _depth(b: Block[Any], share: int, each: int) -> int:
+    """Of how many loops of the reduction the steps are enough to ask for every line of a share, one each."""
+    steps = 1
+    for depth, (k, n) in enumerate(b.inner[:-1], 1):
+        steps *= n
+        if b.kind(k) == UNROLLED:
+            break
+        if share <= steps * each:
+            return depth
+    return len(b.inner)
 
 
 def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetch:

@@ -34,7 +34,7 @@ from ...tir.stmt import (
 from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
 from ..formulas.runs import SUMS
-from ..formulas.support import FROM_BITS, KEEP_BRANCHES, LONG_WORD_AT, PREFETCH, TO_BITS, WORD_AT, Helper
+from ..formulas.support import FROM_BITS, KEEP_BRANCHES, KEEP_READS, LONG_WORD_AT, PREFETCH, TO_BITS, WORD_AT, WRITE_OUT, Helper
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
@@ -51,6 +51,7 @@ from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, repeated_reads
+from .short_loops import is_short
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
@@ -64,12 +65,12 @@ class KernelText:
     """A kernel in C.
 
     Attributes:
-        keeps_branches: it must not be vectorized by gcc (see `formulas.support`).
+        attributes: what gcc must not do to it (see `formulas.support`).
         head: the declaration, without linkage and semicolon.
         body: the lines between the braces.
     """
 
-    keeps_branches: bool
+    attributes: tuple[Helper, ...]
     head: str
     body: str
 
@@ -79,7 +80,7 @@ class KernelText:
 
     def define(self, linkage: str = "static") -> str:
         """The function."""
-        kept = f"{KEEP_BRANCHES.name}\n" if self.keeps_branches else ""
+        kept = "".join(f"{a.name}\n" for a in self.attributes)
         return f"{kept}{self.declare(linkage)} {{\n{self.body}\n}}\n"
 
 
@@ -175,12 +176,12 @@ class KernelWriter:
         else:
             self._body(flat(self.kernel.body, self.simplify, self._is_variable))
             items = self.code.items
-        keeps_branches = _reads_under_conditions(self.kernel.body)
-        if keeps_branches:
-            self.support[KEEP_BRANCHES] = None
+        attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
+        attributes += [KEEP_READS] if WRITE_OUT in self.support else []
+        self.support.update(dict.fromkeys(attributes))
         names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
         unused = [f"  (void){n};" for n in names if n not in self.used]
-        return KernelText(keeps_branches, self.head, "\n".join([*unused, *print_code(items)]))
+        return KernelText(tuple(attributes), self.head, "\n".join([*unused, *print_code(items)]))
 
     # -- statements ----------------------------------------------------------------------------------------------------
 
@@ -320,6 +321,8 @@ class KernelWriter:
             share = self.kernel.shares.get(s.var)
             pragma = _pragma(loops, share, s is self.tiled)
             self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
+        if self.vector and is_short(s):
+            self.code.line(self.expressions.helper(WRITE_OUT, extent))
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 
     def _wait(self) -> None:

@@ -29,7 +29,11 @@ class Helper(NamedTuple):
 
 KEEP_BRANCHES = Helper("keep_branches")
 """An attribute of functions that gcc must not vectorize."""
+KEEP_READS = Helper("keep_reads")
+"""An attribute of functions in which gcc must leave reads where they are used."""
 PREFETCH = Helper("prefetch")
+WRITE_OUT = Helper("write_out")
+"""In front of a loop: the compiler is to write out so many steps of it."""
 TILES = Helper("tiles")
 """What programs with matrix tiles need to ask for these."""
 TILES_BEGUN, TILES_ENDED = Helper("begin_tiles"), Helper("end_tiles")
@@ -67,11 +71,27 @@ _FIXED: dict[Helper, str] = {
 #else
 #define irt_keep_branches
 #endif""",
+    # Of several steps that are written out, gcc's global elimination of common parts reads ahead what registers have no room for.
+    KEEP_READS: """
+#if defined(__GNUC__) && !defined(__clang__)
+#define irt_keep_reads __attribute__((noinline, optimize("no-gcse")))
+#else
+#define irt_keep_reads
+#endif""",
     PREFETCH: """
 #ifdef __GNUC__
 #define irt_prefetch(place, n) __builtin_prefetch((const void *)((uintptr_t)(place) + (uintptr_t)(n) * sizeof *(place)))
 #else
 #define irt_prefetch(place, n) ((void)(place))
+#endif""",
+    WRITE_OUT: """
+#if defined(__clang__)
+#define irt_write_out(steps) _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define irt_pragma(text) _Pragma(#text)
+#define irt_write_out(steps) irt_pragma(GCC unroll steps)
+#else
+#define irt_write_out(steps)
 #endif""",
     FROM_BITS["float16"]: """
 IRT_INLINE float irt_h2f(uint16_t h) {
