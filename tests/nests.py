@@ -20,6 +20,7 @@ from irtool.tir.intrinsics import LEAST_EXPONENT
 from irtool.tir.pairs import DOT_PAIR, PACK_PAIR
 from irtool.tir.program import CopySlot, Program, RunKernel, Slot
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
+from irtool.tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from irtool.tir.words import DOTS
 
 
@@ -282,6 +283,18 @@ def dot_pair(a: int, b: int) -> float:
     return float(np.float32(np.float32(a1 * b1) + np.float32(a0 * b0)))
 
 
+def pack_wide(a: int, b: int) -> int:
+    """Two integers of 16 bits, or of 8, in a word."""
+    return struct.unpack("<i", struct.pack("<I", (a & 0xFFFF) | (b & 0xFFFF) << 16))[0]
+
+
+def dot_wide(a: int, b: int) -> int:
+    """The sum of the products of the numbers of two words."""
+    x, y = (struct.unpack("<2h", struct.pack("<i", w)) for w in (a, b))
+    total = sum(p * q for p, q in zip(x, y, strict=True)) & 0xFFFFFFFF
+    return struct.unpack("<i", struct.pack("<I", total))[0]
+
+
 def dot(a: int, b: int, pair: tuple[str, str]) -> int:
     """The sum of the products of the bytes of two words."""
     x, y = (
@@ -318,4 +331,5 @@ _SPACE |= {
     ),
 }
 _SPACE |= {f"{DOT_PAIR}_": dot_pair, f"{PACK_PAIR}_": pack_pair}
+_SPACE |= {f"{DOT_WIDE}_": dot_wide, f"{PACK_WIDE}_": pack_wide}
 _SPACE |= {f"{name}_": lambda a, b, pair=pair: dot(a, b, pair) for name, pair in DOTS.items()}

@@ -18,12 +18,13 @@ from ..tir.pairs import DTYPE, NUMBERS, PACK_PAIR
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
+from ..tir.wide_pairs import PACK_WIDE
 from ..tir.words import PACKS
 from .affine import depends, loads
 from .moved_bytes import as_it_was
 from .tile_choice import rows_together, sums_long_words
 
-_NUMBERS = {**PACKS, PACK_PAIR: NUMBERS}
+_NUMBERS = {**PACKS, PACK_PAIR: NUMBERS, PACK_WIDE: NUMBERS}
 """Numbers in a word, by what makes one."""
 
 _TILE_ROW = 64

@@ -24,7 +24,7 @@ def vectors_per_block(
         if whole > vectors and not may_pad:
             continue
         tile = choose_tile(rows, whole, target, block=width, far=far, together=together)
-        if tile.vectors != width > 1 and (far and tile.rows == rows or width % tile.vectors == 0):
+        if tile.vectors != width > 1 and ((far and tile.rows == rows) or width % tile.vectors == 0):
             continue  # it would read a part of each block, and later another
         cost = tile_cost(rows, whole, tile, target, together) * whole / vectors
         if cost < best[0] * (1 - 1e-6):

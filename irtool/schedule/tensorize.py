@@ -45,7 +45,7 @@ from .matrix_tiles import filled_count
 from .moved_bytes import Movement, moved_word, movement
 from .winograd.choice import beats_pairs
 from .winograd.find import find_convolution
-from .word_kinds import WordKind, long_kind, word_kinds
+from .word_kinds import WordKind, long_kind, wide_kind, word_kinds
 
 _REUSE = 8
 """The fewest results for which each word that is packed when the program runs is read."""
@@ -103,7 +103,7 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         for at, p in found.items():
             alike = {n: q for n, q in found.items() if p.shares_words(q)}
             if _pays(k, alike, constants, target):
-                alike = {n: _of_long_words(k.stages[n], q, target) for n, q in alike.items()}
+                alike = {n: _of_other_words(k.stages[n], q, target) for n, q in alike.items()}
                 if not _is_transformed(finite.mark(k), at, calls, target):
                     _replace(k, alike, constants, calls, made, target)
                 break
@@ -185,6 +185,8 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         return False
     if target.lanes(4) < 4 and p.kind.numbers < STEPS:
         return False
+    if p.kind is wide_kind() and target.wide_products < p.kind.numbers:
+        return False
     only = _apart(r, p)
     if max(only) < 4:
         return False  # neither operand has an axis for vectors
@@ -196,6 +198,13 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         elif reuse < _REUSE:
             return False
     return True
+
+
+def _of_other_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
+    """The product, of the words that the processor has instructions for: of pairs of 16 bits where it has none for bytes."""
+    if p.kind.bits == "uint8" and target.wide_products > 1 and not target.first_factor:
+        return replace(p, kind=wide_kind())
+    return _of_long_words(form, p, target)
 
 
 def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:

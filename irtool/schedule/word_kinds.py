@@ -1,4 +1,4 @@
-"""Kinds of words that sums of products can be made of: four bytes, or eight, or two bfloat16 numbers."""
+"""Kinds of words that sums of products can be made of: four bytes, or eight, or two numbers of bfloat16 or of 16 bits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..tir import dtypes, pairs, words
+from ..tir import dtypes, pairs, wide_pairs, words
 from ..tir.expr import Const, Expr, Select, const, if_then_else
 from ..tir.forms import Reduction
 from ..tir.simplify import Simplifier
@@ -25,6 +25,7 @@ class WordKind:
         dot: the dot product of two words, whose numbers have these dtypes.
         bits: unsigned numbers of as many bits as one in a word has: how numpy sees an array.
         dtype: of a word.
+        widened: the dtype that numbers are widened to; empty if words have them as they are.
     """
 
     numbers: int
@@ -34,6 +35,7 @@ class WordKind:
     dot: Callable[[Expr, Expr, tuple[str, str]], Expr]
     bits: str
     dtype: str = "int32"
+    widened: str = ""
 
     def word(self, at: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
         """The word that has place `at` among those of `extent` numbers, of which the last is filled up with zeros. `number` gives the
@@ -58,13 +60,19 @@ class WordKind:
         if len(inside) < len(numbers) or len(others) > 1 or any(e.cond is not inside[0].cond for e in inside):
             return self.pack(numbers)
         same = all(isinstance(e.other, Const) for e in inside)
-        if not same or (others != {0} and self.bits != "uint8"):
+        if not same or (others != {0} and not self._is_of_integers):
             return self.pack(numbers)
         return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), self._equal(int(others.pop())))
 
+    @property
+    def _is_of_integers(self) -> bool:
+        return self.bits == "uint8" or bool(self.widened)
+
     def _equal(self, number: int) -> Const:
-        """The word of equal numbers of eight bits, or of zeros."""
-        whole = int.from_bytes(bytes([number & 0xFF] * (dtypes.bits(self.dtype) // 8)), "little", signed=True)
+        """The word of equal integers, or of zeros."""
+        each = dtypes.bits(self.dtype) // 8 // self.numbers
+        one = (number & ((1 << 8 * each) - 1)).to_bytes(each, "little")
+        whole = int.from_bytes(one * self.numbers, "little", signed=True)
         return const(whole, self.dtype)
 
     def pack_data(self, data: Any, axis: int, count: int = 0) -> Any:
@@ -75,6 +83,7 @@ class WordKind:
         steps, width = self.numbers, dtypes.bits(self.dtype) // self.numbers
         count = count or -(-data.shape[axis] // steps)
         missing = count * steps - data.shape[axis]
+        data = data.astype(self.widened) if self.widened else data
         data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
         parts = data.view(self.bits).reshape(*data.shape[:axis], count, steps, *data.shape[axis + 1 :])
         parts = np.moveaxis(parts, axis + 1, 0).astype(word)
@@ -88,7 +97,7 @@ class WordKind:
 def word_kinds() -> tuple[WordKind, ...]:
     """All kinds."""
     meanings = {name: words.meaning(name) for name in words.DOTS}
-    return WordKind(words.STEPS, 3, meanings, words.pack, words.dot, "uint8"), pair_kind(), long_kind()
+    return WordKind(words.STEPS, 3, meanings, words.pack, words.dot, "uint8"), pair_kind(), long_kind(), wide_kind()
 
 
 @cache
@@ -104,6 +113,17 @@ def pair_kind() -> WordKind:
     """Words of two bfloat16 numbers."""
     meanings = {pairs.DOT_PAIR: pairs.meaning()}
     return WordKind(pairs.NUMBERS, 2, meanings, pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16")
+
+
+@cache
+def wide_kind() -> WordKind:
+    """Words of two integers of 16 bits, or of 8, which are widened."""
+    meanings = {wide_pairs.DOT_WIDE: wide_pairs.meaning()}
+
+    def dot(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
+        return wide_pairs.dot2(a, b)
+
+    return WordKind(wide_pairs.NUMBERS, 2, meanings, wide_pairs.pack2, dot, "uint16", widened=wide_pairs.DTYPE)
 
 
 def intrinsics() -> dict[str, WordKind]:

@@ -82,6 +82,12 @@ class VectorTarget:
         "products of bfloat16 numbers that an instruction adds to each sum; 1: there is no such instruction",
         2,
     )
+    wide_products: int = size(
+        1,
+        "per lane",
+        "products of 16-bit integers that an instruction adds to one of 32 bits; 1: there is no such instruction",
+        2,
+    )
     native_halves: int = size(
         1,
         "per lane",

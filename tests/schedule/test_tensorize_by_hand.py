@@ -8,6 +8,7 @@ import irtool
 from irtool.diagnostics import UsageError
 from irtool.schedule.word_kinds import intrinsics
 from irtool.tir.pairs import DOT_PAIR
+from irtool.tir.wide_pairs import DOT_WIDE
 from irtool.tir.words import ALL_DOTS
 
 V = '#[version = "0.0.5"]\n'
@@ -51,7 +52,7 @@ def numbers(dtype: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
 
 
 def taken(name: str) -> tuple[str, str]:
-    return ALL_DOTS.get(name, ("bfloat16", "bfloat16"))
+    return {**ALL_DOTS, DOT_WIDE: ("int16", "int16")}.get(name, ("bfloat16", "bfloat16"))
 
 
 @pytest.mark.promise("primitives")
@@ -85,7 +86,7 @@ def test_every_intrinsic_of_the_backends_has_a_meaning() -> None:
 
     written = {n for n in (*vector_dots.TYPES, *vector_pairs.TYPES) if n.startswith("dot")}
     written |= set(vector_matrices.PRODUCTS.values())
-    assert written == set(intrinsics()) == {*ALL_DOTS, DOT_PAIR}
+    assert written == set(intrinsics()) == {*ALL_DOTS, DOT_PAIR, DOT_WIDE}
 
 
 def test_other_numbers_are_refused() -> None:

@@ -15,6 +15,7 @@ from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
+from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import ALL_DOTS, PACKS
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
@@ -234,9 +235,9 @@ class Writer:
             return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
-        if name in (*PACKS, PACK_PAIR, DOT_PAIR):
+        if name in (*PACKS, PACK_PAIR, DOT_PAIR, PACK_WIDE):
             return self.helper(Helper(name), *kids)
-        if name in ALL_DOTS:
+        if name == DOT_WIDE or name in ALL_DOTS:
             return self.helper(Helper(name), "0", *kids)
         if not dtypes.is_float(dtype):
             if name == "pow":

@@ -34,7 +34,17 @@ from ...tir.stmt import (
 from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
 from ..formulas.runs import SUMS
-from ..formulas.support import FROM_BITS, KEEP_BRANCHES, KEEP_READS, LONG_WORD_AT, PREFETCH, TO_BITS, WORD_AT, WRITE_OUT, Helper
+from ..formulas.support import (
+    FROM_BITS,
+    KEEP_BRANCHES,
+    KEEP_READS,
+    LONG_WORD_AT,
+    PREFETCH,
+    TO_BITS,
+    WORD_AT,
+    WRITE_OUT,
+    Helper,
+)
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers

@@ -26,4 +26,4 @@ def is_short(s: For) -> bool:
             if x.buffer.scope != Scope.REGISTER:
                 return False
             updates += 1
-    return 1 < updates and updates * int(s.extent.value) <= _MOST_UPDATES
+    return updates > 1 and updates * int(s.extent.value) <= _MOST_UPDATES

@@ -10,7 +10,7 @@ from ...tir.words import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
 from .matrix_tiles import PERMISSION, add, add_in_vectors, clear, store
 from .runs import BYTES, SUMS, sum_of_bytes
-from .words import PAIRS, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
+from .words import PAIRS, WIDE, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
 
 
 class Helper(NamedTuple):
@@ -148,7 +148,7 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     **{Helper(name): dot_of_long_words(name) for name in LONG_DOTS},
     Helper("bytes"): BYTES,
     **{Helper(name): sum_of_bytes(name) for name in SUMS},
-    **{Helper(name): text for name, text in PAIRS.items()},
+    **{Helper(name): text for name, text in {**PAIRS, **WIDE}.items()},
     **{Helper("word_at", (width,)): text for width, text in WORDS_AT.items()},
 }
 

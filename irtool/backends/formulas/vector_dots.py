@@ -7,6 +7,7 @@ sum again. The second operand is usually the one that several sums share: what i
 
 from __future__ import annotations
 
+from ...tir.wide_pairs import DOT_WIDE
 from ...tir.words import DOTS, STEPS
 from ..vectors.types import VectorType
 from .templates import fill
@@ -21,7 +22,7 @@ _LOADED = {
 }
 """What loads words: of which numbers, and how one is made of them."""
 
-TYPES: dict[str, tuple[str, ...]] = dict.fromkeys((*DOTS, *_LOADED), ("uint32",))
+TYPES: dict[str, tuple[str, ...]] = dict.fromkeys((*DOTS, *_LOADED, DOT_WIDE), ("uint32",))
 """The dtypes of vectors that a function uses beside its own."""
 
 # In assembly, as compilers have different names for it; an instruction of the older encoding has to say so.
@@ -78,6 +79,26 @@ _HALVES = {
     "int8": ("(pairs)(($u)$x << 8) >> 8", "(pairs)$x >> 8"),
 }
 
+_WIDE = """
+#if $vnni
+  __asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+  return acc;
+#elif $macro
+  typedef short pairs __attribute__((vector_size(4 * $lanes)));
+#if $lanes == 16 && !defined(__clang__)
+  return ($t)(($u)acc + ($u)__builtin_ia32_pmaddwd512_mask((pairs)a, (pairs)b, ($t){0}, (short)-1));
+#else
+  return ($t)(($u)acc + ($u)__builtin_ia32_pmaddwd$bits((pairs)a, (pairs)b));
+#endif
+#else
+$plain
+#endif
+"""
+_WIDE_PLAIN = """
+  const $t al = ($t)(($u)a << 16) >> 16, bl = ($t)(($u)b << 16) >> 16, ah = a >> 16, bh = b >> 16;
+  return ($t)(($u)acc + ($u)(al * bl) + ($u)(ah * bh));
+"""
+
 _DOTPROD = """
 #elif defined(__ARM_FEATURE_DOTPROD)
 #define irt_dot(op, acc, a, b) __asm__(op " %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(a), "w"(b))
@@ -129,6 +150,9 @@ def written(name: str, t: VectorType) -> str:
     if name in _LOADED:
         number, word = _LOADED[name]
         made = fill(_WORDS, name=name, number=number, word=word, **words)
+    elif name == DOT_WIDE:
+        head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
+        made = "\n".join([head, _wide_body(words), "}"])
     elif name in DOTS:
         head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
         made = "\n".join([head, _body(name, words), "}"])
@@ -155,6 +179,15 @@ def _body(name: str, words: dict[str, str]) -> str:
     if lanes == 4:
         parts.append(fill(_DOTPROD, text=fill(_ARM[name], **words)))
     return "\n".join([*parts, "#else", plain, "#endif"])
+
+
+def _wide_body(words: dict[str, str]) -> str:
+    lanes = int(words["lanes"])
+    plain = fill(_WIDE_PLAIN, **words)
+    if lanes not in _HAS_PAIRS:
+        return plain
+    vnni = "defined(__AVX512VNNI__)" + (" && defined(__AVX512VL__)" if lanes < 16 else "")
+    return fill(_WIDE, macro=_HAS_PAIRS[lanes], vnni=vnni, bits=str(32 * lanes), plain=plain, **words)
 
 
 def _plain(a: str, b: str) -> str:

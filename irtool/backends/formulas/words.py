@@ -4,6 +4,7 @@ processors without vectors too: Cortex-M4, M7, M33."""
 from __future__ import annotations
 
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
+from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import DOTS, LONG, LONG_DOTS, STEPS
 
 _BITS = "".join(f"  union {{ float f; uint32_t u; }} {v};\n" for v in "pqrs")
@@ -19,6 +20,16 @@ PAIRS = {
     "  return r.f * s.f + p.f * q.f;\n}",
 }
 """The same of words of two bfloat16 numbers, by name (see `tir.pairs`)."""
+
+WIDE = {
+    PACK_WIDE: f"IRT_INLINE int32_t irt_{PACK_WIDE}(int16_t a, int16_t b) {{\n"
+    "  return (int32_t)((uint32_t)(uint16_t)a | (uint32_t)(uint16_t)b << 16);\n}",
+    DOT_WIDE: f"IRT_INLINE int32_t irt_{DOT_WIDE}(int32_t acc, int32_t a, int32_t b) {{\n"
+    "  return (int32_t)((uint32_t)acc +\n"
+    "         (uint32_t)((int16_t)(uint16_t)((uint32_t)a) * (int16_t)(uint16_t)((uint32_t)b)) +\n"
+    "         (uint32_t)((int16_t)(uint16_t)((uint32_t)a >> 16) * (int16_t)(uint16_t)((uint32_t)b >> 16)));\n}",
+}
+"""The same of words of two 16-bit numbers, by name (see `tir.wide_pairs`)."""
 
 _WORD_AT = """
 IRT_INLINE int32_t irt_word_at_{width}(const void *p) {{

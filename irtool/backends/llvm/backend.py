@@ -89,7 +89,7 @@ class Llvm(Backend):
         clang = self.clang
         if clang is not None:
             # Only C has texts for these.
-            return replace(clang.machine(), native_halves=1, product_rows=1, summed_products=1)
+            return replace(clang.machine(), native_halves=1, wide_products=1, product_rows=1, summed_products=1)
         return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else VectorTarget(16, 16)
 
     @property

@@ -14,6 +14,7 @@ from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
+from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import ALL_DOTS, PACKS
 from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
@@ -235,9 +236,13 @@ class Expressions:
             return self._widened(made, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
-        if name in PACKS or name in ALL_DOTS:
+        if name == PACK_WIDE:
+            how = "zext" if dtypes.is_unsigned(source) else "sext"
+            wide = [("i16", self.b.value(f"{how} i8 {k} to i16") if dtypes.bits(source) == 8 else k) for k in kids]
+            return self._widened(self.helper(Helper(name), value_type(dtype), *wide), dtype)
+        if name in PACKS or name == DOT_WIDE or name in ALL_DOTS:
             u, result = value_type(source), value_type(dtype)
-            start = [("i32", "0")] if name in ALL_DOTS else []
+            start = [] if name in PACKS else [("i32", "0")]
             args = [*start, *((u, self._narrowed(k, source)) for k in kids)]
             return self._widened(self.helper(Helper(name), result, *args), dtype)
         if name in (PACK_PAIR, DOT_PAIR):

@@ -155,10 +155,12 @@ class Compiler:
                 native_halves=2 if "__AVX512FP16__" in macros else 1,
                 byte_tiles=tiles["INT8"],
                 pair_tiles=tiles["BF16"],
+                wide_products=2,
                 first_factor=_first_factor(macros),
             )
         if "__AVX__" in macros:
-            return VectorTarget(32, 16, first_factor=_first_factor(macros))
+            wide = 2 if "__AVX2__" in macros else 1
+            return VectorTarget(32, 16, wide_products=wide, first_factor=_first_factor(macros))
         bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)
         if (
             bits and int(bits[1]) >= 128
@@ -175,7 +177,7 @@ class Compiler:
             return VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64)
         if "__ARM_FEATURE_SIMD32" in macros:
             return WORD_MACHINE
-        return VectorTarget(16, 16)
+        return VectorTarget(16, 16, wide_products=2 if "__SSE2__" in macros else 1)
 
     @property
     def _quicker(self) -> list[str]:

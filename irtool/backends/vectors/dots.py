@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from ...tir.expr import Const, Expr
 from ...tir.pairs import DOT_PAIR, NUMBERS
 from ...tir.simplify import Simplifier
+from ...tir.wide_pairs import DOT_WIDE
 from ...tir.words import DOTS, STEPS
 from .ir import Apply, LoadVector, Splat, Value
 
 
 def open_dot(v: Value) -> Apply | None:
     """A dot product that starts at 0 and is used once: another accumulator may take the place of that 0."""
-    if not isinstance(v, Apply) or v.named or v.function[0] not in (DOT_PAIR, *DOTS):
+    if not isinstance(v, Apply) or v.named or v.function[0] not in (DOT_PAIR, DOT_WIDE, *DOTS):
         return None
     start = v.args[0]
     return v if isinstance(start, Splat) and isinstance(start.scalar, Const) and not start.scalar.value else None

@@ -30,6 +30,7 @@ from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from ...tir.tables import looked_up
+from ...tir.wide_pairs import DOT_WIDE, NUMBERS, PACK_WIDE
 from ...tir.words import DOTS, PACK
 from ..moves import moved_element
 from . import ir
@@ -510,7 +511,9 @@ class Lowering:
             return Bitcast(self._type(target), *args)
         if e.name == PACK:
             return self._packed(e, args, body)
-        if e.name in DOTS:
+        if e.name == PACK_WIDE:
+            return self._packed_wide(args, body)
+        if e.name == DOT_WIDE or e.name in DOTS:
             return self._apply(e.name, "int32", self._add(Splat(self._type("int32"), const(0)), body), *args)
         if e.name == PACK_PAIR:
             return self._paired(args, body)
@@ -547,6 +550,32 @@ class Lowering:
         low = self._add(Shift(u, ">>", low, 16), body)
         high = self._add(Shift(u, "<<", self._add(Shift(u, ">>", high, 16), body), 16), body)
         return Bitcast(t, self._add(Arithmetic(u, "|", low, high), body))
+
+    def _packed_wide(self, args: list[Value], body: Body) -> Value:
+        """Words of two numbers of 16 bits: those that lie one after the other in memory are read and widened at once."""
+        t = self._type("int32")
+        source = args[0].type
+        wide = VectorType("int16", NUMBERS * t.lanes)
+        words = words_in_memory(args, NUMBERS)
+        if words is not None:
+            first, base = words
+            for a in args:
+                body.steps.remove(a)
+            all_numbers = VectorType(source.dtype, NUMBERS * t.lanes)
+            numbers: Value = self._add(LoadVector(all_numbers, first.buffer, base, 1, NUMBERS * first.count), body)
+            if source.bits < 16:
+                numbers = self._add(Convert(wide, numbers), body)
+            return Bitcast(t, numbers)
+        u = self._type("uint32")
+        low, high = (self._add(Bitcast(u, self._widened_word(a, body)), body) for a in args)
+        high = self._add(Shift(u, "<<", high, 16), body)
+        if not dtypes.is_unsigned(source.dtype):
+            low = self._add(Shift(u, ">>", self._add(Shift(u, "<<", low, 16), body), 16), body)
+        return Bitcast(t, self._add(Arithmetic(u, "|", low, high), body))
+
+    def _widened_word(self, value: Value, body: Body) -> Value:
+        self.called["widen", *value.type] = None
+        return self._add(Convert(self._type("int32"), value), body)
 
     def _packed(self, e: Call, args: list[Value], body: Body) -> Value:
         """Words: as they are in memory, if the numbers lie there one after the other."""

@@ -13,6 +13,7 @@ from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
 from ...tir.intrinsics import LEAST_EXPONENT
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
+from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import ALL_DOTS, LONG, PACKS, steps_of, word_dtype
 
 Function = Callable[..., Any]
@@ -181,6 +182,17 @@ def _dotted_pairs(a: Any, b: Any) -> Any:
     return a1 * b1 + a0 * b0
 
 
+def _packed_wide(a: Any, b: Any) -> Any:
+    low, high = (np.asarray(x).astype(np.int16).view(np.uint16).astype(np.uint32) for x in (a, b))
+    return np.asarray(low | (high << np.uint32(16))).view(np.int32)
+
+
+def _dotted_wide(a: Any, b: Any) -> Any:
+    words = [np.asarray(w).astype(np.int64) for w in (a, b)]
+    (a0, b0), (a1, b1) = [(w << 48) >> 48 for w in words], [w >> 16 for w in words]
+    return (a0 * b0 + a1 * b1).astype(np.int32)
+
+
 def function_of(e: Expr) -> Function:
     """What an operation is, as a function of the arrays of its operands."""
     if isinstance(e, Binary):
@@ -210,6 +222,10 @@ def function_of(e: Expr) -> Function:
         return _paired
     if e.name == DOT_PAIR:
         return _dotted_pairs
+    if e.name == PACK_WIDE:
+        return _packed_wide
+    if e.name == DOT_WIDE:
+        return _dotted_wide
     if e.name in ALL_DOTS:
         steps, signs = steps_of(e.name), ALL_DOTS[e.name]
         return lambda a, b: _dotted(a, b, steps, signs)

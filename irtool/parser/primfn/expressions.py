@@ -15,6 +15,7 @@ from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var,
 from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
 from ...tir.pairs import DOT_PAIR, DTYPE, NUMBERS, PACK_PAIR
 from ...tir.stmt import Buffer
+from ...tir.wide_pairs import DOT_WIDE, DTYPES, PACK_WIDE
 from ...tir.words import ALL_DOTS, PACKS, steps_of, word_dtype
 from .header import read_dtype
 from .tokens import Words
@@ -45,8 +46,12 @@ _INTRINSICS = {
     **dict.fromkeys((*UNARY_FLOAT, *FLUSHED, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
     **dict.fromkeys((*BINARY_FLOAT, "pow", *ALL_DOTS), 2),
     **PACKS,
-    **dict.fromkeys((PACK_PAIR, DOT_PAIR), NUMBERS),
+    **dict.fromkeys((PACK_PAIR, DOT_PAIR, PACK_WIDE, DOT_WIDE), NUMBERS),
 }
+_OF_INTEGERS = frozenset(
+    ("popcount", "clz", "reinterpret", "pow", *PACKS, *ALL_DOTS, PACK_PAIR, DOT_PAIR, PACK_WIDE, DOT_WIDE)
+)
+"""Intrinsics that are not of floats alone."""
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")
 _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
 
@@ -296,13 +301,17 @@ class _Reader:
         name, args = it.what, it.done
         dtype = args[0].dtype
         wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
-        is_of_floats = name not in ("popcount", "clz", "reinterpret", "pow", *PACKS, PACK_PAIR, DOT_PAIR, *ALL_DOTS)
+        is_of_floats = name not in _OF_INTEGERS
         if name in PACKS:
             wanted = word_dtype(PACKS[name]) if dtype in ("int8", "uint8") else ""
         elif name == PACK_PAIR:
             wanted = "int32" if dtype == DTYPE else ""
         elif name == DOT_PAIR:
             wanted = "float32" if dtype == "int32" else ""
+        elif name == PACK_WIDE:
+            wanted = "int32" if dtype in DTYPES else ""
+        elif name == DOT_WIDE:
+            wanted = "int32" if dtype == "int32" else ""
         elif name in ALL_DOTS:
             wanted = "int32" if dtype == word_dtype(steps_of(name)) else ""
         if is_of_floats and not dtypes.is_float(dtype):
