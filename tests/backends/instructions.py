@@ -65,6 +65,20 @@ def compile_program(way: Way, lines: Sequence[str], folder: Path) -> str:
     return assembly
 
 
+_NEEDED = {
+    "x86-64-v3": ("avx2", "fma", "f16c", "bmi2"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    "cascadelake": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"),
+}
+
+
+def require_processor(name: str) -> None:
+    """Skips the test where code for a processor does not run."""
+    missing = [f for f in _NEEDED.get(name, ()) if f not in FLAGS]
+    if missing:
+        pytest.skip(f"code for {name} does not run here: this processor has no {missing[0]}")
+
+
 def run_program(way: Way, data: bytes, folder: Path) -> bytes:
     """What the program prints when it reads `data`. Skips the test where the processor lacks the feature."""
     if way.feature and way.feature not in FLAGS:

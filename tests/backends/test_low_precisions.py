@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import irtool
+from tests.backends.instructions import require_processor
 
 TEXT = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 16, 18, 18), float32], %u: Tensor[(32, 16, 3, 3), float32], %v: Tensor[(32, 32, 3, 3), float32],
@@ -26,6 +27,7 @@ def @main(%x: Tensor[(1, 16, 18, 18), float32], %u: Tensor[(32, 16, 3, 3), float
     "target", ["c", "c{mcpu=x86-64-v2}", "c{mcpu=x86-64-v3}", "c{mcpu=x86-64-v4}", "c{vector=none}"]
 )
 def test_results_are_near_those_of_float32(target: str, precision: str, most: float) -> None:
+    require_processor(target.partition("mcpu=")[2].rstrip("}"))
     module = irtool.infer_types(irtool.parse(TEXT))
     random = np.random.default_rng(4)
     shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}

@@ -6,10 +6,13 @@ loop then costs a sixth of the time. Compilers write such loops out by themselve
 
 from __future__ import annotations
 
+from ...tir.dtypes import itemsize
 from ...tir.expr import Const
 from ...tir.stmt import SERIAL, VECTORIZED, For, Scope, Store, pre_order
 
 _MOST_STEPS = 8
+_WIDEST = 32
+"""Bytes of a vector. With 32 registers of 64 bytes, a step takes so long that the end of a loop is hidden."""
 _MOST_UPDATES = 96
 """Updates of vectors that a loop written out may have: the cache of decoded instructions has room for some such loops."""
 
@@ -23,7 +26,7 @@ def is_short(s: For) -> bool:
         if isinstance(x, For) and x.kind != VECTORIZED:
             return False
         if isinstance(x, Store):
-            if x.buffer.scope != Scope.REGISTER:
+            if x.buffer.scope != Scope.REGISTER or x.buffer.shape[-1] * itemsize(x.buffer.dtype) > _WIDEST:
                 return False
             updates += 1
     return updates > 1 and updates * int(s.extent.value) <= _MOST_UPDATES

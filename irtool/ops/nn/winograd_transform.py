@@ -80,3 +80,21 @@ def _product(roots: list[Fraction]) -> list[Fraction]:
         shifted = [Fraction(0), *out]
         out = [s - root * c for s, c in zip(shifted, [*out, Fraction(0)], strict=True)]
     return out
+
+
+def restoring_matrix(m: int, r: int) -> np.ndarray:
+    """The pseudo-inverse of `G`, (r, alpha), in float64: what gives weights of what they were transformed to.
+
+    In fractions, so that every processor gets the same numbers; those of LAPACK differ in their last bits.
+    """
+    g = [[Fraction(float(x)) for x in row] for row in matrices(m, r)[2]]
+    # The rows of (GᵀG | Gᵀ), of which elimination makes (1 | the pseudo-inverse): the columns of G are independent.
+    rows = [[sum((x[i] * x[j] for x in g), Fraction(0)) for j in range(r)] + [x[i] for x in g] for i in range(r)]
+    for i in range(r):
+        pivot = next(n for n in range(i, r) if rows[n][i])
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for n in range(r):
+            if n != i and rows[n][i]:
+                rows[n] = [x - rows[n][i] * y for x, y in zip(rows[n], rows[i], strict=True)]
+    return np.array([[float(x) for x in row[r:]] for row in rows])

@@ -10,7 +10,7 @@ from ....ir import Expr
 from ....ops.base import call
 from ....ops.nn.conv_gemm import are_transposed
 from ....ops.nn.winograd import transforms_depth
-from ....ops.nn.winograd_transform import matrices
+from ....ops.nn.winograd_transform import matrices, restoring_matrix
 from ....passes.constants import array_constant, scalar_constant
 from ....passes.legalization.rule import LegalizationSite
 from ..form import Absent, Expansion, expanded, form, row
@@ -113,7 +113,7 @@ def _winograd_convolution(s: LegalizationSite) -> Expr:
     stored = [*moved, *(i for i in range(rank) if i not in moved)]
     w = call("transpose", w, axes=(rank, rank + 1, *(stored.index(i) for i in range(rank))))
     for i in moved:
-        w = _along(w, np.linalg.pinv(matrices(at.tile_size, kernel[i])[2]), 2 + i, 2 + rank)
+        w = _along(w, restoring_matrix(at.tile_size, kernel[i]), 2 + i, 2 + rank)
     plain = {f.name: getattr(at, f.name) for f in fields(at) if f.name != "tile_size"}
     plain["kernel_layout"] = "OIHW" if rank == 2 else "OIDHW"
     return call(f"nn.conv{rank}d", x, w, span=s.call.span, **plain)
