@@ -15,6 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from irtool.backends.toolchain.compiler import Compiler
+
 from .. import __main__ as benchmarks
 from .export import NETWORKS
 from .precisions import PRECISIONS, Precision
@@ -50,6 +52,11 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="write the precision's page of docs, its chart, and README.md"
     )
+    parser.add_argument(
+        "--page",
+        default="",
+        help="with --write, the name of another page in docs, for another processor; README.md stays as it is",
+    )
     options = parser.parse_args()
     precision = PRECISIONS[options.precision]
     chosen = options.only.split(",") if options.only else list(precision.networks or NETWORKS)
@@ -72,15 +79,16 @@ def main() -> None:
             print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
         if precision.quantized:
             results[name]["layers"] = _layers(path)
-    text = _page(results, counts, options.seconds, precision, options.precision)
+    page = options.page or precision.page
+    text = _page(results, counts, options.seconds, precision, options.precision, page)
     print(text)
     wrong = wrong_outputs(results, precision.difference)
     if wrong:
         sys.exit("nothing is written: times of wrong outputs say nothing\n" + "\n".join(wrong))
     if options.write:
-        (ROOT / "docs" / f"{precision.page}.md").write_text(text, encoding="utf-8")
-        (ROOT / "docs" / f"{precision.page}.svg").write_text(chart(results, counts), encoding="utf-8")
-        if options.precision == "float32":
+        (ROOT / "docs" / f"{page}.md").write_text(text, encoding="utf-8")
+        (ROOT / "docs" / f"{page}.svg").write_text(chart(results, counts), encoding="utf-8")
+        if page == "compare":
             _put_into_readme(speed_table(results, counts))
 
 
@@ -110,7 +118,7 @@ def _summary(m: Measured) -> dict[str, Any]:
     return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
 
 
-def _page(results: dict[str, Any], counts: list[str], seconds: float, precision: Precision, name: str) -> str:
+def _page(results: dict[str, Any], counts: list[str], seconds: float, precision: Precision, name: str, page: str) -> str:
     packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
     failures = [
         f"- {n['title']}, {e}, threads {t}: {m.get('error') or m['empty']}\n"
@@ -122,13 +130,13 @@ def _page(results: dict[str, Any], counts: list[str], seconds: float, precision:
     reference = "the reference's (see Values)" if precision.quantized else "ONNX Runtime's"
     return f"""# irtool beside ONNX Runtime and OpenVINO{"" if name == "float32" else f", {name}"}
 
-`make compare` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
+`make compare` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler().machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
 {precision.said} Each engine has a process of its
 own; the processes take turns, {seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
 parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
 
-![Ratios as a chart]({precision.page}.svg)
+![Ratios as a chart]({page}.svg)
 
 ## Speed
 

@@ -48,8 +48,8 @@ WITHOUT_VECTORS = {"word_products", "scalar_results"}
 """What tests/schedule/test_scalar_tiles.py tries."""
 OF_MATRICES = {"product_rows", "summed_products"}
 """What tests/backends/test_matrix_products.py and test_microcontrollers.py try."""
-OF_HALVES = {"native_halves"}
-"""What tests/backends/test_native_halves.py tries."""
+OF_HALVES = {"native_halves", "wide_products"}
+"""What tests/backends/test_native_halves.py and test_wide_pairs.py try."""
 
 EFFECTS: dict[str, tuple[float, str]] = {
     "registers": (16, "dense"),
