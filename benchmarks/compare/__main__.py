@@ -118,7 +118,9 @@ def _summary(m: Measured) -> dict[str, Any]:
     return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
 
 
-def _page(results: dict[str, Any], counts: list[str], seconds: float, precision: Precision, name: str, page: str) -> str:
+def _page(
+    results: dict[str, Any], counts: list[str], seconds: float, precision: Precision, name: str, page: str
+) -> str:
     packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
     failures = [
         f"- {n['title']}, {e}, threads {t}: {m.get('error') or m['empty']}\n"

@@ -19,10 +19,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ...tir.dtypes import itemsize
 from ...tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
-from ...tir.forms import AnyForm, Map, Reduction, stores_of, with_workspace
+from ...tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
 from ...tir.pairs import DTYPE
-from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, seq
+from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
 from ..affine import simplifier, stride
 from ..staged import StagedNest, StagedNestBuilder
 from .chain import Chain
@@ -30,7 +31,10 @@ from .pairs import filled_with_words, of_words, packed_words, words_of
 from .panels import Panels
 from .softmax import find_softmax, flush_exponentials, largest_of
 from .tiled import NotRows, TiledRows, Tiler, is_rounded, operands, packed, quotient
-from .tiling import RowTiling, padded, rows_of
+from .tiling import NARROW, RowTiling, padded, rows_of
+
+_FAR = 1 << 17
+"""Bytes of keys, or values, of one head, above which they leave the caches that are nearest."""
 
 
 def nest_of_rows(chain: Chain, tiling: RowTiling) -> StagedNest:
@@ -84,10 +88,13 @@ class _Attention:
         return self.same.get(b, b)
 
     def _packed_keys(self, r: Reduction, fills: list[Map]) -> tuple[Reduction, Buffer | None]:
-        """The first product with keys in panels, and where these are; as it is, if they are contiguous along its vectors."""
+        """The first product with keys in panels, and where these are; as it is, if they are contiguous along its vectors, and near or in
+        wide vectors."""
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
-        kept = (0,) if is_rounded(r) else (0, 1)
+        is_far = r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR
+        narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= NARROW
+        kept = (0,) if is_rounded(r) or (narrow and is_far) else (0, 1)
         apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in kept]
         if not apart:
             return r, None
@@ -96,13 +103,20 @@ class _Attention:
         return r, keys
 
     def _packed(self, r: Reduction, name: str, fills: list[Map]) -> Reduction:
-        """The product with its second operand contiguous along its vectors."""
-        v = r.loops[-1][0]
+        """The product with its second operand contiguous along its vectors; in panels where a tile takes a part of each row only. Rows that are contiguous already are copied where they are too many for a cache to keep all parts."""
+        v, columns = r.loops[-1]
         simplify = simplifier(r.loops, r.inner)
-        kept = (0,) if is_rounded(r) else (0, 1)
+        width = self.tiling.values
+        in_parts = bool(width) and not is_rounded(r)
+        is_far = columns * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR
+        kept = (0,) if is_rounded(r) or (in_parts and is_far) else (0, 1)
         for e in operands(r):
             if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in kept:
                 fill, r = packed(r, e, name)
+                if in_parts:
+                    b = fill.stores[0].buffer
+                    own = {b: Buffer(b.name, b.shape, b.dtype, b.scope, in_panels(b.shape, b.ndim - 1, width))}
+                    fill, r = with_buffers(fill, own), with_buffers(r, own)  # type: ignore[assignment]  # their kinds stay
                 fills.append(fill)
         return r
 

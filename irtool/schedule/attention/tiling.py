@@ -13,6 +13,9 @@ from .chain import Chain
 from .height import LEAST_ROWS, rank_heights
 from .tiled import NotRows
 
+NARROW = 32
+"""Bytes of vectors of which a tile takes a short piece of a row: pages that are far apart cost more than a copy."""
+
 STACK = 1 << 20
 """Bytes of scores on the stack, at most."""
 
@@ -27,18 +30,20 @@ class RowTiling:
         lanes: elements of a vector; rows of scores are whole vectors.
         parts: into so many parts threads divide the products beside each other; the scores of each lie in the workspace. 0: every
             tile has its own, on the stack.
+        values: columns of the second product that lie side by side in a copy of its values; 0: all of them.
     """
 
     rows: int
     keys: int
     lanes: int
     parts: int = 0
+    values: int = 0
 
     @property
     def arguments(self) -> dict[str, int]:
         """Those of the primitive `attention`."""
         own = {"rows": self.rows, "keys": self.keys, "lanes": self.lanes}
-        return own | {"parts": self.parts} if self.parts else own
+        return own | {n: v for n, v in (("parts", self.parts), ("values", self.values)) if v}
 
 
 def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
@@ -61,13 +66,23 @@ def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
     lanes = target.lanes_of("float32")
     wide = padded(columns, lanes)
     vectors = choose_tile(rows, wide // lanes, target).vectors
+    values = _panel_of_values(chain, rows, target)
     if rows * wide * 4 <= min(target.tiles_bytes, STACK):
-        return RowTiling(rows, vectors * lanes, lanes)
+        return RowTiling(rows, vectors * lanes, lanes, 0, values)
     parts = next(n for n in range(min(count, target.most_parts), 0, -1) if count % n == 0)
-    return RowTiling(rows, vectors * lanes, lanes, parts)
+    return RowTiling(rows, vectors * lanes, lanes, parts, values)
 
 
-def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0) -> RowTiling:
+def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
+    """As many columns as a tile of the second product has, where these are a part of a row; 0 if rows stay whole."""
+    lanes, width = target.lanes_of("float32"), chain.products[1].loops[-1][1]
+    if target.vector_bytes > NARROW:
+        return 0
+    taken = lanes * choose_tile(rows, width // lanes, target).vectors
+    return taken if taken < width and width % taken == 0 else 0
+
+
+def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> RowTiling:
     """The plan that a schedule by hand asks for. Raises UsageError where the attention has none such."""
     count, extent, columns = rows_of(chain.products[0])
     if not 0 < rows <= extent:
@@ -78,10 +93,13 @@ def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 
         raise UsageError(f"{keys} columns are no whole vectors of {lanes}")
     if parts < 0 or (parts and count % parts):
         raise UsageError(f"{count} products are not divided into {parts} parts")
+    width = chain.products[1].loops[-1][1]
+    if values < 0 or values % lanes or (values and width % values):
+        raise UsageError(f"{values} columns of values are no whole vectors of {lanes}, or do not divide {width}")
     nbytes = rows * padded(columns, lanes) * 4
     if not parts and nbytes > STACK:
         raise UsageError(f"{rows} rows would take {nbytes} bytes of the stack", help="fewer rows, or parts=1")
-    return RowTiling(rows, keys, lanes, parts)
+    return RowTiling(rows, keys, lanes, parts, values)
 
 
 def rows_of(first: Reduction) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from .base import makes_stages
 
 
 @makes_stages
-def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0) -> StagedNest:
+def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> StagedNest:
     """A product, the softmax of its rows, and a product with that, for a tile of rows at a time.
 
     ::
@@ -24,7 +24,8 @@ def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0) -
 
     After Dao et al. (2022, FlashAttention), with whole rows: no result is corrected later. `rows` queries are a tile; `keys` columns
     of its scores are made for all of them before the next ones, in vectors of `lanes`. The scores of a tile are on the stack; with
-    `parts` they are in the workspace, once for each of so many parts of the products beside each other, which threads share. The
+    `parts` they are in the workspace, once for each of so many parts of the products beside each other, which threads share. Copies
+    of values lie in panels of as many columns as `values` says. The
     stages `keys` and `values` (operands in the order of vectors, where they do not lie so), `scores`, `out`, and those between by
     what they compute are then scheduled by these names; the rows that no whole tile is left for have stages `…_at_end`.
 
@@ -32,7 +33,7 @@ def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0) -
     """
     if not isinstance(form, Attention):
         raise UsageError("the stage is no attention: two products, with a softmax between that nothing else reads")
-    tiling = tiling_by_hand(form.chain, rows, keys, lanes, parts)
+    tiling = tiling_by_hand(form.chain, rows, keys, lanes, parts, values)
     try:
         return form.nest(tiling)
     except NotRows:
