@@ -172,7 +172,7 @@ def test_what_lies_as_words_do_is_not_copied(backend: str, tmp_path: Path) -> No
         made = irtool.build(
             module, data, target=f"{backend}{{blocked_updates=1}}", mcpu="native", name="m", out_dir=found
         )
-        if backend == "c" and data:
+        if backend == "c" and data and "avx512bw" in FLAGS:  # blocks of fewer channels have too few words
             text = (found / "m.c").read_text()
             assert "p0_words" not in text and "irt_word_at_16" in text and "pad_words" in text
         np.testing.assert_allclose(

@@ -7,6 +7,7 @@ import irtool
 from irtool.schedule.own_shapes import reshaped
 from irtool.tir.expr import Expr, Var, const
 from irtool.tir.simplify import Simplifier
+from tests.backends.instructions import require_processor
 
 Weights = dict[str, np.ndarray]
 
@@ -86,6 +87,7 @@ def test_indices_in_another_shape() -> None:
 @pytest.mark.parametrize("shape", [(1, 8, 4, 20, 20), (1, 2, 2, 8, 20, 20)])
 def test_casts_between_convolutions_and_groups_keep_the_shape_of_images(shape: tuple[int, ...], target: str) -> None:
     """Where a normalisation begins with a cast, a kernel writes the groups, and others read them."""
+    require_processor(target.partition("mcpu=")[2].partition(",")[0])
     c, axes = 32, list(range(2, len(shape)))
     text = f"""#[version = "0.0.5"]
     def @main(%x: Tensor[(1, {c}, 20, 20), float32], %v: Tensor[({c}, {c}, 3, 3), float32],
