@@ -119,11 +119,10 @@ def pair_kind() -> WordKind:
 def wide_kind() -> WordKind:
     """Words of two integers of 16 bits, or of 8, which are widened."""
     meanings = {wide_pairs.DOT_WIDE: wide_pairs.meaning()}
-
-    def dot(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
-        return wide_pairs.dot2(a, b)
-
-    return WordKind(wide_pairs.NUMBERS, 2, meanings, wide_pairs.pack2, dot, "uint16", widened=wide_pairs.DTYPE)
+    dot = wide_pairs.dot2
+    return WordKind(
+        wide_pairs.NUMBERS, 2, meanings, wide_pairs.pack2, lambda a, b, _: dot(a, b), "uint16", widened=wide_pairs.DTYPE
+    )
 
 
 def intrinsics() -> dict[str, WordKind]:

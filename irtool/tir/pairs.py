@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .build import cast, const
+from .build import const
+from .dot_meaning import dot_meaning
 from .forms import Reduction
 from .intrinsics import reinterpret
-from .nodes import Binary, Call, Expr, Var
-from .stmt import Buffer, Scope, Store
+from .nodes import Binary, Call, Expr
 
 NUMBERS = 2
 """Numbers in a word."""
@@ -47,9 +47,4 @@ def numbers_of(word: Expr) -> tuple[Expr, Expr]:
 
 def meaning() -> Reduction:
     """What a dot product of words means: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of bfloat16."""
-    a, b = (Buffer(name, (NUMBERS,), DTYPE, Scope.PARAM) for name in "ab")
-    out, acc = Buffer("out", (), "float32", Scope.PARAM), Buffer("acc", (), "float32", Scope.LOCAL)
-    k = Var("k")
-    product = Binary("*", cast(a[k], "float32"), cast(b[k], "float32"), "float32")
-    update = Binary("+", acc.element(), product, "float32")
-    return Reduction((), acc, const(0.0, "float32"), ((k, NUMBERS),), update, (Store(out, (), acc.element()),))
+    return dot_meaning(NUMBERS, DTYPE, DTYPE, "float32")

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .build import cast, const
+from .dot_meaning import dot_meaning
 from .forms import Reduction
-from .nodes import Binary, Call, Expr, Var
-from .stmt import Buffer, Scope, Store
+from .nodes import Call, Expr
 
 NUMBERS = 2
 """Numbers in a word."""
@@ -38,9 +37,4 @@ def dot2(a: Expr, b: Expr) -> Expr:
 
 def meaning() -> Reduction:
     """What a dot product of words means: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of int16."""
-    a, b = (Buffer(name, (NUMBERS,), DTYPE, Scope.PARAM) for name in "ab")
-    out, acc = Buffer("out", (), "int32", Scope.PARAM), Buffer("acc", (), "int32", Scope.LOCAL)
-    k = Var("k")
-    product = Binary("*", cast(a[k], "int32"), cast(b[k], "int32"), "int32")
-    update = Binary("+", acc.element(), product, "int32")
-    return Reduction((), acc, const(0), ((k, NUMBERS),), update, (Store(out, (), acc.element()),))
+    return dot_meaning(NUMBERS, DTYPE, DTYPE)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .build import cast, const
+from .dot_meaning import dot_meaning
 from .forms import Reduction
 from .nodes import Binary, Call, Expr, Var
 from .stmt import Buffer, Scope, Store
@@ -72,14 +73,7 @@ def dot(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
 
 def meaning(name: str) -> Reduction:
     """What a dot product of words means: `out[] = acc`, where `for k in 4: acc += a[k] * b[k]`, of 8-bit buffers (in 8 of long words)."""
-    first, second = ALL_DOTS[name]
-    steps = steps_of(name)
-    a, b = Buffer("a", (steps,), first, Scope.PARAM), Buffer("b", (steps,), second, Scope.PARAM)
-    out, acc = Buffer("out", (), "int32", Scope.PARAM), Buffer("acc", (), "int32", Scope.LOCAL)
-    k = Var("k")
-    product = Binary("*", cast(a[k], "int32"), cast(b[k], "int32"), "int32")
-    update = Binary("+", acc.element(), product, "int32")
-    return Reduction((), acc, const(0), ((k, steps),), update, (Store(out, (), acc.element()),))
+    return dot_meaning(steps_of(name), *ALL_DOTS[name])
 
 
 def matrix_meaning(name: str) -> Reduction:

@@ -14,7 +14,7 @@ from irtool.backends.formulas.words import dot_of_words
 from irtool.passes.bind import bind_params
 from irtool.schedule.affine import loads as reads_of
 from irtool.schedule.word_kinds import word_kinds
-from irtool.tir.forms import nest_of
+from irtool.tir.forms import Reduction, nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import DOTS, STEPS, meaning
 from tests.backends.bundle import Bundle
@@ -60,8 +60,7 @@ def numbers(dtype: str, count: int, seed: int) -> np.ndarray:
     return np.where(g.random(count) < 1 / 3, g.choice([limits.min, limits.max], count), found).astype(dtype)
 
 
-def by_the_loop(name: str, start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    form = meaning(name)
+def by_the_loop(form: Reduction, start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     (store,) = form.stores
     products = sorted({e.source for e in reads_of(form.update)} - {form.acc}, key=lambda b: b.name)
     nest = PrimFunc("dot", [*products, store.buffer], nest_of(form))
@@ -86,7 +85,7 @@ def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) 
     for n, name in enumerate(DOTS):
         a, b = (numbers(d, many * STEPS, 10 * n + k).reshape(many, STEPS) for k, d in enumerate(DOTS[name]))
         data += [a.tobytes(), b.tobytes()]
-        want.append(by_the_loop(name, start, a, b))
+        want.append(by_the_loop(meaning(name), start, a, b))
         lines += [text for _, text in vector_math.define(name, "int32", lanes)] if lanes > 1 else []
         at = f"(d + {many} * %d + k)"
         first, second, third = "(d + k)", at % (1 + 2 * n), at % (2 + 2 * n)

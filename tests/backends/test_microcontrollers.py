@@ -12,7 +12,7 @@ import irtool
 from irtool.backends.formulas.runs import SUMS
 from irtool.backends.formulas.support import Helper, definitions
 from irtool.passes.bind import bind_params
-from irtool.tir.words import LONG, LONG_DOTS
+from irtool.tir.words import LONG, LONG_DOTS, meaning
 from tests.backends.bundle import Bundle, assert_close
 from tests.backends.instructions import Way, arm_loops, compile_program, require, run_program
 from tests.backends.microcontrollers import BOARDS, CC
@@ -79,8 +79,8 @@ def test_sums_of_sixteen_products_are_those_of_their_loops(path: str, tmp_path: 
     for n, (name, dot) in enumerate(SUMS.items()):
         a, b = (numbers(d, many * 2 * LONG, 10 * n + k).reshape(many, 2, LONG) for k, d in enumerate(LONG_DOTS[dot]))
         data += [a.tobytes(), b.tobytes()]
-        half = by_the_loop(dot, start, a[:, 0], b[:, 0])
-        want += [by_the_loop(dot, half, a[:, 1], b[:, 1]), half]
+        half = by_the_loop(meaning(dot), start, a[:, 0], b[:, 0])
+        want += [by_the_loop(meaning(dot), half, a[:, 1], b[:, 1]), half]
         for read in ("bytes", "half"):
             first, second = (f"irt_{read if k else 'bytes'}_at(d[{2 * n + k}][k])" for k in (0, 1))
             calls.append(f"  for (k = 0; k < {many}; ++k) y[k] = irt_{name}(s[k], {first}, {second});")

@@ -11,15 +11,11 @@ import irtool
 from irtool.backends.formulas import vector_math, vector_types
 from irtool.backends.formulas.words import WIDE
 from irtool.passes.bind import bind_params
-from irtool.schedule.affine import loads as reads_of
 from irtool.schedule.word_kinds import wide_kind
-from irtool.tir.forms import nest_of
-from irtool.tir.stmt import PrimFunc
 from irtool.tir.wide_pairs import DOT_WIDE, NUMBERS, PACK_WIDE, meaning
 from tests.backends.instructions import ARM, FLAGS, Way, check_hottest_loop, compile_program, require, run_program
-from tests.nests import run_nest
+from tests.backends.test_dots import V, by_the_loop, numbers
 
-V = '#[version = "0.0.5"]\n'
 PATHS = {
     "portable": Way("gcc", "", [], "", "", 2),
     "SSE2": Way("gcc", "", ["-march=x86-64"], "", "pmaddwd", 4),
@@ -32,23 +28,6 @@ PATHS = {
     "one by one": Way("gcc", "", [], "", "", 1),
 }
 MANY = 16 * 40
-
-
-def numbers(dtype: str, count: int, seed: int) -> np.ndarray:
-    """Every third number is an extreme one: the sum of two products of the least is more than an int32 holds."""
-    limits = np.iinfo(dtype)
-    g = np.random.default_rng(seed)
-    found = g.integers(limits.min, limits.max + 1, count).astype(dtype)
-    return np.where(g.random(count) < 1 / 3, g.choice([limits.min, limits.max], count), found).astype(dtype)
-
-
-def by_the_loop(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    form = meaning()
-    (store,) = form.stores
-    products = sorted({e.source for e in reads_of(form.update)} - {form.acc}, key=lambda b: b.name)
-    nest = PrimFunc("dot", [*products, store.buffer], nest_of(form))
-    sums = [int(run_nest(nest, [x, y])[0]) for x, y in zip(a, b, strict=True)]
-    return (start.astype("int64") + sums).astype("int32")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -70,7 +49,7 @@ def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) 
     lines += [f"  for (k = 0; k < {MANY}; k += {lanes}) {made}({values});", f"  fwrite(y, 4, {MANY}, stdout);"]
     compile_program(way, [*lines, "  return 0;\n}"], tmp_path)
     got = run_program(way, b"".join(x.tobytes() for x in (start, a, b)), tmp_path)
-    np.testing.assert_array_equal(np.frombuffer(got, "int32"), by_the_loop(start, a, b))
+    np.testing.assert_array_equal(np.frombuffer(got, "int32"), by_the_loop(meaning(), start, a, b))
 
 
 def test_words_hold_widened_neighbours_and_zeros() -> None:

@@ -195,7 +195,9 @@ class Compiler:
         to spare: a tile of three vectors then waits for its loads, and takes a third more time. Of processors with 32 registers of
         512 bits nothing is changed: there it was not measured.
         """
-        macros = read_macros((*self.command, *self.processor_flags))[0] if self.processor_flags else ""
+        if self.mcpu != "native" and not self.mcpu.startswith("znver"):
+            return []  # the compiler need not be asked
+        macros = read_macros((*self.command, *self.processor_flags))[0]
         tuned = _is_gcc(macros) and re.search(r" __tune_znver\d+__ ", macros) and " __AVX512F__ " not in macros
         return ["-mtune=generic"] if tuned else []
 

@@ -92,9 +92,8 @@ class _Attention:
         wide vectors."""
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
-        is_far = r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR
         narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= NARROW
-        kept = (0,) if is_rounded(r) or (narrow and is_far) else (0, 1)
+        kept = (0,) if is_rounded(r) or (narrow and _is_far(r)) else (0, 1)
         apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in kept]
         if not apart:
             return r, None
@@ -104,12 +103,11 @@ class _Attention:
 
     def _packed(self, r: Reduction, name: str, fills: list[Map]) -> Reduction:
         """The product with its second operand contiguous along its vectors; in panels where a tile takes a part of each row only. Rows that are contiguous already are copied where they are too many for a cache to keep all parts."""
-        v, columns = r.loops[-1]
+        v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
         width = self.tiling.values
         in_parts = bool(width) and not is_rounded(r)
-        is_far = columns * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR
-        kept = (0,) if is_rounded(r) or (in_parts and is_far) else (0, 1)
+        kept = (0,) if is_rounded(r) or (in_parts and _is_far(r)) else (0, 1)
         for e in operands(r):
             if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in kept:
                 fill, r = packed(r, e, name)
@@ -352,3 +350,8 @@ def _name(form: Map | Reduction) -> str:
     """What a stage between the products is called: `out` is the last one's name."""
     name = form.stores[0].buffer.name
     return name if name != "out" else "scores"
+
+
+def _is_far(r: Reduction) -> bool:
+    """True if what a product reads of one head, keys or values, leaves the nearest caches."""
+    return r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR
