@@ -238,9 +238,9 @@ def test_a_schedule_by_hand_is_for_the_convolution_as_it_is() -> None:
 @pytest.mark.promise("winograd")
 def test_an_offer_is_chosen_by_hand() -> None:
     """By its label: another size of tiles, another number of them, or a convolution that would stay as it is."""
-    usual, module = VectorTarget(32, 16), network(16, 16)
+    usual, module = VectorTarget(32, 16, transformed_updates=1 << 20), network(32, 32)
     assert "winograd" not in strategies(module, usual)
-    assert "winograd" in strategies(module, replace(usual, transformed_updates=1 << 15))
+    assert "winograd" in strategies(module, replace(usual, transformed_updates=1 << 19))
     for label in ("F(2 x 2), 5 tiles on the stack, 8 channels", "F(4 x 4), 4 tiles on the stack, 16 channels"):
         with scripted(f'.*conv2d_add_nn_relu:\n  choose("winograd: {label}")\n'):
             kernel = scheduled(module, usual).kernels[1]
