@@ -7,6 +7,7 @@ import compileall
 import json
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import asdict
@@ -132,7 +133,7 @@ def _page(
     reference = "the reference's (see Values)" if precision.quantized else "ONNX Runtime's"
     return f"""# irtool beside ONNX Runtime and OpenVINO{"" if name == "float32" else f", {name}"}
 
-`make compare` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler().machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
+`{_command()}` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler().machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
 {precision.said} Each engine has a process of its
 own; the processes take turns, {seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
@@ -151,6 +152,11 @@ relative to the largest output.
 
 {resource_table(results, counts[0])}
 {VALUES + values_table(results, counts[0]) + chr(10) if precision.quantized else ""}{"## Failures" + chr(10) + chr(10) + "".join(failures) if failures else ""}"""
+
+
+def _command() -> str:
+    """The command line that writes the page."""
+    return shlex.join(["python", "-m", "benchmarks.compare", *sys.argv[1:]])
 
 
 def _put_into_readme(table: str) -> None:

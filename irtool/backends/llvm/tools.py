@@ -17,6 +17,7 @@ from typing import Any
 from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
 from ..library import ERRORS
+from ..toolchain.caches import cache_sizes
 from ..toolchain.compiler import Compiler, read_macros, split_words
 from .names import check_names
 
@@ -116,12 +117,16 @@ class InProcess:
         self.is_native = not triple or triple.split("-")[0] == llvm.get_process_triple().split("-")[0]
         native = mcpu == "native" and self.is_native
         self.cpu = llvm.get_host_cpu_name() if native else "" if mcpu in ("native", "none", "") else mcpu
+        self.is_host = native
         self.features = llvm.get_host_cpu_features().flatten() if native else attributes
         if triple or attributes or (not native and self.cpu not in ("", *_LEVELS)):
             check_names(self.triple, self.cpu, attributes)
 
     def machine(self) -> VectorTarget:
-        """The width and number of vector registers, as far as they follow from the processor's features."""
+        """The width and number of vector registers, as far as they follow from the processor's features, and its caches."""
+        return self._vectors().resized(cache_sizes("native" if self.is_host else self.cpu))
+
+    def _vectors(self) -> VectorTarget:
         known = dict(self.llvm.get_host_cpu_features()) if self.cpu and self.features and self.is_native else {}
         if self.cpu in _LEVELS:
             return _LEVELS[self.cpu]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
+from .caches import cache_sizes
 from .jobs import Jobs
 
 Answer = subprocess.CompletedProcess[str]
@@ -127,12 +128,16 @@ class Compiler:
         return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, macros))
 
     def machine(self) -> VectorTarget:
-        """What the compiler says of the processor: the width and number of its vector registers.
+        """What the compiler says of the processor, the width and number of its vector registers, with the caches that it has.
 
         Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does not know.
         """
         if shutil.which(self.command[0]) is None:
             return VectorTarget(16, 16)
+        return self._vectors().resized(cache_sizes(self.mcpu) if self.processor_flags else {})
+
+    def _vectors(self) -> VectorTarget:
+        """A core with the vectors that the compiler's macros tell."""
         macros, complaint = read_macros((*self.command, *self.flags))
         plain = (*self.command, *DEFAULT_FLAGS, *(f for f in self.more if f.startswith("--target=")))
         if complaint and not read_macros((*plain, *self.processor_flags))[0]:
