@@ -115,11 +115,10 @@ class InProcess:
         llvm.initialize_all_asmprinters()
         self.triple = triple or llvm.get_process_triple()
         self.is_native = not triple or triple.split("-")[0] == llvm.get_process_triple().split("-")[0]
-        native = mcpu == "native" and self.is_native
-        self.cpu = llvm.get_host_cpu_name() if native else "" if mcpu in ("native", "none", "") else mcpu
-        self.is_host = native
-        self.features = llvm.get_host_cpu_features().flatten() if native else attributes
-        if triple or attributes or (not native and self.cpu not in ("", *_LEVELS)):
+        self.is_host = mcpu == "native" and self.is_native
+        self.cpu = llvm.get_host_cpu_name() if self.is_host else "" if mcpu in ("native", "none", "") else mcpu
+        self.features = llvm.get_host_cpu_features().flatten() if self.is_host else attributes
+        if triple or attributes or (not self.is_host and self.cpu not in ("", *_LEVELS)):
             check_names(self.triple, self.cpu, attributes)
 
     def machine(self) -> VectorTarget:
