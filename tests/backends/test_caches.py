@@ -71,3 +71,11 @@ def test_they_are_part_of_the_machine() -> None:
     here = cache_sizes("native")
     assert {n: getattr(Compiler().machine(), n) for n in here} == here
     assert Compiler(mcpu="none").machine().l2_cache_bytes == 1 << 20
+
+
+def test_they_tell_builds_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machines that share a cache of builds and differ in their caches alone have builds of their own."""
+    before, named = Compiler().identity, Compiler(mcpu="none").identity
+    monkeypatch.setattr("irtool.backends.toolchain.compiler.cache_sizes", lambda mcpu: {"l2_cache_bytes": 3 << 20})
+    assert Compiler().identity != before
+    assert Compiler(mcpu="none").identity == named

@@ -124,8 +124,8 @@ class Compiler:
         if found is None:
             return f"missing {self.command}"
         about = os.stat(found)
-        macros = read_macros((*self.command, *self.flags))[0] if self.mcpu == "native" else ""
-        return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, macros))
+        here = (read_macros((*self.command, *self.flags))[0], cache_sizes("native")) if self.mcpu == "native" else ()
+        return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, here))
 
     def machine(self) -> VectorTarget:
         """What the compiler says of the processor, the width and number of its vector registers, with the caches that it has.
