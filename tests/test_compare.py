@@ -22,6 +22,7 @@ from benchmarks.compare.tables import (
     geometric_mean,
     ratio,
     resource_table,
+    scaling_table,
     speed_table,
     values_table,
     wrong_outputs,
@@ -66,6 +67,11 @@ def test_losses_and_failures_stand_in_the_table() -> None:
     assert any(line.startswith("| Net C | fails |") for line in lines)
     assert len({line.count("|") for line in lines}) == 1
     assert len({line.count("|") for line in resource_table(RESULTS, "1").splitlines()}) == 1
+
+
+def test_threads_are_counted_where_both_were_measured() -> None:
+    results = {"a": {"title": "Net A", "threads": {"1": RESULTS["a"]["threads"]["1"], "2": {"irtool": measured(0.004)}}}}
+    assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – |"]  # noqa: RUF001
 
 
 def texts_of(drawing: str) -> list[str]:

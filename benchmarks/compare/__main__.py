@@ -21,7 +21,7 @@ from irtool.backends.toolchain.compiler import Compiler
 from .. import __main__ as benchmarks
 from .export import NETWORKS
 from .precisions import PRECISIONS, Precision
-from .tables import chart, resource_table, speed_table, values_table, wrong_outputs
+from .tables import chart, resource_table, scaling_table, speed_table, values_table, wrong_outputs
 from .turns import Measured, measure
 from .values import Agreement
 from .worker import ENGINES
@@ -144,7 +144,7 @@ parentheses. The ratio is irtool's best time over that of the better peer: below
 ## Speed
 
 {speed_table(results, counts)}
-## Start, size and memory
+{_scaling(results, counts)}## Start, size and memory
 
 With {counts[0]} thread{"s" if counts[0] != "1" else ""}. "Built here" is the whole way from the ONNX file, the C compiler
 included; "built before" opens the library of an earlier build. The difference is that of irtool's output from {reference},
@@ -152,6 +152,18 @@ relative to the largest output.
 
 {resource_table(results, counts[0])}
 {VALUES + values_table(results, counts[0]) + chr(10) if precision.quantized else ""}{"## Failures" + chr(10) + chr(10) + "".join(failures) if failures else ""}"""
+
+
+def _scaling(results: dict[str, Any], counts: list[str]) -> str:
+    """The section on threads; nothing where only one count was measured."""
+    if len(counts) < 2:
+        return ""
+    few, many = counts[0], counts[-1]
+    plain = "one thread" if few == "1" else f"{few} threads"
+    return (
+        f"## Threads\n\nHow many times as fast {many} threads are as {plain}: the best run of each.\n\n"
+        f"{scaling_table(results, few, many)}\n"
+    )
 
 
 def _command() -> str:

@@ -47,6 +47,18 @@ def speed_table(results: Results, counts: list[str]) -> str:
     return "\n".join([*lines, "| " + " | ".join(row) + " |"]) + "\n"
 
 
+def scaling_table(results: Results, few: str, many: str) -> str:
+    """How many times as fast each engine's best run is with `many` threads as with `few`."""
+    lines = ["| network | " + " | ".join(TITLES[e] for e in ("irtool", *PEERS)) + " |", "|---" * (len(PEERS) + 2) + "|"]
+    for network in results.values():
+        row = [network["title"]]
+        for e in ("irtool", *PEERS):
+            times = [network["threads"].get(t, {}).get(e, {}).get("best") for t in (few, many)]
+            row.append(f"{times[0] / times[1]:.2f}" if all(times) else "–")  # noqa: RUF001  # an empty cell
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def _times(measured: Mapping[str, Any]) -> str:
     if "best" not in measured:
         return "fails"
