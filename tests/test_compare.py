@@ -70,7 +70,9 @@ def test_losses_and_failures_stand_in_the_table() -> None:
 
 
 def test_threads_are_counted_where_both_were_measured() -> None:
-    results = {"a": {"title": "Net A", "threads": {"1": RESULTS["a"]["threads"]["1"], "2": {"irtool": measured(0.004)}}}}
+    results = {
+        "a": {"title": "Net A", "threads": {"1": RESULTS["a"]["threads"]["1"], "2": {"irtool": measured(0.004)}}}
+    }
     assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – |"]  # noqa: RUF001
 
 

@@ -46,6 +46,11 @@ reference's own values: what differs there is a layer's own doing. irtool's sums
 def main() -> None:
     """Exports what is missing, measures, prints; with --write into README.md and docs, too."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
+    parser.add_argument(
+        "files",
+        nargs="*",
+        help="ONNX files instead of the project's networks, each with its inputs by name beside it: NAME.npz",
+    )
     parser.add_argument("--only", default="", help="networks, separated by commas")
     parser.add_argument("--precision", choices=PRECISIONS, default="float32")
     parser.add_argument("--threads", default="1,2")
@@ -59,31 +64,33 @@ def main() -> None:
         help="with --write, the name of another page in docs, for another processor; README.md stays as it is",
     )
     options = parser.parse_args()
+    if options.files and (options.only or options.write):
+        parser.error("--only and --write are for the project's networks: leave them out where files are given")
     precision = PRECISIONS[options.precision]
     chosen = options.only.split(",") if options.only else list(precision.networks or NETWORKS)
     unknown = [n for n in chosen if n not in NETWORKS]
     if unknown:
         sys.exit(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
+    given = [Path(f) for f in options.files]
+    for path in given:
+        for needed in (path, path.with_suffix(".npz")):
+            if not needed.is_file():
+                parser.error(f"{needed} is missing" + (": the inputs of the model by name" if needed != path else ""))
     counts = options.threads.split(",")
     compileall.compile_dir(ROOT / "irtool", quiet=2)  # the others are installed with their bytecode
     results: dict[str, Any] = {}
-    for name in chosen:
-        path = precision.model(_exported(name))
-        results[name] = {"title": NETWORKS[name].title, "threads": {}}
-        for t in counts:
-            found = measure(path, list(ENGINES), int(t), options.seconds, options.precision)
-            results[name]["threads"][t] = {e: _summary(m) for e, m in found.items()}
-            said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
-            own = found["irtool"]
-            if own.equal is not None:
-                said += f"; outputs as the file says {100 * own.equal:.2f} %, others {own.steps} steps away at most"
-            print(f"{NETWORKS[name].title}, threads {t}: {said}", file=sys.stderr, flush=True)
-        if precision.quantized:
-            results[name]["layers"] = _layers(path)
+    if given:
+        for path in given:
+            results[str(path)] = _compared(path, path.stem, counts, options.seconds, options.precision)
+        print(speed_table(results, counts), resource_table(results, counts[0]), sep="\n")
+    for name in chosen if not given else ():
+        results[name] = _compared(_exported(name), NETWORKS[name].title, counts, options.seconds, options.precision)
+    wrong = wrong_outputs(results, precision.difference)
+    if given:
+        sys.exit("\n".join(wrong) or None)
     page = options.page or precision.page
     text = _page(results, counts, options.seconds, precision, options.precision, page)
     print(text)
-    wrong = wrong_outputs(results, precision.difference)
     if wrong:
         sys.exit("nothing is written: times of wrong outputs say nothing\n" + "\n".join(wrong))
     if options.write:
@@ -91,6 +98,24 @@ def main() -> None:
         (ROOT / "docs" / f"{page}.svg").write_text(chart(results, counts), encoding="utf-8")
         if page == "compare":
             _put_into_readme(speed_table(results, counts))
+
+
+def _compared(exported: Path, title: str, counts: list[str], seconds: float, name: str) -> dict[str, Any]:
+    """What the engines need for the model in the precision of that name, said as soon as it is known."""
+    precision = PRECISIONS[name]
+    path = precision.model(exported)
+    result: dict[str, Any] = {"title": title, "threads": {}}
+    for t in counts:
+        found = measure(path, list(ENGINES), int(t), seconds, name)
+        result["threads"][t] = {e: _summary(m) for e, m in found.items()}
+        said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
+        own = found["irtool"]
+        if own.equal is not None:
+            said += f"; outputs as the file says {100 * own.equal:.2f} %, others {own.steps} steps away at most"
+        print(f"{title}, threads {t}: {said}", file=sys.stderr, flush=True)
+    if precision.quantized:
+        result["layers"] = _layers(path)
+    return result
 
 
 def _exported(name: str) -> Path:
