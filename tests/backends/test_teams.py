@@ -94,6 +94,31 @@ def test_a_run_is_one_region_and_less_work_than_a_region_costs_has_none(
             assert done.returncode == 0, done.stderr
 
 
+ROW = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, COLUMNS), float32], %w: Tensor[(1024, COLUMNS), float32]) {
+  nn.relu(nn.dense(%x, %w, units=1024))
+}
+"""
+LOOKED_UP = """#[version = "0.0.5"]
+def @main(%table: Tensor[(50257, 64), float32], %x: Tensor[(64), int64]) {
+  nn.relu(take(%table, %x, axis=0))
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        pytest.param(ROW.replace("COLUMNS", "1024"), 1, id="four_megabytes"),
+        pytest.param(ROW.replace("COLUMNS", "256"), 0, id="one_megabyte"),
+        pytest.param(LOOKED_UP, 0, id="rows_of_a_table"),
+    ],
+)
+def test_what_a_run_reads_is_work(text: str, regions: int, tmp_path: Path) -> None:
+    irtool.build(irtool.parse(text), name="net", openmp=True, cc="gcc", mcpu="x86-64-v3", out_dir=tmp_path, emit="c")
+    assert (tmp_path / "net.c").read_text().count("#pragma omp") == regions
+
+
 def test_several_threads_of_the_user_may_run_it_at_once(folder: Path) -> None:
     library = Library(folder / "net.so", "net")
     size = 1 << 23

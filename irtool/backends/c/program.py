@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -335,7 +336,7 @@ class _Writer:
             made += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
         return [*made, *([count_threads(self.name)] if self.in_team and self._pays else [])]
 
-    @property
+    @cached_property
     def _pays(self) -> bool:
         """Whether a run in several threads is faster than in one."""
         return shared_work(self.program) >= REGION_WORK

@@ -14,21 +14,36 @@ Who waits spins for a tenth of a millisecond or so, then sleeps, or sleeps at on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...schedule.threads import shared_loops
-from ...tir.expr import Const
+from ...tir.dtypes import itemsize
+from ...tir.expr import Const, Load, post_order
 from ...tir.kernel import Kernel
 from ...tir.program import Program
-from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Seq, Stmt, Store, children, pre_order
+from ...tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    Allocate,
+    Buffer,
+    For,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    children,
+    expressions,
+    pre_order,
+)
 from ...tir.trips import count_runs
 
 WORKER = "worker"
 """What functions call the thread that runs them."""
 
 REGION_WORK = 3 << 20
-"""Stores in loops shared by threads from which on a run takes a parallel region: 40 microseconds or so, as long as threads that
+"""`shared_work` from which on a run takes a parallel region: 40 microseconds or so, as long as threads that
 sleep take to come."""
 
 LOOP_WORK = 1 << 18
@@ -387,19 +402,27 @@ def runs_in_teams(program: Program) -> bool:
 
 
 def shared_work(program: Program) -> int:
-    """Stores in the loops that threads share, in one run."""
-    return sum(times * _shared_stores(kernel) for kernel, times in count_runs(program).items())
+    """Stores in the loops that threads share, in one run; or bytes that these loops read, where those are more. A multiply-add is a
+    store, and takes as long as a byte does that comes from the second or third cache: products of one row are read, not computed."""
+    return sum(times * _shared_work(kernel) for kernel, times in count_runs(program).items())
 
 
-def _shared_stores(kernel: Kernel) -> int:
-    """Stores in the loops that threads share."""
-    found = 0
+def _shared_work(kernel: Kernel) -> int:
+    """The work of one kernel. Of a buffer, no more is read than it has, however often that is; of a table, what is looked up."""
+    stores = 0
+    reads: Counter[Buffer] = Counter()
     stack = [(kernel.body, 1, False)]
     while stack:
         s, times, shared = stack.pop()
-        found += times if shared and isinstance(s, Store) else 0
+        if shared:
+            stores += times if isinstance(s, Store) else 0
+            for e in post_order(*expressions(s)):
+                if isinstance(e, Load) and isinstance(e.source, Buffer):
+                    reads[e.source] += times
         if isinstance(s, For):
             times *= int(s.extent.value) if isinstance(s.extent, Const) else 1
             shared = shared or s.kind == PARALLEL
         stack.extend((k, times, shared) for k in children(s))
-    return found
+    operands = set(kernel.params)
+    read = sum(min(n * itemsize(b.dtype), b.nbytes) for b, n in reads.items() if b in operands)
+    return max(stores, read)
