@@ -174,7 +174,7 @@ def transposed(kernel: int, stride: int, image: tuple[int, int], more: str = "",
 TRANSPOSED: dict[str, tuple[irtool.Module, str, int]] = {
     "4 x 4": (transposed(4, 2, (7, 5), ", padding=[1, 1, 1, 1]"), "winograd=4", 4),
     "5 x 5": (transposed(5, 2, (6, 8), ", padding=[2, 2, 2, 2], output_padding=[1, 1]"), "winograd=2,openmp=true", 4),
-    "3 x 3, one phase of four": (transposed(3, 2, (7, 6)), "winograd=4,mcpu=x86-64-v3", 1),
+    "3 x 3, three phases of four": (transposed(3, 2, (7, 6)), "winograd=4,mcpu=x86-64-v3", 3),
     "one step apart": (transposed(3, 1, (7, 6), ", padding=[1, 1, 1, 1]"), "winograd=4", 1),
 }
 

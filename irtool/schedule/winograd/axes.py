@@ -20,11 +20,42 @@ class Elements:
 
 @dataclass(frozen=True)
 class SpatialAxis(Elements):
-    """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, from `of + shift` on."""
+    """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, `of + shift + tap * dilation`.
+
+    Results of a tile, and its elements, lie `dilation` apart, so that tiles of several phases stand where one without dilation would.
+    """
 
     of: Var
     extent: int
     taps: int
+    dilation: int = 1
+
+    @property
+    def is_single(self) -> bool:
+        """True where there is no such axis: for the rows of data that have columns only."""
+        return self.taps == 1
+
+    def tiles(self, size: int) -> int:
+        """How many tiles of so many results there are."""
+        blocks = -(-self.extent // (size * self.dilation))
+        return blocks * self.dilation if blocks > 1 else min(self.dilation, self.extent)
+
+    def place(self, tile: Expr, size: int) -> Expr:
+        """The first result of the tile of a number."""
+        d = self.dilation
+        if d == 1 or self.extent <= size * d:
+            return tile * size if d == 1 else tile
+        return tile // d * (size * d) + tile % d
+
+    def last_place(self, size: int) -> int:
+        """The largest of all first results."""
+        d, tiles = self.dilation, self.tiles(size)
+        return (tiles - 1) // d * (size * d) + (tiles - 1) % d
+
+
+def no_rows() -> SpatialAxis:
+    """The axis of rows of data that have columns only: a single one."""
+    return SpatialAxis(0, 0, 0, Var("row"), 1, 1)
 
 
 @dataclass(frozen=True)

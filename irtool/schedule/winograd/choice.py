@@ -17,7 +17,7 @@ from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_c
 from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .convolution import Convolution
 from .cook_toom import POINTS
-from .tiling import Tiling
+from .tiling import Tiling, sizes
 
 SIZES = (2, 4)
 """Results of a tile along an axis."""
@@ -76,7 +76,7 @@ def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
     where = f"{t.tiles} of {t.count} tiles at a time, {t.filters} channels"
     share = f"{cycles / _plain(c, target):.2f} of the estimated cycles without"
     rows, columns = t.taps
-    reason = f"F({t.size} x {t.size}, {rows} x {columns}), {where}, {share}"
+    reason = f"F({t.sizes[0]} x {t.size}, {rows} x {columns}), {where}, {share}"
     return StagedPlan(cycles / c.updates, reason, t.label, t.arguments, target)
 
 
@@ -97,7 +97,7 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
         raise UsageError(
             f"{filters} output channels at a time are no whole vectors of {lanes}, or do not divide {c.filters[1]}"
         )
-    rows, columns = -(-c.rows.extent // tile), -(-c.columns.extent // tile)
+    rows, columns = _tiles(c, tile)
     count = c.images * rows * columns
     if not 0 < tiles <= count:
         raise UsageError(f"there are {count} tiles, of which {tiles} cannot be taken at a time")
@@ -119,9 +119,9 @@ def is_side_by_side(c: Convolution, lanes: int) -> bool:
 def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
     """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where that is
     possible: the workspace is the smaller for it."""
-    rows, columns = -(-c.rows.extent // size), -(-c.columns.extent // size)
+    rows, columns = _tiles(c, size)
     count = c.images * rows * columns
-    products = prod(size + n - 1 for n in c.windows)
+    products = prod(m + n - 1 for m, n in zip(sizes(size, c.windows), c.windows))
     if size + max(c.windows) - 2 > len(POINTS):
         return []
     on_stack: list[Tiling] = []
@@ -146,6 +146,12 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
     return on_stack or in_workspace
 
 
+def _tiles(c: Convolution, size: int) -> tuple[int, int]:
+    """Rows and columns of tiles of that size in an image."""
+    height, width = sizes(size, c.windows)
+    return c.rows.tiles(height), c.columns.tiles(width)
+
+
 def _bytes(c: Convolution, products: int) -> int:
     """Bytes of transformed weights."""
     return products * c.steps * c.filters[1] * FLOAT
@@ -157,8 +163,8 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     (height, width), kinds = t.window, t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
     data = 2 * kinds + height * sums(t.across.data).operations + width * sums(t.down.data).operations
-    back = width * sums(t.down.inverse).operations + t.size * sums(t.across.inverse).operations
-    results = kinds + t.size**2 + back
+    back = width * sums(t.down.inverse).operations + t.sizes[0] * sums(t.across.inverse).operations
+    results = kinds + prod(t.sizes) + back
     moved = _SPILLS / target.multiply_adds * (taken * steps * data + t.count * filters * results) / t.lanes
     cycles = product_cycles(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles

@@ -1,4 +1,4 @@
-"""Convolutions that can be transformed: small windows, one step apart, sums in float32 over all channels, and slices for depth."""
+"""Convolutions that can be transformed: small windows along one axis or two, one step apart, sums in float32 over all channels, and slices for depth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Convolution:
         filters: the axis of output channels, and how many there are.
         channel: the axis of input channels, and how many there are.
         depth: the axis of slices; None where there is none, or every slice is an image of its own.
-        rows, columns: the spatial axes.
+        rows, columns: the spatial axes. Data of one dimension have a single row.
         weights: the buffer of the weights; `order` has its axes in the order filters, taps along depth, channels, rows, columns.
     """
 
@@ -75,12 +75,13 @@ class Convolution:
     def elements(self) -> dict[Expr, Elements]:
         """What exists along the axes of windows, by what stands for their elements in `data`."""
         depth: dict[Expr, Elements] = {} if self.depth is None else {self.depth.slice: self.depth}
-        return {**depth, self.rows.of: self.rows, self.columns.of: self.columns}
+        rows: dict[Expr, Elements] = {} if self.rows.is_single else {self.rows.of: self.rows}
+        return {**depth, **rows, self.columns.of: self.columns}
 
     def with_elements(self, elements: Mapping[Expr, Elements]) -> Convolution:
         """The convolution of data of which other elements exist."""
         depth = self.depth
         if depth is not None:
             depth = over(depth, elements[depth.slice]).trimmed()
-        rows, columns = (over(axis, elements[axis.of]) for axis in (self.rows, self.columns))
+        rows, columns = (over(axis, elements.get(axis.of, axis)) for axis in (self.rows, self.columns))
         return replace(self, depth=depth, rows=rows, columns=columns)

@@ -13,7 +13,7 @@ from ..affine import factors, simplifier
 from ..constant_factors import factors_with_weights
 from ..guards import take_guards
 from ..lane_steps import lane_step
-from .axes import DepthAxis, SpatialAxis
+from .axes import DepthAxis, SpatialAxis, no_rows
 from .convolution import Convolution
 from .padded_copy import without_padded_copy
 
@@ -30,7 +30,7 @@ _LANES = 4
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
     """The stage as a convolution whose weights are among the kernel's inputs; None if it is none."""
     r = forms[at]
-    if not isinstance(r, Reduction) or len(r.inner) not in (3, 4):
+    if not isinstance(r, Reduction) or len(r.inner) not in (2, 3, 4):
         return None
     guarded = take_guards(r)
     if guarded.formed:
@@ -72,7 +72,7 @@ class _Index:
         """True for a row or a column of windows that can be transformed."""
         if self.of is None or self.tap is None or not 2 <= extents[self.tap] <= _MOST_TAPS:
             return False
-        return self.stride == self.dilation == 1
+        return self.stride == 1 and (extents[self.tap] - 1) * self.dilation < self.size
 
     @property
     def is_variable(self) -> bool:
@@ -82,7 +82,7 @@ class _Index:
     def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
         """The axis of rows or columns."""
         assert self.of is not None and self.tap is not None
-        return SpatialAxis(self.shift, 0, self.size - 1, self.of, extents[self.of], extents[self.tap])
+        return SpatialAxis(self.shift, 0, self.size - 1, self.of, extents[self.of], extents[self.tap], self.dilation)
 
     def depth(self, extents: dict[Var, int]) -> DepthAxis:
         """The axis of slices."""
@@ -93,9 +93,9 @@ class _Index:
 
 @dataclass(frozen=True)
 class _Axes:
-    """What the indices of the data are."""
+    """What the indices of the data are; there may be columns without rows."""
 
-    rows: _Index
+    rows: _Index | None
     columns: _Index
     depth: _Index | None
     channel: Var
@@ -104,9 +104,8 @@ class _Axes:
     @property
     def steps(self) -> list[Var]:
         """Loops of the sum: taps along depth, channels, rows and columns."""
-        assert self.rows.tap is not None and self.columns.tap is not None
-        tap = self.depth.tap if self.depth is not None else None
-        return [*([] if tap is None else [tap]), self.channel, self.rows.tap, self.columns.tap]
+        before, rows, columns = (i.tap if i is not None else None for i in (self.depth, self.rows, self.columns))
+        return [v for v in (before, self.channel, rows, columns) if v is not None]
 
 
 def _indices(r: Reduction, data: Load) -> list[_Index] | None:
@@ -136,13 +135,14 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
 
 
 def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Axes | None:
-    """What the indices are: of windows that can be transformed, the last two are those of rows and columns."""
+    """What the indices are: of windows that can be transformed, the last two are those of rows and columns, a single one that of
+    columns."""
     windows = [i for i in indices if i.is_window(extents)][-2:]
     within = [i.place for i in windows]
     others = [i for i in indices if not i.is_variable and i.place not in within]
     images = [i for i in indices if i.is_variable and i.of is not None]
     summed = [i for i in indices if i.is_variable and i.tap is not None]
-    if len(windows) != 2 or not summed:
+    if not windows or not summed:
         return None
     # Taps along an axis with a single result are summed like channels are.
     channels = max(summed, key=lambda i: _likeliness(i, data, extents))
@@ -151,7 +151,8 @@ def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Ax
         return None
     of = sorted([*images, *(i for i in others if i.of is not None)], key=lambda i: i.place)
     depth = others[0] if others else None
-    return _Axes(windows[0], windows[1], depth, channels.tap, tuple(i.of for i in of if i.of is not None))
+    rows = windows[0] if len(windows) > 1 else None
+    return _Axes(rows, windows[-1], depth, channels.tap, tuple(i.of for i in of if i.of is not None))
 
 
 def _likeliness(i: _Index, data: Load, extents: dict[Var, int]) -> tuple[bool, int]:
@@ -169,7 +170,8 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
     axes = _axes(indices, data, extents) if indices is not None else None
     if axes is None:
         return None
-    rows, columns = axes.rows.spatial(extents), axes.columns.spatial(extents)
+    rows = axes.rows.spatial(extents) if axes.rows is not None else no_rows()
+    columns = axes.columns.spatial(extents)
     results, steps = [rows.of, columns.of, *axes.images], axes.steps
     filters = [v for v, _ in r.loops if v not in {*results}]
     if (
@@ -184,11 +186,14 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
         return None
     depth = axes.depth.depth(extents) if axes.depth is not None else None
     limits = [simplifier(r.loops, r.inner).linear(g) for g in guards]
-    bounded = [_bounded(e, i, limits) for e, i in ((rows, axes.rows), (columns, axes.columns))]
-    if sum(count for _, count in bounded) != len(limits):
+    own: dict[int, Expr] = {axes.columns.place: columns.of}
+    columns, bounds = _bounded(columns, axes.columns, limits)
+    if axes.rows is not None:
+        own[axes.rows.place] = rows.of
+        rows, count = _bounded(rows, axes.rows, limits)
+        bounds += count
+    if bounds != len(limits):
         return None  # some guards are about other axes
-    (rows, _), (columns, _) = bounded
-    own: dict[int, Expr] = {axes.rows.place: rows.of, axes.columns.place: columns.of}
     if depth is not None and axes.depth is not None:
         own[axes.depth.place] = depth.slice
 
@@ -214,9 +219,12 @@ def _bounded(axis: SpatialAxis, i: _Index, limits: Sequence[Linear]) -> tuple[Sp
     """The axis with the elements for which those limits are at least 0 that are about it alone, and how many these are."""
     first, last, count = axis.first, axis.last, 0
     for terms, rest in limits:
-        if {*terms} != {i.of, i.tap} or len({*terms.values()}) != 1 or abs(slope := next(iter(terms.values()))) != 1:
+        if i.of is None or i.tap is None or {*terms} != {i.of, i.tap}:
             continue
-        if slope > 0:  # of + tap + rest >= 0
+        slope = terms[i.of]
+        if abs(slope) != 1 or terms[i.tap] != slope * i.dilation:
+            continue
+        if slope > 0:  # of + tap * dilation + rest >= 0
             first = max(first, axis.shift - int(rest))
         else:
             last = min(last, axis.shift + int(rest))

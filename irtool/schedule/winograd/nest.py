@@ -28,6 +28,7 @@ the products, and one between the tiles if channels fill so many lines.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...tir.expr import Expr, Load, Var, const, less
@@ -138,40 +139,51 @@ class _Nest:
 
     def _results(self, product: Buffer, tile: Var, filters: Var, place: TilePlace) -> Stmt:
         c, t, lanes = self.conv, self.tiling, self.lanes
-        size, (_, width) = t.size, t.window
-        by_rows, by_columns = t.down.inverse, t.across.inverse
-        group, y, x, v = Var("group"), Var("y"), Var("x"), Var("v")
-        half = Buffer("half", (size, width, lanes), "float32", Scope.LOCAL)
-        shared = Registers("part", lanes, by_rows, by_columns)
-        done = Buffer("result", (size, lanes), "float32", Scope.REGISTER)
+        (height, width), (_, sums) = t.sizes, t.window
+        group, v = Var("group"), Var("v")
+        shared = Registers("part", lanes, t.down.inverse, t.across.inverse)
 
-        down = transformed(
-            by_rows,
-            lambda n: Load(product, (tile, const(n * width) + x, group * lanes + v)),
-            lambda n, e: Store(half, (const(n), x, v), e),
-            shared,
-            v,
-        )
-        across = transformed(
-            by_columns, lambda n: Load(half, (y, const(n), v)), lambda n, e: Store(done, (const(n), v), e), shared, v
-        )
-        columns = self.stages.add_map("half_result", [(x, width), (v, lanes)], down)
-        rows = self.stages.add_map("result", [(v, lanes)], across)
+        def summed(n: Expr) -> Load:
+            return Load(product, (tile, n, group * lanes + v))
 
-        def stored(n: int) -> Stmt:
-            channel = filters * t.filters + group * lanes + v
-            places = {**place.image, c.filters[0]: channel, c.rows.of: place.row + y, c.columns.of: place.column + n}
-            stores = stores_for(c.form, Load(done, (const(n), v)), places)
-            return self._where(
-                c.columns, place.column + n, t.columns, n, self.stages.add_map("out", [(v, lanes)], stores)
+        def line(y: Expr, read: Callable[[int], Load]) -> Stmt:
+            """One row of results, of what is read for its columns."""
+            done = Buffer("result", (width, lanes), "float32", Scope.REGISTER)
+            across = transformed(t.across.inverse, read, lambda n, e: Store(done, (const(n), v), e), shared, v)
+            made: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], across)]
+            for n in range(width):
+                places = {**place.image, c.filters[0]: filters * t.filters + group * lanes + v}
+                places |= {c.rows.of: _at(place.row, c.rows, y), c.columns.of: _at(place.column, c.columns, const(n))}
+                stores = stores_for(c.form, Load(done, (const(n), v)), places)
+                out = self.stages.add_map("out", [(v, lanes)], stores)
+                made.append(self._where(c.columns, place.column, const(n), width, n, out))
+            return Allocate(done, seq(made))
+
+        if c.rows.is_single:
+            nest = line(const(0), lambda n: summed(const(n)))
+        else:
+            half = Buffer("half", (height, sums, lanes), "float32", Scope.LOCAL)
+            y, x = Var("y"), Var("x")
+            down = transformed(
+                t.down.inverse,
+                lambda n: summed(const(n * sums) + x),
+                lambda n, e: Store(half, (const(n), x, v), e),
+                shared,
+                v,
             )
+            columns = self.stages.add_map("half_result", [(x, sums), (v, lanes)], down)
+            row = line(y, lambda n: Load(half, (y, const(n), v)))
+            rows = For(y, height, self._where(c.rows, place.row, y, height, height - 1, row))
+            nest = Allocate(half, seq([columns, rows]))
+        return For(group, t.filters // lanes, Allocate(shared.buffer, nest))
 
-        line = seq([rows, *map(stored, range(size))])
-        nest = seq([columns, For(y, size, self._where(c.rows, place.row + y, t.rows, size - 1, Allocate(done, line)))])
-        return For(group, t.filters // lanes, Allocate(half, Allocate(shared.buffer, nest)))
-
-    def _where(self, axis: SpatialAxis, place: Expr, tiles: int, step: int, body: Stmt) -> Stmt:
-        """The statements, where there is a result: without a condition if the last tile has one at that step."""
-        if (tiles - 1) * self.tiling.size + step < axis.extent:
+    def _where(self, axis: SpatialAxis, first: Expr, number: Expr, size: int, most: int, body: Stmt) -> Stmt:
+        """The statements, where a tile has a result of that number, which is `most` or less: without a condition if all have."""
+        if axis.last_place(size) + most * axis.dilation < axis.extent:
             return body
-        return If(less(place, axis.extent), body)
+        return If(less(_at(first, axis, number), axis.extent), body)
+
+
+def _at(first: Expr, axis: SpatialAxis, number: Expr) -> Expr:
+    """The place of a tile's result of that number."""
+    return first + number * axis.dilation

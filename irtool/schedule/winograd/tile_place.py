@@ -33,8 +33,9 @@ def located(c: Convolution, t: Tiling, tile: Expr, body: Callable[[TilePlace], S
     place.update((v, image) for (v, _), image in zip(moving, images))
     nest = body(TilePlace(place, row, column))
     within = tile % count if moving else tile
-    nest = Let(column, simplify(within % t.columns * t.size), nest)
-    nest = Let(row, simplify(within // t.columns * t.size), nest)
+    height, width = t.sizes
+    nest = Let(column, simplify(c.columns.place(within % t.columns, width)), nest)
+    nest = Let(row, simplify(c.rows.place(within // t.columns, height)), nest)
     for n, image in reversed([*enumerate(images)]):
         number = tile // (count * prod(extent for _, extent in moving[n + 1 :]))
         nest = Let(image, simplify(number % moving[n][1] if n else number), nest)

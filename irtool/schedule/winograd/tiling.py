@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from .cook_toom import Transforms, transforms
 
 
+def sizes(size: int, taps: tuple[int, int]) -> tuple[int, int]:
+    """Results of a tile along both axes, where it has so many along an axis with several taps."""
+    return 1 if taps[0] == 1 else size, size
+
+
 @dataclass(frozen=True)
 class Tiling:
-    """A plan for a convolution with F(`size` x `size`, `taps`).
+    """A plan for a convolution with F(`size` x `size`, `taps`), or F(1 x `size`, `taps`) where windows have one row.
 
     Attributes:
         size: results of a tile along an axis.
@@ -40,10 +45,15 @@ class Tiling:
         return self.images * self.rows * self.columns
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """Results of a tile along rows and columns."""
+        return sizes(self.size, self.taps)
+
+    @property
     def window(self) -> tuple[int, int]:
         """Rows and columns of a tile of the data."""
-        rows, columns = self.taps
-        return self.size + rows - 1, self.size + columns - 1
+        (height, width), (rows, columns) = self.sizes, self.taps
+        return height + rows - 1, width + columns - 1
 
     @property
     def products(self) -> int:
@@ -54,7 +64,7 @@ class Tiling:
     @property
     def down(self) -> Transforms:
         """The matrices that transform columns."""
-        return transforms(self.size, self.taps[0])
+        return transforms(self.sizes[0], self.taps[0])
 
     @property
     def across(self) -> Transforms:
@@ -71,4 +81,4 @@ class Tiling:
     def label(self) -> str:
         """What tells it from other plans for the same convolution."""
         where = f"in {self.bands} bands" if self.bands else "on the stack"
-        return f"F({self.size} x {self.size}), {self.tiles} tiles {where}, {self.filters} channels"
+        return f"F({self.sizes[0]} x {self.size}), {self.tiles} tiles {where}, {self.filters} channels"

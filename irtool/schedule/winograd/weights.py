@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from .cook_toom import transforms
+from .tiling import sizes
 
 _COLUMNS = 1024
 """Columns of a product: what is in double precision stays in the cache, and the product is too small for threads, which would
@@ -17,17 +19,17 @@ def transform_weights(
 ) -> Any:
     """`G w G^T` of every pair of channels, computed in double precision.
 
-    `data`: a row-major array whose axes `order` are filters, taps along depth, channels, rows and columns. The result has the shape
+    `data`: a row-major array whose axes `order` are filters, taps along depth, channels, rows if there are, and columns. The result has the shape
     (blocks of `filters`, products, steps, `filters`), where steps are channels of taps; those in `steps` are taken.
     """
     import numpy as np
 
-    down, across = (np.array(transforms(size, n).weights, dtype="float64") for n in taps)
+    down, across = (np.array(transforms(m, n).weights, dtype="float64") for m, n in zip(sizes(size, taps), taps))
     both = np.kron(down, across)
     w = np.transpose(np.asarray(data), order)
-    count, *_, rows, columns = w.shape
-    w = w.reshape(count, -1, rows * columns)[:, steps.start : steps.stop]
-    blocks = w.reshape(count // filters, filters, len(steps), rows * columns).transpose(0, 3, 2, 1)
+    count, within = w.shape[0], prod(taps)
+    w = w.reshape(count, -1, within)[:, steps.start : steps.stop]
+    blocks = w.reshape(count // filters, filters, len(steps), within).transpose(0, 3, 2, 1)
     transformed = np.empty((count // filters, len(both), len(steps), filters), "float32")
     step = max(1, _COLUMNS // filters)
     for block, out in zip(blocks, transformed):

@@ -98,41 +98,49 @@ class Windows:
             return cast(substitute(c.data, places), "float32")
 
         def inside(y: Expr, x: int, lane: Var) -> Expr:
-            return element(top + y, left + x, lane)
+            return element(top + y * c.rows.dilation, left + x * c.columns.dilation, lane)
 
-        free = [
-            *self._free(c.rows, height, w.place.row, t.rows),
-            *self._free(c.columns, width, w.place.column, t.columns),
-        ]
+        free = [*self._free(c.rows, 0, w.place.row), *self._free(c.columns, 1, w.place.column)]
         if not free:
             return self._transform_window(w, inside)
         patch = Buffer("patch", (height, width, lanes), "float32", Scope.LOCAL)
         y, x, v = Var("y"), Var("x"), Var("v")
-        exists = all_of([*_exists(c.rows, top + y), *_exists(c.columns, left + x)])
-        value = if_then_else(exists, element(top + y, left + x, v), const(0.0, "float32"))
+        row, column = top + y * c.rows.dilation, left + x * c.columns.dilation
+        exists = all_of([*([] if c.rows.is_single else _exists(c.rows, row)), *_exists(c.columns, column)])
+        value = if_then_else(exists, element(row, column, v), const(0.0, "float32"))
         copied = self.stages.add_map("patch", [(y, height), (x, width), (v, lanes)], [Store(patch, (y, x, v), value)])
         border = self._transform_window(w, lambda y, x, lane: Load(patch, (y, const(x), lane)))
         nest = self._transform_window(w, inside)
         return If(all_of(free), nest, Allocate(patch, seq([copied, border])))
 
-    def _free(self, axis: SpatialAxis, window: int, place: Expr, tiles: int) -> list[Expr]:
-        """Conditions under which a window has all its elements along an axis."""
+    def _free(self, axis: SpatialAxis, which: int, place: Expr) -> list[Expr]:
+        """Conditions under which a window has all its elements along an axis: that of rows, 0, or of columns, 1."""
         low = axis.shift
-        high = (tiles - 1) * self.tiling.size + axis.shift + window - 1
+        last = axis.shift + (self.tiling.window[which] - 1) * axis.dilation
         exprs = []
         if low < axis.first:
-            exprs.append(less(axis.first - axis.shift - 1, place))
-        if high > axis.last:
-            exprs.append(less(place, axis.last - axis.shift - window + 2))
+            exprs.append(less(axis.first - low - 1, place))
+        if axis.last_place(self.tiling.sizes[which]) + last > axis.last:
+            exprs.append(less(place, axis.last - last + 1))
         return exprs
 
     def _transform_window(self, w: _Window, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
         """`data[:, tile, steps] = B^T d B`: along rows, then along columns."""
         lanes, (height, width) = self.tiling.lanes, self.tiling.window
+        v = Var("v")
         by_rows, by_columns = self.tiling.down.data, self.tiling.across.data
-        half = Buffer("half", (height, width, lanes), "float32", Scope.LOCAL)
         shared = Registers("part", lanes, by_rows, by_columns)
-        y, x, v = Var("y"), Var("x"), Var("v")
+        if self.conv.rows.is_single:
+            made = transformed(
+                by_columns,
+                lambda n: read(const(0), n, v),
+                lambda n, e: self._stored(w, const(n), v, e),
+                shared,
+                v,
+            )
+            return Allocate(shared.buffer, self.stages.add_map("data", [(v, lanes)], made))
+        half = Buffer("half", (height, width, lanes), "float32", Scope.LOCAL)
+        y, x = Var("y"), Var("x")
 
         across = transformed(
             by_columns, lambda n: read(y, n, v), lambda n, e: Store(half, (y, const(n), v), e), shared, v
