@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import prod
 
 from ..tir.expr import Expr, Load, Var, rewrite
 from ..tir.forms import AnyForm, Map, Reduction, buffers_read
@@ -103,24 +104,39 @@ def _without_copy(forms: Sequence[AnyForm], n: int) -> Reduction | None:
 def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
     """The parts of a reduction with guards, which has none left in them; None where too few steps would go. `work`: how many there were
     before others went."""
-    axes = _axes(r)
-    if axes is None:
+    found = _ranges(r)
+    if found is None:
         return None
     extents = dict((*r.loops, *r.inner))
-    if any(extents[a.step] > _MOST_STEPS for a in axes):
-        return None
-    ranges = [ranges_of(r.guards, simplifier(r.loops, r.inner), a, extents) for a in axes]
     whole = max(1, work // r.work)
-    left = parts = results = 1
-    for axis, found in zip(axes, ranges, strict=True):
-        positions = found[-1].end
+    left = results = 1
+    for axis, ranges in found.items():
+        positions = ranges[-1].end
         whole *= positions * extents[axis.step]
-        left *= sum(x.work for x in found)
-        parts *= len(found)
+        left *= sum(x.work for x in ranges)
         results *= positions
-    if left > (1 - _LEAST_SAVED) * whole or parts > _MOST_PARTS or (parts > 1 and results < _LEAST_RESULTS * parts):
+    parts = parts_of(r, _MOST_PARTS)
+    if left > (1 - _LEAST_SAVED) * whole or parts is None or (len(parts) > 1 and results < _LEAST_RESULTS * len(parts)):
         return None
-    return [_part(r, dict(zip(axes, chosen, strict=True))) for chosen in product(*ranges)]
+    return parts
+
+
+def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, which has none left in them; None where there are more, or guards are of another kind."""
+    found = _ranges(r)
+    if found is None or prod(map(len, found.values())) > most:
+        return None
+    return [_part(r, dict(zip(found, chosen, strict=True))) for chosen in product(*found.values())]
+
+
+def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
+    """The ranges of positions along each axis of windows; None where guards are about anything else."""
+    axes = _axes(r)
+    extents = dict((*r.loops, *r.inner))
+    if axes is None or any(extents[a.step] > _MOST_STEPS for a in axes):
+        return None
+    simplify = simplifier(r.loops, r.inner)
+    return {a: ranges_of(r.guards, simplify, a, extents) for a in axes}
 
 
 def _axes(r: Reduction) -> list[Axis] | None:

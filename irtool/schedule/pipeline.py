@@ -18,6 +18,7 @@ from .fuse_padding import fuse_padding
 from .fuse_row_loops import fuse_row_loops
 from .gathered_phases import decompose_gathers
 from .grouped_channels import part_groups
+from .inline_padding import inline_row_padding
 from .kernel import schedule_kernel
 from .layouts import assign_layouts, row_major_slots
 from .narrow_constants import narrow_constants
@@ -90,6 +91,10 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, FiniteWeights(program).mark)
+
+
+def _inline_padding(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, lambda k: inline_row_padding(k, target))
 
 
 def _separate_formulas(program: Program, target: VectorTarget) -> None:
@@ -270,6 +275,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         halve_products,
         vectors=True,
         once=True,
+    ),
+    ProgramStage(
+        "InlinePadding",
+        "windows that are summed along vectors ask for what exists of them, instead of a padded copy; layouts are chosen by now",
+        _inline_padding,
+        vectors=True,
     ),
     ProgramStage(
         "SeparateFormulas",

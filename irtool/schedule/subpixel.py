@@ -42,7 +42,7 @@ def decompose_subpixels(kernel: Kernel) -> Kernel:
         if not isinstance(phased, Reduction) or not isinstance(gathered, Map):
             continue
         joined = _joined(phased, gathered, [*forms[:n], *forms[n + 2 :]])
-        made = _phases(*joined) if joined is not None else []
+        made = phases(*joined) if joined is not None else []
         if len(made) < 2:
             continue
         made, before = without_copy(made, forms[:n], forms[n + 2 :])
@@ -149,7 +149,7 @@ def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tu
     return (values, limits) if used == {v for v, _ in r.loops} else None
 
 
-def _phases(r: Reduction, limits: Limits) -> list[Reduction]:
+def phases(r: Reduction, limits: Limits) -> list[Reduction]:
     """One reduction for each value of the variables that stand in divisions."""
     divided: set[Expr] = {low for _, low, _, _ in limits.values()}
     for e in loads(r.update):

@@ -269,3 +269,19 @@ def test_workspace_of_a_network_of_the_peer(name: str) -> None:
     assert plan_info(p).io["c"] == sum(type_bytes(v.checked_type) for v in p.function.params) + type_bytes(
         p.function.body.checked_type
     )
+
+
+SMALL = [n for n in ("dcgan", "unet", "squeezenet") if (SHARED / f"zoo/{n}/info.json").exists()]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_network_takes_no_more_memory_than_the_peer_says(name: str) -> None:
+    """With all that kernels need for themselves, whatever strategies they get."""
+    info = json.loads((SHARED / f"zoo/{name}/info.json").read_text())
+    module = irtool.parse((SHARED / f"zoo/{name}/model.relay").read_text())
+    inputs = info.get("inputs", ["data"])
+    shapes = {p.name: tuple(int(d) for d in p.checked_type.shape) for p in module["main"].params}
+    generator = np.random.default_rng(0)
+    weights = {n: generator.random(s).astype("float32") for n, s in shapes.items() if n not in inputs}
+    built = irtool.build(module, params=weights, mcpu="x86-64-v3", emit="c")
+    assert built.report["arena_bytes"] == built.report["arena_lower_bound"] <= info["peer_workspace_bytes"]

@@ -118,14 +118,16 @@ def is_side_by_side(c: Convolution, lanes: int) -> bool:
 
 def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
     """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where that is
-    possible: the workspace is the smaller for it."""
+    possible: the workspace is the smaller for it. The sizes of caches and weights do not matter where there is a single block: its
+    data is as large in the workspace. Threads cannot share it, so that there are other plans as well."""
     rows, columns = _tiles(c, size)
     count = c.images * rows * columns
     products = prod(m + n - 1 for m, n in zip(sizes(size, c.windows), c.windows))
     if size + max(c.windows) - 2 > len(POINTS):
         return []
     on_stack: list[Tiling] = []
-    in_workspace: list[Tiling] = []
+    others: list[Tiling] = []
+    few = _bytes(c, products) * 2 <= target.streamed_bytes
     for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if c.filters[1] % filters:
             continue
@@ -133,17 +135,16 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             results = tiles * products * filters * FLOAT
             data = tiles * products * c.steps * FLOAT
             blocks = -(-count // tiles)
-            if (
-                results + data <= min(target.l2_cache_bytes // 2, STACK)
-                and _bytes(c, products) * 2 <= target.streamed_bytes
-            ):
-                on_stack.append(Tiling(size, c.windows, c.images, rows, columns, tiles, blocks, 0, filters, lanes))
-            elif results <= min(target.tiles_bytes, STACK):
+            whole = Tiling(size, c.windows, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
+            if few and results + data <= min(target.l2_cache_bytes // 2, STACK):
+                on_stack.append(whole)
+                continue
+            if blocks == 1 and results + data <= STACK:
+                others.append(whole)
+            if results <= min(target.tiles_bytes, STACK):
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
-                in_workspace.append(
-                    Tiling(size, c.windows, c.images, rows, columns, tiles, -(-blocks // bands), bands, filters, lanes)
-                )
-    return on_stack or in_workspace
+                others.append(replace(whole, blocks=-(-blocks // bands), bands=bands))
+    return on_stack or others
 
 
 def _tiles(c: Convolution, size: int) -> tuple[int, int]:
