@@ -139,9 +139,8 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             if few and results + data <= min(target.l2_cache_bytes // 2, STACK):
                 on_stack.append(whole)
                 continue
-            if blocks == 1 and results + data <= STACK:
-                others.append(whole)
             if results <= min(target.tiles_bytes, STACK):
+                others += [whole] if blocks == 1 and results + data <= STACK else []
                 bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
                 others.append(replace(whole, blocks=-(-blocks // bands), bands=bands))
     return on_stack or others
