@@ -46,9 +46,9 @@ def of_text(text: str, shapes: dict[str, tuple[int, ...]]) -> irtool.IRModule:
     return irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{\n{text}\n}}\n'))
 
 
-def convolution(size: int = 16) -> irtool.IRModule:
+def convolution(size: int = 16, image: tuple[int, int] = (13, 12)) -> irtool.IRModule:
     """Between two others, with constant weights."""
-    module = network(size, size, (13, 12))
+    module = network(size, size, image)
     return bind_params(module, {n: a for n, a in values(module).items() if n != "x"})
 
 
@@ -96,7 +96,7 @@ def test_what_is_explained_is_read_again(case: str, machine: VectorTarget, threa
     ids=["2", "2 in a band", "4 in bands", "4"],
 )
 def test_transformed_tiles_are_read_again(target: VectorTarget) -> None:
-    module = convolution()
+    module = convolution(image=(17, 16))
     first = scheduled(module, target)
     assert "winograd" in strategies(first)
     assert ("bands=" in explained(first.kernels)) == (target.tiles_bytes < 10000)
