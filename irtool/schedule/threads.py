@@ -139,7 +139,7 @@ def _turns_square(rows: For, simplify: Simplifier) -> bool:
     read = lanes.body.value
     if not isinstance(read, Load) or not isinstance(read.source, Buffer):
         return False
-    terms, _ = simplify.linear(read.source.offset(read.indices))
+    terms, _ = simplify.linear(simplify(read.source.offset(read.indices)))
     return terms.get(rows.var) == 1 and terms.get(lanes.var, 0) > 1
 
 

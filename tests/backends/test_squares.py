@@ -16,6 +16,9 @@ SHAPES = [
     ((5, 6, 7), (2, 1, 0)),
     ((70, 24), (1, 0)),
     ((130, 97), (1, 0)),
+    ((512, 49), (1, 0)),
+    ((300, 20), (1, 0)),
+    ((64, 16), (1, 0)),
 ]
 DTYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "bool")
 
@@ -45,13 +48,24 @@ def test_rows_of_narrow_elements_fill_vectors(tmp_path) -> None:
 
 def test_ends_of_an_axis_are_squares_too(tmp_path) -> None:
     """The rows of a square at an edge are not for threads to share: they are made together."""
-    text = written((640, 480), [1, 0], "uint8", "x86-64-v4", tmp_path)
-    assert text.count("irt_vsquare_u8x64(") == 2 and "p0[" not in text
+    text = written((640, 416), [1, 0], "uint8", "x86-64-v4", tmp_path)
+    assert text.count("irt_vquarter_square_u8x64(") == 1 and "p0[" not in text
+    text = written((1, 256, 14, 14), [0, 2, 3, 1], "uint8", "x86-64-v4", tmp_path)
+    assert text.count("irt_vquarter_square_u8x64(") == 2 and "p0[" not in text
 
 
 def test_half_a_square_is_enough_for_half_a_vector(tmp_path) -> None:
     text = written((8400, 24), [1, 0], "float32", "x86-64-v4", tmp_path)
-    assert text.count("irt_vsquare_f32x16(") == text.count("irt_vhalf_square_f32x16(") == text.count("for (") == 1
+    assert text.count("irt_vsquare_f32x16(") == text.count("irt_vhalf_square_f32x16(") == 1
+    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [75, 7]
+
+
+def test_a_quarter_is_enough_for_a_piece(tmp_path) -> None:
+    """Of rows that are not whole lines, pieces of 16 bytes are read: fewer of them lie in two lines than of longer vectors."""
+    assert "irt_vquarter_square_i8x64(" in written((300, 60), [1, 0], "int8", "x86-64-v4", tmp_path)
+    assert "irt_vquarter_square_u16x32(" in written((300, 60), [1, 0], "float16", "x86-64-v4", tmp_path)
+    assert "irt_vhalf_square_i8x32(" in written((300, 60), [1, 0], "int8", "x86-64-v3", tmp_path)
+    assert "irt_vquarter_square_f32x16(" in written((130, 97), [1, 0], "float32", "x86-64-v4", tmp_path)
 
 
 @pytest.mark.parametrize("vector", [True, False], ids=["vectors", "scalars"])
@@ -63,7 +77,20 @@ def test_nothing_beyond_the_operand_is_read(vector: bool, tmp_path) -> None:
 def test_long_rows_are_read_in_strips(tmp_path) -> None:
     """Some squares side by side before those of the next rows, and threads share squares, not strips."""
     text = written((1024, 2048), [1, 0], "float32", "x86-64-v4", tmp_path)
-    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [4, 128, 16] and "collapse(2)" in text
+    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [4, 64, 32] and "collapse(2)" in text
+
+
+def test_rows_are_written_line_after_line_where_they_crowd(tmp_path) -> None:
+    """Rows of the result 1 KiB apart share a few places of the cache: the next square is beside the last, not below it."""
+    text = written((256, 196), [1, 0], "float32", "x86-64-v4", tmp_path)
+    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [2, 49, 8]
+    text = written((784, 512), [1, 0], "float32", "x86-64-v4", tmp_path)
+    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [4, 49, 8]
+
+
+def test_two_squares_of_half_a_line_fill_it(tmp_path) -> None:
+    text = written((96, 640), [1, 0], "float32", "x86-64-v3", tmp_path)
+    assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [5, 6, 16, 2]
 
 
 @pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..vectors.ir import Function
-from ..vectors.squares import PIECE, Exchange, Mask, begins_with_halves, is_in_pieces, stages
+from ..vectors.squares import Exchange, Mask, begins_with_halves, is_in_pieces, piece_lanes, stages
 from ..vectors.types import VectorType
 from .vector_types import vector_type
 
@@ -24,7 +24,30 @@ _PAIR = """IRT_INLINE {{t}} irt_v{name}_{{n}}(const {{e}} *p, const {{e}} *q) {{
   return __builtin_shuffle(*(const {{t}}_u *)p, *(const {{t}}_u *)q, ({{i}}){{{{{mask}}}}});
 #endif
 }}}}"""
-_SQUARES = ("square", "half_square")
+# Pieces of 16 bytes of four rows. gcc shuffles loaded vectors unless it is told the instructions that load one beside another.
+_PIECES = """IRT_INLINE {t} irt_vpieces_{n}(const {e} *p, size_t next) {{
+  typedef int64_t piece __attribute__((vector_size(16), aligned(sizeof({e})), may_alias));
+  const piece a = *(const piece *)p, b = *(const piece *)(p + next);
+  const piece c = *(const piece *)(p + 2 * next), d = *(const piece *)(p + 3 * next);
+#if defined(__clang__)
+  typedef int64_t half __attribute__((vector_size(32)));
+  const half low = __builtin_shufflevector(a, b, 0, 1, 2, 3), high = __builtin_shufflevector(c, d, 0, 1, 2, 3);
+  return ({t})__builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+#elif defined(__AVX512F__)
+  typedef long long two __attribute__((vector_size(16)));
+  typedef long long four __attribute__((vector_size(32)));
+  typedef long long eight __attribute__((vector_size(64)));
+  typedef int32_t words __attribute__((vector_size(16)));
+  typedef int32_t wide __attribute__((vector_size(32)));
+  const four low = __builtin_ia32_insert128i256((four)__builtin_ia32_si256_si((words)a), (two)b, 1);
+  const four high = __builtin_ia32_insert128i256((four)__builtin_ia32_si256_si((words)c), (two)d, 1);
+  return ({t})__builtin_ia32_inserti64x4_mask((eight)__builtin_ia32_si512_256si((wide)low), high, 1, (eight){{0}}, -1);
+#else
+  typedef int64_t whole __attribute__((vector_size(64)));
+  return ({t})(whole){{a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]}};
+#endif
+}}"""
+_SQUARES = {"square": 1, "half_square": 2, "quarter_square": 4}
 _ENDS = ("low", "high")
 
 Stages = list[list[Exchange]]
@@ -33,7 +56,12 @@ Stages = list[list[Exchange]]
 def written(name: str, t: VectorType) -> str:
     """The text of a function that copies a square, or is part of that; empty for other names."""
     if name in _SQUARES:
-        return _large(t) if is_in_pieces(t) else _small(t, t.lanes if name == "square" else t.lanes // 2)
+        columns = t.lanes // _SQUARES[name]
+        if columns == piece_lanes(t) < t.lanes:
+            return _narrow(t, name)
+        return _large(t) if is_in_pieces(t) else _small(t, columns)
+    if name == "pieces":
+        return _PIECES
     if name == "strip":
         return _strip(t)
     if name in ("pair_low", "pair_high"):
@@ -52,6 +80,9 @@ def needs(name: str, t: VectorType) -> list[Function]:
         return [(mix, *t) for mix in _mixes(_inner(t))]
     if name not in _SQUARES:
         return []
+    if t.lanes // _SQUARES[name] == piece_lanes(t) < t.lanes:
+        join = "pair_low" if t.lanes == 2 * piece_lanes(t) else "pieces"
+        return [(join, *t), *((mix, *t) for mix in _mixes(_inner(t)))]
     pairs = [(pair, *t) for pair in ("pair_low", "pair_high")] if begins_with_halves(t) else []
     if not is_in_pieces(t):
         return [*pairs, *((mix, *t) for mix in _mixes(_left(t)))]
@@ -60,7 +91,7 @@ def needs(name: str, t: VectorType) -> list[Function]:
 
 def types(name: str, t: VectorType) -> list[VectorType]:
     """The types that such a function names, its own and its mask apart."""
-    return [_quads(t)] if name in _SQUARES and is_in_pieces(t) else []
+    return [_quads(t)] if name == "square" and is_in_pieces(t) else []
 
 
 def _quads(t: VectorType) -> VectorType:
@@ -93,13 +124,13 @@ def _left(t: VectorType) -> Stages:
 
 def _inner(t: VectorType) -> Stages:
     """The stages within pieces, of the first piece."""
-    piece = PIECE * 8 // t.bits
+    piece = piece_lanes(t)
     return [[x for x in s if x.a < piece] for s in stages(t) if s[0].b < piece]
 
 
 def _outer(t: VectorType) -> Stages:
     """The stages behind the loads that exchange pieces, of the first vector of each piece."""
-    piece = PIECE * 8 // t.bits
+    piece = piece_lanes(t)
     return [[x for x in s if x.a % piece == 0] for s in _left(t) if s[0].b >= piece]
 
 
@@ -144,9 +175,24 @@ def _network(left: list[list[Exchange]], columns: int) -> list[str]:
     return [*lines, *(f"  *({{t}}_u *)(to + {k} * down) = {here}{k};" for k in range(columns)), "}}"]
 
 
+def _narrow(t: VectorType, name: str) -> str:
+    """As many columns of a square as a piece has, whose pieces are loaded into place."""
+    piece = piece_lanes(t)
+    lines = [
+        f"IRT_INLINE void irt_v{name}_{{n}}({{e}} *to, size_t down, const {{e}} *from, size_t rows) {{{{",
+        f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(piece))};",
+    ]
+    for k in range(piece):
+        if t.lanes == 2 * piece:
+            lines.append(f"  a{k} = irt_vpair_low_{{n}}(from + {k} * rows, from + {k + piece} * rows);")
+        else:
+            lines.append(f"  a{k} = irt_vpieces_{{n}}(from + {k} * rows, {piece} * rows);")
+    return "\n".join([*lines, *_network(_inner(t), piece)])
+
+
 def _strip(t: VectorType) -> str:
     """As many rows of the transpose as a piece has elements, from vectors whose pieces are in place."""
-    piece = PIECE * 8 // t.bits
+    piece = piece_lanes(t)
     lines = [
         "IRT_INLINE void irt_vstrip_{n}({e} *to, size_t down, const {t} *from) {{",
         f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(piece))};",
@@ -158,7 +204,7 @@ def _strip(t: VectorType) -> str:
 def _large(t: VectorType) -> str:
     """A square of more vectors than there are registers: pieces of 16 bytes change places on the way into a buffer, and
     what is within them on the way out. Every row is read at once, and every row of the transpose written at once."""
-    n, piece, wide = t.lanes, PIECE * 8 // t.bits, vector_type(*_quads(t))
+    n, piece, wide = t.lanes, piece_lanes(t), vector_type(*_quads(t))
     count = n // piece
     lines = [
         "IRT_INLINE void irt_vsquare_{n}({e} *to, size_t down, const {e} *from, size_t rows) {{",

@@ -10,7 +10,7 @@ from ...tir.places import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
 from ..vectors import ir
 from ..vectors.channels import picks
-from ..vectors.squares import begins_with_halves, stages
+from ..vectors.squares import begins_with_halves, piece_lanes, stages
 from ..vectors.types import MEMORY, VectorType
 from .builder import Builder, float_bits
 from .expression import Expressions
@@ -56,7 +56,11 @@ class VectorPrinter:
             read = f"load {vector_type(t.dtype, size)}, ptr {self._address(s.source, t, start, at)}, {align}"
             return self._v(read)
 
-        if begins_with_halves(t):
+        piece = piece_lanes(t)
+        if n == piece < t.lanes:
+            rows = [self._joined(t, [load(piece, k * s.rows) for k in range(k, t.lanes, piece)]) for k in range(piece)]
+            left = [x for x in left if x[0].b < piece]
+        elif begins_with_halves(t):
             rows, half = [""] * t.lanes, t.lanes // 2
             for x in left.pop(0):
                 for target, first in ((x.low, 0), (x.high, half)):
@@ -72,6 +76,14 @@ class VectorPrinter:
                 rows[x.high] = self._shuffled(t, before[x.a], before[x.b], x.highs)
         for k, row in enumerate(rows[:n]):
             self.b.do(f"store {whole} {row}, ptr {self._address(s.target, t, to, k * s.down)}, {align}")
+
+    def _joined(self, t: VectorType, parts: list[str]) -> str:
+        """Vectors one after the other as one."""
+        while len(parts) > 1:
+            width = t.lanes // len(parts)
+            half = VectorType(t.dtype, width)
+            parts = [self._shuffled(half, a, b, range(2 * width)) for a, b in zip(parts[::2], parts[1::2])]
+        return parts[0]
 
     def _v(self, text: str) -> str:
         return self.b.value(text)

@@ -202,7 +202,7 @@ class StoreVector:
 @dataclass(eq=False)
 class CopySquare:
     """`target[to + j * down + i] = source[start + i * rows + j]` for `i` below the number of lanes and `j` below that of columns,
-    which is as large or half of it. A body of its own."""
+    which is as large, half of it or a quarter. A body of its own."""
 
     type: VectorType
     columns: int
@@ -216,7 +216,8 @@ class CopySquare:
     @property
     def function(self) -> Function:
         """The library function that copies it."""
-        return ("square" if self.columns == self.type.lanes else "half_square", *self.type)
+        part = {1: "square", 2: "half_square", 4: "quarter_square"}[self.type.lanes // self.columns]
+        return (part, *self.type)
 
 
 Step = Value | Assign | StoreVector

@@ -51,9 +51,16 @@ def is_in_pieces(t: VectorType) -> bool:
     return begins_with_halves(t) and t.bits <= 16
 
 
+def piece_lanes(t: VectorType) -> int:
+    """Elements of a piece."""
+    return min(t.lanes, PIECE * 8 // t.bits)
+
+
 def is_filled(t: VectorType, columns: int) -> bool:
-    """True if there is a way to copy as many columns of a square: all, or the first half."""
-    return columns == t.lanes or (2 * columns == t.lanes and begins_with_halves(t) and not is_in_pieces(t))
+    """True if there is a way to copy as many columns of a square: all, as many as a piece has, or the first half."""
+    if columns in (t.lanes, piece_lanes(t)):
+        return True
+    return 2 * columns == t.lanes and begins_with_halves(t) and not is_in_pieces(t)
 
 
 def stages(t: VectorType) -> list[list[Exchange]]:

@@ -7,12 +7,12 @@
           for i, j: out[i, j] = f(transposed[i, j])     (vectors along j)
 
 Every line of memory is read and written at once, not one element of it at a time. What is only transposed needs no copy. The
-longer axis is inside: along it, one operand is read, or the other written, line after line. Of long rows some lines are read one
-after the other before the next rows: each row has pages of its own, and the processor fetches lines in advance that follow others.
+order of squares is that of `schedule.transpose_order`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...tir import dtypes
@@ -24,7 +24,8 @@ from ..block import Block
 from ..forms import Loop, Map
 from ..nest import lower_all
 from ..primitives import cache_read, parallel, part, reorder, split, vectorize
-from ..segments import vector_segments
+from ..square_segments import Squares, in_groups, in_strips, squares_of
+from ..transpose_order import PIECE, Moved, choose_order, widths
 from .base import Candidate, Stage, Strategy, strategy
 from .elementwise import is_interleaved, split_vectors, vector_lanes
 
@@ -32,10 +33,6 @@ _LEAST = 4
 """Elements along an axis that are worth a square."""
 _LEAST_BYTES = 8
 """Bytes along an axis that are."""
-_SHORT = 16
-"""Squares along the axis that is read for which it is short."""
-_STRIP = 16
-"""Squares side by side that are made before those of the next rows, at most."""
 _NARROWER = 0.3
 """The cost of squares half as wide is two to this power."""
 
@@ -96,39 +93,73 @@ class TiledTranspose(Strategy):
         (v, n), (w, k) = candidate.plan.written, candidate.plan.read
         operands = _transposed(m, v, w)
         is_copy = len(m.stores) == 1 and m.stores[0].value is operands[0]
-        block = Block.of(m)
         others = [x for x, _ in m.loops if x is not v and x is not w]
         shared = stage.work >= stage.target.parallel_elements and not stage.serial
-        size = dtypes.itemsize(operands[0].dtype) if is_copy else 0
-        side = _side(stage, n, k, size)
-        rows, columns = _segments(stage, n, k, side, size)
-        # Short rows are read whole, all squares of them.
-        is_short = k <= _SHORT * side
-        along_rows = n < k or (len(columns) > 1 and is_short)
+        side = _side(stage, n, k, dtypes.itemsize(operands[0].dtype) if is_copy else 0)
+        moved = _moved(m, operands[0], candidate.plan)
+        order = choose_order(moved, side, stage.target)
+        columns = [x for x in widths(side, moved.size) if x <= order.columns] if is_copy else [side]
+        rows = squares_of(n, [side], stage.may_repeat)
+        read = squares_of(k, columns, stage.may_repeat)
+        if order.is_along_written:
+            inside, outside, squares = v, w, {v: in_strips(rows, order.strip), w: in_groups(read, order.group)}
+        else:
+            inside, outside, squares = w, v, {w: in_strips(read, order.strip), v: in_groups(rows, order.group)}
+        # Parts share the loops of the axis that is split first: strips, if there are several.
+        has_strips = any(p.strip < p.count for p in squares[inside])
+        first, second = (inside, outside) if has_strips else (outside, inside)
         parts = []
-        for written in rows:
-            with part(len(rows)):
-                within, v_o, v_v = split_vectors(block, v, written)
-                for read in columns:
-                    with part(len(columns)):
-                        b, w_o, w_v = split_vectors(within, w, read)
-                        outer, inner = (v_o, w_o) if along_rows else (w_o, v_o)
-                        count = (written if along_rows else read)[1]
-                        strip = _strip(count) if inner and not is_short else 0
-                        if strip:
-                            b = split(b, outer[0], [count // strip, strip], ["strip", outer[0].name])
-                            across, within_strip, _ = b.over(v if along_rows else w)
-                            b = reorder(b, [*others, across, *inner, within_strip, w_v, v_v])
-                        else:
-                            b = reorder(b, [*others, *outer, *inner, w_v, v_v])
-                        if not is_copy and written[2] == read[2] > 1:
+        for p in squares[first]:
+            with part(len(squares[first])):
+                within, loops = _split_squares(Block.of(m), first, p)
+                for q in squares[second]:
+                    with part(len(squares[second])):
+                        b, more = _split_squares(within, second, q)
+                        of = {first: loops, second: more}
+                        height, width = (p.size, q.size) if first is v else (q.size, p.size)
+                        if first is w and len(squares[v]) > 1:  # the rows of a square are its own
+                            b = split(b, b.over(w)[-1], [width], [f"{w.name}_v"])
+                        (w_v,), (v_v,) = b.over(w)[-1:], b.over(v)[-1:]
+                        strips, steps = of[inside].strips, [*of[outside].groups, *of[inside].groups]
+                        b = reorder(b, [*others, *strips, *steps, *of[outside].squares, w_v, v_v])
+                        if not is_copy and height == width > 1:
                             for e in operands:
                                 b = cache_read(b, e, [w_v, v_v], name="transposed")
-                        b = vectorize(b, v_v) if written[2] > 1 else b
+                        b = vectorize(b, v_v) if height > 1 else b
                         if shared and len(b.loops) > 2:
                             b = parallel(b, b.loops[0][0])
                         parts.append(b)
         return parts
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The loops over an axis in squares, each of them none or one: over strips, over groups, over the squares of a group."""
+
+    strips: list[Var]
+    groups: list[Var]
+    squares: list[Var]
+
+
+def _split_squares(b: Block[Map], axis: Var, p: Squares) -> tuple[Block[Map], Levels]:
+    """A part of an axis in squares."""
+    b, over, _ = split_vectors(b, axis, (p.first, p.count, p.size))
+    names = ["strip", f"{axis.name}_o", f"{axis.name}_g"]
+    kept = [(extent, name) for extent, name in zip(p.loops, names, strict=True) if extent > 1]
+    if len(kept) > 1:
+        b = split(b, over[0], [extent for extent, _ in kept], [name for _, name in kept])
+    found = iter(b.over(axis))
+    return b, Levels(*([next(found)] if extent > 1 else [] for extent in p.loops))
+
+
+def _moved(m: Map, operand: Load, axes: Axes) -> Moved:
+    """What is moved, and the strides of rows; those of places that are not even are 0."""
+    simplify = simplifier(m.loops)
+    size, store = dtypes.itemsize(operand.dtype), m.stores[0]
+    down = stride(simplify, store.buffer.offset(store.indices), axes.read[0]) or 0
+    rows = stride(simplify, operand.source.offset(operand.indices), axes.written[0]) or 0
+    total = math.prod(extent for _, extent in m.loops) * size
+    return Moved(size, total, down * dtypes.itemsize(store.buffer.dtype), rows * size)
 
 
 def _transposed(m: Map, v: Var, w: Var) -> list[Load]:
@@ -138,48 +169,25 @@ def _transposed(m: Map, v: Var, w: Var) -> list[Load]:
 
 
 def _side(stage: Stage, n: int, k: int, size: int) -> int:
-    """The side of squares: a vector's elements, fewer where an axis has not as many. A copy of elements of `size` bytes (0: no
+    """The rows of squares: a vector's elements, fewer where an axis has not as many. A copy of elements of `size` bytes (0: no
     copy) fills vectors of 16 bytes at least, as wide as leaves little to be copied twice."""
-    most = vector_lanes(stage)
-    if size:  # nothing is computed with the elements
-        most = max(stage.target.vector_bytes // size, 16 // size)
-    sides = [most >> halved for halved in range(most.bit_length()) if most >> halved <= min(n, k)]
-    if not size or not stage.may_repeat:
-        return sides[0]
-    least = min(sides[0], max(_LEAST, 16 // size))
+    if not size:  # something is computed with the elements
+        return _halved(vector_lanes(stage), min(n, k))[0]
+    most = max(stage.target.vector_bytes, PIECE) // size
+    sides = [x for x in _halved(most, n) if widths(x, size)[-1] <= k]
+    if not stage.may_repeat:
+        return _halved(most, min(n, k))[0]
+    least = min(sides[0], max(_LEAST, PIECE // size))
 
     def cost(side: int) -> float:
         """Elements that are copied, and those that are copied again."""
-        columns, rows = (sum(c * w for _, c, w in ends) for ends in (_overlapping(n, side), _halved(k, side, size)))
-        return columns * rows * (sides[0] / side) ** _NARROWER
+        rows, columns = squares_of(n, [side], overlap=True), squares_of(k, widths(side, size), overlap=True)
+        copied = [sum(p.count * p.size for p in parts) for parts in (rows, columns)]
+        return math.prod(copied) * (sides[0] / side) ** _NARROWER
 
     return min((x for x in sides if x >= least), key=cost)
 
 
-def _strip(count: int) -> int:
-    """How many of so many squares along rows are side by side in a strip; 0 where all of them are few, or no number divides them."""
-    return next((n for n in range(_STRIP, 1, -1) if count % n == 0), 0) if count > _STRIP else 0
-
-
-Segment = tuple[int, int, int]
-"""The first step of an axis, how many vectors, and of how many elements."""
-
-
-def _segments(stage: Stage, n: int, k: int, side: int, size: int) -> tuple[list[Segment], list[Segment]]:
-    """The parts of both axes. Squares at the ends overlap those before, if results may be made twice."""
-    if stage.may_repeat:
-        return _overlapping(n, side), _halved(k, side, size)
-    return vector_segments(n, side), vector_segments(k, side)
-
-
-def _overlapping(extent: int, side: int) -> list[Segment]:
-    whole = [(0, extent // side, side)]
-    return [*whole, (extent - side, 1, side)] if extent % side else whole
-
-
-def _halved(extent: int, side: int, size: int) -> list[Segment]:
-    """The axis that is read: half a square is enough for what half a vector holds."""
-    *whole, last = _overlapping(extent, side)
-    if whole and size >= 4 and side * size > 16 and 0 < extent % side <= side // 2:
-        last = (extent - side // 2, 1, side // 2)
-    return [*whole, last]
+def _halved(most: int, extent: int) -> list[int]:
+    """A vector's elements, half of them, and so on: those that an axis has."""
+    return [most >> halved for halved in range(most.bit_length()) if most >> halved <= extent]
