@@ -93,5 +93,5 @@ def lines_at_one_place(stride: int, count: int, target: VectorTarget) -> float:
     """Of so many lines, so many bytes apart, how many the nearest cache has at the same place."""
     if not stride:
         return 1
-    way = target.l1_cache_bytes // _WAYS
+    way = max(_LINE, target.l1_cache_bytes // _WAYS)
     return count / min(way // math.gcd(stride, way), way // _LINE)
