@@ -9,7 +9,6 @@ shorter than a vector (three channels side by side), it is fused with the one ar
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -24,7 +23,8 @@ from ..native_lanes import native_lanes
 from ..nest import lower_all
 from ..primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, untraced, vectorize
 from ..segments import period_segments
-from ..uneven_reads import vectors_of_period
+from ..shared_reads import rows_that_share
+from ..uneven_axis import uneven_axis
 from .base import Candidate, Stage, Strategy, strategy
 
 _INTERLEAVED_BYTES = 8
@@ -60,6 +60,12 @@ class Elementwise(Strategy):
             block = fuse(block, m.loops[-2][0], m.loops[-1][0])
             v, _ = block.loops[-1]
         block = reorder(block, [*(x for x, _ in block.loops if x is not v), v])
+        several = None
+        if plan.rows is not None:
+            row, count = plan.rows
+            extent = dict(block.loops)[row]
+            block = split(block, row, [extent // count, count], [f"{row.name}_o", f"{row.name}_t"])
+            several = block.over(row)[1]
         parts = []
         segments = [
             (begin + first, count, width, vectors)
@@ -69,6 +75,11 @@ class Elementwise(Strategy):
         for first, count, width, vectors in segments:
             with part(len(segments)):
                 b, _, lane = split_vectors(block, v, (first, count, width), vectors)
+                if several is not None:
+                    own = b.over(v)
+                    moved = {*own, several}
+                    outside = [x for x, _ in b.loops if x not in moved]
+                    b = unroll(reorder(b, [*outside, *own[:-1], several, lane]), several)
                 b = vectorize(b, lane) if width > 1 else b
                 parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
         return parts
@@ -135,12 +146,13 @@ def _lanes(stage: Stage) -> int:
 @dataclass(frozen=True)
 class Vectors:
     """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
-    vectors a period has. `is_fused`: the loop is the last two as one."""
+    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read."""
 
     along: Var
     cuts: list[int]
     period: int
     is_fused: bool = False
+    rows: tuple[Var, int] | None = None
 
 
 def _choose_vectors(m: Map, lanes: int) -> Vectors | None:
@@ -170,11 +182,13 @@ def _vector_loop(m: Map, lanes: int) -> Vectors | None:
         is_left = extent * size < _INTERLEAVED_BYTES or is_interleaved(m, extent)
         if is_left and any(s not in (0, 1) for s in strides):
             continue
-        periods = [vectors_of_period(p, v, m.loops, lanes) for p, s in zip(places, strides) if s is None]
+        uneven = [p for p, s in zip(places, strides) if s is None]
+        axis = uneven_axis(uneven, v, m.loops, lanes)
         cuts = changes(simplify, [s.value for s in m.stores], v, extent)
-        if cuts is None or not all(periods):
+        if cuts is None or axis is None:
             continue
+        cuts = sorted({*cuts, *axis.cuts})
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
-            best = (cost, Vectors(v, cuts, math.lcm(*periods)))
+            best = (cost, Vectors(v, cuts, axis.period, rows=rows_that_share(m, uneven, v)))
     return best[1] if best is not None else None
