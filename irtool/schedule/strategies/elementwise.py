@@ -55,7 +55,7 @@ class Elementwise(Strategy):
         if candidate.plan is None:
             return [parallel(block, m.loops[0][0]) if shared and m.loops else block]
         plan: Vectors = candidate.plan
-        v, cuts, period = plan.along, plan.cuts, plan.period
+        v, cuts = plan.along, plan.cuts
         if plan.is_fused:
             block = fuse(block, m.loops[-2][0], m.loops[-1][0])
             v, _ = block.loops[-1]
@@ -70,7 +70,7 @@ class Elementwise(Strategy):
         segments = [
             (begin + first, count, width, vectors)
             for begin, end in pairwise(cuts)
-            for first, count, width, vectors in period_segments(end - begin, _lanes(stage), period)
+            for first, count, width, vectors in _segments(end - begin, stage, plan)
         ]
         for first, count, width, vectors in segments:
             with part(len(segments)):
@@ -83,6 +83,16 @@ class Elementwise(Strategy):
                 b = vectorize(b, lane) if width > 1 else b
                 parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
         return parts
+
+
+def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, int, int]]:
+    """The steps of a part, as `period_segments` has them. The last vector of a row overlaps the one before, if results may be made
+    twice, where narrower vectors would leave some to be made one by one."""
+    lanes = _lanes(stage)
+    is_row = stage.map is not None and len(stage.map.loops) > 1 + plan.is_fused
+    if is_row and stage.may_repeat and len(plan.cuts) == 2 and plan.period == 1 and extent > lanes and extent % 4:
+        return [(0, extent // lanes, lanes, 1), (extent - lanes, 1, lanes, 1)]
+    return period_segments(extent, lanes, plan.period)
 
 
 def split_vectors(
