@@ -35,8 +35,13 @@ class UnevenAxis:
     period: int
 
 
-def uneven_axis(places: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: int) -> UnevenAxis | None:
-    """How vectors of `lanes` elements along the axis read these places, at which it is not even; None if not by a few reads each."""
+def uneven_axis(
+    places: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: int, is_fused: bool = False
+) -> UnevenAxis | None:
+    """How vectors of `lanes` elements along the axis read these places, at which it is not even; None if not by a few reads each.
+
+    All vectors of an axis that is several as one are not written out: its rows have places that are even.
+    """
     extent = next(n for x, n in loops if x is v)
     if not places:
         return UnevenAxis([0, extent], 1)
@@ -48,7 +53,7 @@ def uneven_axis(places: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: in
         if all(periods):
             cuts = {*range(0, ends[0], lanes), ends[0], *range(ends[1], whole, lanes), extent}
             return UnevenAxis(sorted({0, *cuts, *([whole] if ends[1] < whole else [])}), math.lcm(*periods))
-    if whole > _MOST_WRITTEN * lanes or not _are_near(places, v, range(0, whole, lanes), lanes, simplify):
+    if is_fused or whole > _MOST_WRITTEN * lanes or not _are_near(places, v, range(0, whole, lanes), lanes, simplify):
         return None
     return UnevenAxis(sorted({*range(0, whole, lanes), whole, extent}), 1)
 

@@ -172,13 +172,13 @@ def _choose_vectors(m: Map, lanes: int) -> Vectors | None:
         with untraced():
             fused = fuse(Block.of(m), outer, inner).result()
         assert isinstance(fused, Map)
-        found = _vector_loop(fused, lanes)
+        found = _vector_loop(fused, lanes, is_fused=True)
         if found is not None and found.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
             return replace(found, is_fused=True)
     return _vector_loop(m, lanes)
 
 
-def _vector_loop(m: Map, lanes: int) -> Vectors | None:
+def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
     """The loop along which every store is contiguous and every read contiguous or constant, or in steps that repeat themselves."""
     best: tuple[int, Vectors] | None = None
     simplify = simplifier(m.loops)
@@ -193,7 +193,7 @@ def _vector_loop(m: Map, lanes: int) -> Vectors | None:
         if is_left and any(s not in (0, 1) for s in strides):
             continue
         uneven = [p for p, s in zip(places, strides) if s is None]
-        axis = uneven_axis(uneven, v, m.loops, lanes)
+        axis = uneven_axis(uneven, v, m.loops, lanes, is_fused)
         cuts = changes(simplify, [s.value for s in m.stores], v, extent)
         if cuts is None or axis is None:
             continue

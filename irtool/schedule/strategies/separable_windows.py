@@ -131,6 +131,7 @@ def _height(extent: int, nbytes: int, target: VectorTarget) -> int:
 
 
 def _images(extent: int, nbytes: int, target: VectorTarget) -> int:
-    """How many images of so many bytes each share an intermediate result, which takes no more than that of a band does."""
-    most = min(_MOST_IMAGES, target.stack_bytes // 8 // nbytes)
+    """How many images of so many bytes each share an intermediate result, which takes no more than that of a band does; enough parts
+    are left for threads."""
+    most = min(_MOST_IMAGES, target.stack_bytes // 8 // nbytes, extent // target.most_parts)
     return next((n for n in range(most, 1, -1) if extent % n == 0), 1)
