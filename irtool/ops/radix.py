@@ -22,9 +22,9 @@ Place = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Ranks:
-    """Integers that grow in the order in which elements of `dtype` are sorted: of as many bytes, in a register that is as wide or wider.
+    """Integers that grow in the order in which elements of `dtype` are sorted, of as many bytes; those of 16-bit floats have four.
 
-    A NaN is the largest element, zeros of both signs are equal.
+    A NaN is the largest element, and zeros of both signs are equal, as in `sorting.precedes`.
     """
 
     dtype: str
@@ -33,7 +33,7 @@ class Ranks:
     @property
     def held(self) -> str:
         """The dtype that ranks are held in."""
-        return "int64" if self._bits > 32 or self.dtype == "uint32" else "int32"
+        return "int64" if self._bits > 32 else "int32"
 
     @property
     def _bits(self) -> int:
@@ -50,21 +50,19 @@ class Ranks:
         return rank if self.ascending else te.bitwise_not(rank)
 
     def _of_integer(self, x: Any) -> Any:
-        if self.dtype == "uint64":
-            return te.bitwise_xor(te.reinterpret("int64", x), te.min_value("int64"))
+        if self.dtype in ("uint32", "uint64"):
+            return te.bitwise_xor(te.reinterpret(self.held, x), te.min_value(self.held))
         rank = te.cast(x, self.held)
         return rank - (1 << (self._bits - 1)) if dtypes.is_unsigned(self.dtype) else rank
 
     def _of_float(self, x: Any) -> Any:
         wide = te.cast(x, f"float{self._bits}")
         bits = te.reinterpret(self.held, wide)
-        magnitude = te.max_value(self.held)
+        largest = te.max_value(self.held)
         # Of negative numbers all bits but the sign are turned over: -2 < -1.
-        rank = te.bitwise_xor(
-            bits, te.bitwise_and(te.shift_right(bits, te.const(self._bits - 1, self.held)), magnitude)
-        )
+        rank = te.bitwise_xor(bits, te.bitwise_and(te.shift_right(bits, te.const(self._bits - 1, self.held)), largest))
         rank = te.select(te.equal(wide, te.const(0, wide.dtype)), te.const(0, self.held), rank)
-        return te.select(te.not_equal(wide, wide), magnitude, rank)
+        return te.select(te.not_equal(wide, wide), largest, rank)
 
     def digit(self, rank: Any, number: int) -> Any:
         """Byte `number` of a rank, from 0 for the lowest one, as 0 … 255 in the order of ranks."""
