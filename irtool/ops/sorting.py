@@ -15,10 +15,13 @@ from ..ir import TensorType, TupleType, Type
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import is_float, numpy_dtype
+from .radix import Radix, Ranks, ranks_of
 from .rows import rows
 from .shapes import compatible, normalize_axis, require_rank, tensor
 
 _INT32 = DType("int32")
+_SHORT = 24
+"""Elements for each byte of a rank, below which a row is sorted by merging."""
 
 
 def comparable(x: np.ndarray) -> np.ndarray:
@@ -35,19 +38,36 @@ def order(x: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
     return np.flip(x.shape[axis] - 1 - np.argsort(back, axis=axis, kind="stable"), axis)
 
 
-def sort_elements(ib: Any, source: Any, values: Any, positions: Any, axis: int, ascending: bool, kept: int) -> None:
+def sort_operands(x: Any, axis: int, ascending: bool) -> list[Any]:
+    """What `sort_elements` reads: elements, and in a row that is not short their ranks."""
+    if x.dtype == "bool" or x.shape[axis] < _SHORT * Ranks(x.dtype, ascending).digits:
+        return [x]
+    return [x, ranks_of(x, ascending)]
+
+
+def sort_elements(
+    ib: Any, ins: Sequence[Any], values: Any, positions: Any, axis: int, ascending: bool, kept: int
+) -> None:
     """Writes loops that put the first `kept` elements of each sorted row in `values` and their positions in `positions`.
 
-    Either may be None. A bottom-up merge sort of positions: n log n steps, stable, with two vectors of workspace.
+    Either may be None. Positions are sorted stably, with two vectors of workspace: those of a short row by merging, others by the
+    bytes of ranks.
     """
+    source, *line = ins
     extent = source.shape[axis]
     here, there = (ib.allocate((extent,), "int32", name=n) for n in ("sorted", "merged"))
+    radix = Radix(ib, Ranks(source.dtype, ascending)) if line else None
     with rows(ib, source.shape, axis) as row:
 
         def before(a: Any, b: Any) -> Any:
             return precedes(source[row(a)], source[row(b)], ascending)
 
-        in_order = merge_sort(ib, extent, here, there, before)
+        if radix is not None:
+            with ib.for_(extent) as i:
+                ib.store(here, (i,), i)
+            in_order = radix.sort(here, there, lambda i: line[0][row(i)], extent)
+        else:
+            in_order = merge_sort(ib, extent, here, there, before)
         with ib.for_(kept) as i:
             if values is not None:
                 ib.store(values, row(i), source[row(in_order[i])])
@@ -133,9 +153,10 @@ class Sort(Operator):
         axis = normalize_axis(self.axis, x.ndim)
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-            sort_elements(ib, ins[0], outs[0], None, axis, self.is_ascend, x.shape[axis])
+            sort_elements(ib, ins, outs[0], None, axis, self.is_ascend, x.shape[axis])
 
-        return te.extern(x.shape, [x], fill, dtype=x.dtype, name="sort")
+        taken = sort_operands(x, axis, self.is_ascend)
+        return te.extern(x.shape, taken, fill, dtype=x.dtype, name="sort")
 
 
 @operator("argsort", "data", pattern=Pattern.OPAQUE, attrs="ArgsortAttrs", level=6)
@@ -168,9 +189,10 @@ class Argsort(Operator):
         axis = normalize_axis(self.axis, x.ndim)
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-            sort_elements(ib, ins[0], None, outs[0], axis, self.is_ascend, x.shape[axis])
+            sort_elements(ib, ins, None, outs[0], axis, self.is_ascend, x.shape[axis])
 
-        return te.extern(x.shape, [x], fill, dtype=out_type.dtype, name="argsort")
+        taken = sort_operands(x, axis, self.is_ascend)
+        return te.extern(x.shape, taken, fill, dtype=out_type.dtype, name="argsort")
 
 
 @operator("searchsorted", "sorted_sequence", "values", pattern=Pattern.OPAQUE, attrs="SearchSortedAttrs", level=6)

@@ -1,8 +1,8 @@
 """`topk`: the first elements of sorted rows, without sorting all of them.
 
-The best elements so far are in a heap with the worst of them at its root. Of each block of a row the best element is found first, and
-blocks are passed over where that is no better than the root: of a random row, most. Few elements are sorted then. One element is an
-arg-max.
+A few best elements so far are in a heap with the worst of them at its root. Of each block of a row the best element is found first, and
+blocks are passed over where that is no better than the root: of a random row, most. More elements are found by their ranks
+(`selection`). Few elements are sorted then. One element is an arg-max.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
 from .rows import rows
+from .selection import BLOCKS_BESIDE, ranks_and_bounds, select_by_ranks, size_of_blocks
 from .shapes import normalize_axis, tensor
-from .sorting import merge_sort, order, precedes, same, sort_elements
+from .sorting import merge_sort, order, precedes, same, sort_elements, sort_operands
 
-_WIDTH = 64
-"""Bytes of elements side by side that belong to as many different blocks: so much has a vector of most processors, or two."""
-_LONG = 4096
-"""Elements of a row whose blocks have more than 8 elements."""
+_FEW = 16
+"""Most elements that are kept in a heap: of more, too many take the place of others."""
 _SHARE = 4
 """A row is sorted as a whole unless it has more than so many times the elements that are kept."""
 
@@ -105,7 +104,7 @@ def _select(
             value, at = ib.let(heap.values[node]), ib.let(heap.positions[node])
             heap.sift(node, value, at)
         blocks, width = extremes.shape[axis : axis + 2]
-        size = _size(extent)
+        size = size_of_blocks(extent)
         with ib.for_(blocks) as block, ib.for_(width) as lane:
             first = ib.let(block * (size * width) + kept + lane)
             place = row(block)
@@ -124,17 +123,12 @@ def _select(
                 ib.store(positions, row(i), te.cast(heap.positions[in_order[i]], positions.dtype))
 
 
-def _size(extent: int) -> int:
-    """Elements of a block of a row so long: the more, the more of them are looked at again, and the fewer blocks there are."""
-    return 8 if extent < _LONG else 16 if extent < 4 * _LONG else 32
-
-
 def _extremes(x: Any, axis: int, ascending: bool, kept: int) -> Any:
     """The best element of each whole block along an axis, behind the first `kept` elements. A NaN is the largest.
 
     Elements of a block are as far apart as there are blocks side by side, so that their extremes are those of vectors.
     """
-    size, width = _size(x.shape[axis]), _WIDTH // dtypes.itemsize(x.dtype)
+    size, width = size_of_blocks(x.shape[axis]), BLOCKS_BESIDE // dtypes.itemsize(x.dtype)
     shape = (*x.shape[:axis], (x.shape[axis] - kept) // (size * width), width, *x.shape[axis + 1 :])
     k = te.reduce_axis((0, size), name="k")
 
@@ -218,14 +212,23 @@ class Topk(Operator):
             return [te.compute(shape, lambda *i, w=w: te.cast(best[w][i], types[w]), name="topk") for w in wanted]
 
         few = 0 < kept * _SHARE < x.shape[axis] and x.dtype != "bool"
-        taken = [x, _extremes(x, axis, self.is_ascend, kept)] if few else [x]
+        in_heap = few and kept <= _FEW
+        taken = [x]
+        if in_heap:
+            taken.append(_extremes(x, axis, self.is_ascend, kept))
+        elif few:
+            taken += ranks_and_bounds(x, axis, self.is_ascend, kept)
+        else:
+            taken = sort_operands(x, axis, self.is_ascend)
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
             to = dict(zip(wanted, outs, strict=True))
             written = to.get("values"), to.get("indices")
-            if few:
+            if in_heap:
                 _select(ib, ins[0], ins[1], *written, axis, self.is_ascend, kept)
+            elif few:
+                select_by_ranks(ib, ins, *written, axis, self.is_ascend, kept)
             else:
-                sort_elements(ib, ins[0], *written, axis, self.is_ascend, kept)
+                sort_elements(ib, ins, *written, axis, self.is_ascend, kept)
 
         return te.extern([shape] * len(wanted), taken, fill, dtype=[types[w] for w in wanted], name="topk")

@@ -6,7 +6,7 @@ for c: … x[c // 16, c % 16] …  (blocks)            ⇒   for c_b, c_i: … x
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from ..tir.expr import Binary, Const, Expr, Load, Var, children, post_order
@@ -71,11 +71,12 @@ def split_blocks(m: Map) -> Map:
     """Splits every axis that some place divides by the size of a layout's blocks, which become the inner axis."""
     for v, extent in m.loops:
         simplify = simplifier(m.loops)
-        places = [
-            e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None
-        ]
+        read = [e for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None]
+        places = [e.source.offset(e.indices) for e in read]
         places += [s.buffer.offset(s.indices) for s in m.stores if s.buffer.layout is not None]
-        factor = _divisor(simplify, places, v, extent)
+        layouts = [b.layout or () for b in (*(e.source for e in read), *(s.buffer for s in m.stores))]
+        sizes = {divisor for layout in layouts for _, divisor, _ in layout if divisor > 1}
+        factor = _divisor(simplify, places, v, extent, sizes)
         if factor:
             m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_b", f"{v.name}_i"]).result()
     return m
@@ -102,8 +103,10 @@ def split_groups(r: Reduction) -> Reduction:
     return r
 
 
-def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int) -> int:
-    """The number that places divide an axis by, if it divides its extent; 0 if there is none."""
+def _divisor(
+    simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int, sizes: Collection[int] | None = None
+) -> int:
+    """The number that places divide an axis by, one of `sizes` if they are given, if it divides its extent; 0 if there is none."""
     for p in places:
         for e in post_order(simplify(p)):
             if (
@@ -113,6 +116,8 @@ def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int) 
                 and any(x is v for x in post_order(e.a))
             ):
                 c = int(e.b.value)
+                if sizes is not None and c not in sizes:
+                    continue
                 terms, _ = simplify.linear(e.a)
                 if terms.get(v) == 1 and extent % c == 0 and extent > c:
                     return c

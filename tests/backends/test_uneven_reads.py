@@ -12,6 +12,10 @@ CALLS = {
     "twice": ("nn.upsampling(%x, scale_h=2, scale_w=2)", (1, 3, 5, 21)),
     "three times": ("nn.upsampling(%x, scale_h=1, scale_w=3)", (1, 2, 3, 37)),
     "four times": ("nn.upsampling(%x, scale_h=4, scale_w=4)", (2, 3, 4, 16)),
+    "nearest": (
+        'image.resize2d(%x, size=[10, 50], roi=[0f, 0f, 0f, 0f], method="nearest_neighbor", rounding_method="round_prefer_floor")',
+        (1, 3, 5, 25),
+    ),
     "interleaved": ("nn.depth_to_space(%x, block_size=2)", (1, 8, 5, 19)),
     "repeated": ("repeat(%x, repeats=2, axis=1)", (3, 41)),
     "pool of three channels": ('nn.max_pool2d(%x, pool_size=[2, 2], strides=[2, 2], layout="NHWC")', (1, 10, 46, 3)),
@@ -21,6 +25,18 @@ MEANS = {
     "mean of three channels": ('nn.avg_pool2d(%x, pool_size=[2, 2], strides=[2, 2], layout="NHWC")', (1, 8, 64, 3)),
     "wide mean": ('nn.avg_pool2d(%x, pool_size=[6, 6], strides=[2, 3], layout="NHWC")', (1, 12, 99, 3)),
 }
+
+ENLARGED = {
+    "twice": ((1, 3, 12, 21), (24, 42)),
+    "twice, in blocks": ((1, 3, 12, 24), (24, 48)),
+    "four times": ((1, 2, 9, 33), (36, 132)),
+    "by half": ((1, 2, 10, 22), (15, 33)),
+    "smaller": ((1, 2, 40, 60), (15, 28)),
+    "to any size": ((1, 2, 13, 37), (29, 90)),
+    "one row": ((1, 2, 1, 40), (1, 80)),
+}
+"""Images and the sizes that they are resized to."""
+MODES = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
 
 
 def data(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -48,6 +64,45 @@ def test_means(name: str) -> None:
     np.testing.assert_allclose(irtool.build(module).run([x]), irtool.evaluate(module, [x]), rtol=1e-5, atol=1e-5)
 
 
+def resized(size: tuple[int, int], method: str, mode: str) -> str:
+    attrs = f'method="{method}", coordinate_transformation_mode="{mode}"'
+    return f"image.resize2d(%x, size={list(size)}, roi=[0f, 0f, 0f, 0f], {attrs})"
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])
+@pytest.mark.parametrize("name", ENLARGED)
+def test_resized_images(name: str, mcpu: str) -> None:
+    shape, size = ENLARGED[name]
+    x = data(shape, "float32")
+    calls = [resized(size, method, mode) for method in ("linear", "cubic") for mode in MODES]
+    module = program(f"({', '.join(calls)})", shape, "float32")
+    for got, want in zip(irtool.build(module, mcpu=mcpu).run([x]), irtool.evaluate(module, [x]), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-3)
+
+
+def test_enlarged_images_need_no_memory_but_for_weights(tmp_path) -> None:
+    module = program(resized((112, 112), "linear", "half_pixel"), (1, 8, 56, 56), "float32")
+    built = irtool.build(module, name="m", out_dir=tmp_path, mcpu="x86-64-v3")
+    text = (tmp_path / "m.c").read_text()
+    assert built.arena_bytes == 2 * 4 * 112
+    assert "tap" not in text and "irt_vplaces_" in text
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest_neighbor"])
+def test_enlarged_blocks_of_channels_are_made_in_vectors(method: str) -> None:
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, 32, 12, 14), float32], %w: Tensor[(32, 32, 3, 3), float32]) {{
+      %0 = nn.conv2d(%x, %w, channels=32, kernel_size=[3, 3], padding=[1, 1, 1, 1]);
+      {resized((24, 28), method, "half_pixel").replace("%x", "%0")}
+    }}"""
+    module = irtool.parse(text)
+    x, weights = data((1, 32, 12, 14), "float32"), {"w": data((32, 32, 3, 3), "float32") / 100}
+    built = irtool.build(module, params=weights, mcpu="x86-64-v3")
+    want = irtool.evaluate(module, {"x": x, **weights})
+    np.testing.assert_allclose(built.run({"x": x}), want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+    assert any("turned to" in k["reason"] for k in built.report["kernels"])
+
+
 @pytest.mark.parametrize("name", [*CALLS, "mean of three channels"])
 def test_they_are_read_as_vectors(name: str, tmp_path) -> None:
     module = program(*{**CALLS, **MEANS}[name], "float32")
@@ -62,6 +117,10 @@ def test_nothing_beyond_the_operand_is_read(vector: bool, tmp_path) -> None:
         ("nn.upsampling", [data((1, 2, 3, 37), "float32")], {"scale_h": 1, "scale_w": 3}),
         ("nn.max_pool2d", [data((1, 4, 46, 3), "float32")], {"pool_size": (2, 2), "strides": (2, 2), "layout": "NHWC"}),
         ("nn.depth_to_space", [data((1, 8, 5, 19), "int8")], {"block_size": 2}),
+        *(
+            ("image.resize2d", [data(shape, "float32")], {"size": size, "roi": (0.0,) * 4, "method": "linear"})
+            for shape, size in ENLARGED.values()
+        ),
     ]
     assert run_under_sanitizers(cases, tmp_path, vector) == []
 

@@ -39,3 +39,18 @@ def test_the_code_and_the_workspace_are_small(tmp_path: Path) -> None:
     built = irtool.build(irtool.parse(text), emit="c", mcpu="native", out_dir=tmp_path)
     assert len((tmp_path / "model.c").read_text().splitlines()) < 500  # 2,390 with a nest for each window
     assert built.arena_bytes <= 16_384  # 236 KB, or 59 KB, where all rows were combined before any column
+
+
+@pytest.mark.parametrize("channels", [64, 67])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+def test_windows_along_rows_are_found_in_turned_rows(dtype: str, channels: int) -> None:
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, {channels}, 33, 33), {dtype}]) {{ nn.adaptive_max_pool2d(%x, output_size=[7, 7]) }}"""
+    module = irtool.parse(text)
+    x = np.random.RandomState(0).uniform(-99, 99, (1, channels, 33, 33)).astype(dtype)
+    if dtype != "int8":
+        x.flat[::97] = np.nan
+    built = irtool.build(module, mcpu="x86-64-v3")
+    np.testing.assert_array_equal(built.run([x]), irtool.evaluate(module, [x]))
+    stages = [s["reason"] for k in built.report["kernels"] for s in k.get("stages", [k])]
+    assert dtype != "float32" or any("of turned rows" in s for s in stages), stages

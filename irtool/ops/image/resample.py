@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
 from typing import Any
 
 from ... import te
@@ -24,6 +26,13 @@ COORDINATES = (
     "tf_crop_and_resize",
 )
 ROUNDINGS = ("", "round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+_LONGEST_PERIOD = 64
+_LONGEST_AXIS = 128
+"""Results after which the distances between taps are the same again, where indices are divisions; any of a short axis."""
+
+_FARTHEST = 1 << 20
+"""Elements from the beginning of the source to the first position, where indices are divisions."""
+
 EPSILON = 1e-5
 """Keeps `floor` and `ceil` from falling to the wrong side of a position that is an integer but for rounding."""
 
@@ -58,6 +67,11 @@ class Method:
     def taps(self) -> int:
         """Number of source elements that a position is made of, along one axis."""
         return {"nearest_neighbor": 1, "linear": 2, "cubic": 4}[self.name]
+
+    @property
+    def taps_before(self) -> int:
+        """How many taps come before the last source element that does not lie behind a position."""
+        return 1 if self.name == "cubic" else 0
 
 
 @dataclass(frozen=True)
@@ -227,6 +241,59 @@ def taps_of(position: Any, extent: int, method: Method, whole: Any = None) -> li
         total = weights[0] + weights[1] + weights[2] + weights[3]
         weights = [w / total for w in weights]
     return [(clip(first + k), w) for k, w in zip((-1, 0, 1, 2), weights, strict=True)]
+
+
+@dataclass(frozen=True)
+class Division:
+    """Source indices as a division of integers: `(i * step + first) // by`, before they are clipped."""
+
+    step: int
+    first: int
+    by: int
+
+    def at(self, i: Any) -> Any:
+        """The index for result `i`, of numpy or as an expression."""
+        place = i * self.step + self.first
+        return te.floordiv(place, self.by) if isinstance(i, te.Expr) else place // self.by
+
+
+def division_of(map: Map, target: int, method: Method) -> Division | None:
+    """The division that gives the first tap of every result, just as float32 rounds it; None where none of a short period does.
+
+    What reads by way of it moves evenly, or repeats itself, where a table may hold anything.
+    """
+    if map.whole:
+        return Division(1, 0, map.whole)
+    if target < 1 or map.extent < 1 or abs(map.offset) > _FARTHEST:
+        return None
+    wanted = _first_taps(map, target, method)
+    scale = Fraction(map.scale).limit_denominator(2 * target)
+    start = scale * Fraction(map.shift) + Fraction(map.offset).limit_denominator(2 * target) - method.taps_before
+    i = np.arange(target)
+    for rounding in (Fraction(0), Fraction(1, 2)):
+        by = lcm(scale.denominator, (start + rounding).denominator)
+        if by > _LONGEST_PERIOD and target > _LONGEST_AXIS:
+            continue
+        first = int((start + rounding) * by)
+        for moved in (0, -1, by - 1):  # halves rounded down, and what is rounded up
+            made = _reduced(int(scale * by), first + moved, by)
+            if (made.at(i) == wanted).all():
+                return made
+    return None
+
+
+def _reduced(step: int, first: int, by: int) -> Division:
+    """The same division of smaller numbers."""
+    common = gcd(step, by)
+    return Division(step // common, first // common, by // common)
+
+
+def _first_taps(map: Map, target: int, method: Method) -> Any:
+    """The first tap of every result, as the reference finds it, before it is clipped."""
+    position = positions(map, target)
+    if method.name == "nearest_neighbor":
+        return nearest(position, method.rounding_in_use)
+    return np.floor(position).astype(np.int64) - method.taps_before
 
 
 def interpolate(read: Any, taps: Sequence[list[tuple[Any, Any]]]) -> Any:

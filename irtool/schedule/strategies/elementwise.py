@@ -9,7 +9,6 @@ shorter than a vector (three channels side by side), it is fused with the one ar
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -24,7 +23,8 @@ from ..native_lanes import native_lanes
 from ..nest import lower_all
 from ..primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, untraced, vectorize
 from ..segments import period_segments
-from ..uneven_reads import vectors_of_period
+from ..shared_reads import rows_that_share
+from ..uneven_axis import uneven_axis
 from .base import Candidate, Stage, Strategy, strategy
 
 _INTERLEAVED_BYTES = 8
@@ -55,23 +55,44 @@ class Elementwise(Strategy):
         if candidate.plan is None:
             return [parallel(block, m.loops[0][0]) if shared and m.loops else block]
         plan: Vectors = candidate.plan
-        v, cuts, period = plan.along, plan.cuts, plan.period
+        v, cuts = plan.along, plan.cuts
         if plan.is_fused:
             block = fuse(block, m.loops[-2][0], m.loops[-1][0])
             v, _ = block.loops[-1]
         block = reorder(block, [*(x for x, _ in block.loops if x is not v), v])
+        several = None
+        if plan.rows is not None:
+            row, count = plan.rows
+            extent = dict(block.loops)[row]
+            block = split(block, row, [extent // count, count], [f"{row.name}_o", f"{row.name}_t"])
+            several = block.over(row)[1]
         parts = []
         segments = [
             (begin + first, count, width, vectors)
             for begin, end in pairwise(cuts)
-            for first, count, width, vectors in period_segments(end - begin, _lanes(stage), period)
+            for first, count, width, vectors in _segments(end - begin, stage, plan)
         ]
         for first, count, width, vectors in segments:
             with part(len(segments)):
                 b, _, lane = split_vectors(block, v, (first, count, width), vectors)
+                if several is not None:
+                    own = b.over(v)
+                    moved = {*own, several}
+                    outside = [x for x, _ in b.loops if x not in moved]
+                    b = unroll(reorder(b, [*outside, *own[:-1], several, lane]), several)
                 b = vectorize(b, lane) if width > 1 else b
                 parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
         return parts
+
+
+def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, int, int]]:
+    """The steps of a part, as `period_segments` has them. The last vector of a row overlaps the one before, if results may be made
+    twice, where narrower vectors would leave some to be made one by one."""
+    lanes = _lanes(stage)
+    is_row = stage.map is not None and len(stage.map.loops) > 1 + plan.is_fused
+    if is_row and stage.may_repeat and len(plan.cuts) == 2 and plan.period == 1 and extent > lanes and extent % 4:
+        return [(0, extent // lanes, lanes, 1), (extent - lanes, 1, lanes, 1)]
+    return period_segments(extent, lanes, plan.period)
 
 
 def split_vectors(
@@ -135,12 +156,13 @@ def _lanes(stage: Stage) -> int:
 @dataclass(frozen=True)
 class Vectors:
     """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
-    vectors a period has. `is_fused`: the loop is the last two as one."""
+    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read."""
 
     along: Var
     cuts: list[int]
     period: int
     is_fused: bool = False
+    rows: tuple[Var, int] | None = None
 
 
 def _choose_vectors(m: Map, lanes: int) -> Vectors | None:
@@ -150,13 +172,13 @@ def _choose_vectors(m: Map, lanes: int) -> Vectors | None:
         with untraced():
             fused = fuse(Block.of(m), outer, inner).result()
         assert isinstance(fused, Map)
-        found = _vector_loop(fused, lanes)
+        found = _vector_loop(fused, lanes, is_fused=True)
         if found is not None and found.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
             return replace(found, is_fused=True)
     return _vector_loop(m, lanes)
 
 
-def _vector_loop(m: Map, lanes: int) -> Vectors | None:
+def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
     """The loop along which every store is contiguous and every read contiguous or constant, or in steps that repeat themselves."""
     best: tuple[int, Vectors] | None = None
     simplify = simplifier(m.loops)
@@ -170,11 +192,13 @@ def _vector_loop(m: Map, lanes: int) -> Vectors | None:
         is_left = extent * size < _INTERLEAVED_BYTES or is_interleaved(m, extent)
         if is_left and any(s not in (0, 1) for s in strides):
             continue
-        periods = [vectors_of_period(p, v, m.loops, lanes) for p, s in zip(places, strides) if s is None]
+        uneven = [p for p, s in zip(places, strides) if s is None]
+        axis = uneven_axis(uneven, v, m.loops, lanes, is_fused)
         cuts = changes(simplify, [s.value for s in m.stores], v, extent)
-        if cuts is None or not all(periods):
+        if cuts is None or axis is None:
             continue
+        cuts = sorted({*cuts, *axis.cuts})
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
-            best = (cost, Vectors(v, cuts, math.lcm(*periods)))
+            best = (cost, Vectors(v, cuts, axis.period, rows=rows_that_share(m, uneven, v)))
     return best[1] if best is not None else None

@@ -24,11 +24,14 @@ from ..block import Block
 from ..forms import Loop, Reduction
 from ..native_lanes import accumulator_lanes
 from ..nest import lower_all
-from ..primitives import compute_at, fuse, part, separate
+from ..primitives import compute_at, fuse, part, separate, split
 from ..windows import ReducedWindows, find_windows, uneven
 from .base import Candidate, Stage, Strategy, strategy
 from .parts import StepBand, bands, cut_band, explained, schedule_band, share, tiles
 from .row_reduction import is_preferred
+
+_MOST_IMAGES = 8
+"""Images whose rows are combined before the columns of the first one."""
 
 
 @strategy("separable_windows")
@@ -59,24 +62,31 @@ class SeparableWindows(Strategy):
 @dataclass(frozen=True)
 class WindowPlan:
     """The vector axis, bands of a loop along which windows move too, the loops outside of the intermediate result, whether
-    its rows follow each other without a gap."""
+    its rows follow each other without a gap. `images`: so many steps of the innermost loop outside have one intermediate result: what
+    is stored is not read right after."""
 
     along: Var
     lanes: int
     bands: tuple[StepBand, ...]
     outside: tuple[Var, ...]
     is_dense: bool
+    images: int
 
 
 def _separated(stage: Stage, plan: WindowPlan, band: StepBand) -> Block[Reduction]:
     """One band of a reduction, which reads rows that are combined."""
     assert stage.windows is not None
-    b, around = cut_band(Block.of(stage.windows), band, plan.outside)
+    b, outside = Block.of(stage.windows), plan.outside
+    if plan.images > 1:
+        *outer, last = outside
+        b = split(b, last, [dict(b.loops)[last] // plan.images, plan.images], [f"{last.name}_o", last.name])
+        outside = (*outer, b.over(last)[0])
+    b, around = cut_band(b, band, outside)
     b = share(b, stage, around)
     b = separate(b, along=plan.along, lanes=plan.lanes)
     b = compute_at(b, "rows", *(v for v, _ in b.loops[:around][-1:]))
     inside = [v for v, _ in b.loops]
-    return fuse(b, inside[-2], inside[-1]) if plan.is_dense and len(inside) == 2 else b
+    return fuse(b, inside[-2], inside[-1]) if plan.is_dense and len(inside) == 2 + (plan.images > 1) else b
 
 
 def _choose_bands(stage: Stage) -> WindowPlan | None:
@@ -90,9 +100,12 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
             windows = find_windows(r, v, extent)
             row = _row(windows, simplify) if windows is not None else None
             if windows is not None and row is not None:
-                height = _height(row[1], windows.width(lanes) * dtypes.itemsize(r.acc.dtype), stage.target)
-                outside = tuple(x for x, _ in r.loops if x is not v and x is not row[0])
-                return WindowPlan(v, lanes, tuple(bands(*row, height)), outside, windows.is_dense)
+                nbytes = windows.width(lanes) * dtypes.itemsize(r.acc.dtype)
+                height = _height(row[1], nbytes, stage.target)
+                outside = tuple(x for x in r.loops if x[0] is not v and x[0] is not row[0])
+                images = _images(outside[-1][1], row[1] * nbytes, stage.target) if outside and height == row[1] else 1
+                loops = tuple(x for x, _ in outside)
+                return WindowPlan(v, lanes, tuple(bands(*row, height)), loops, windows.is_dense, images)
     return None
 
 
@@ -115,3 +128,10 @@ def _height(extent: int, nbytes: int, target: VectorTarget) -> int:
     """Rows of a band, of so many bytes each: the intermediate result takes an eighth of what may lie on the stack, and bands are even."""
     height = max(1, min(extent, target.stack_bytes // 8 // nbytes))
     return -(-extent // -(-extent // height))
+
+
+def _images(extent: int, nbytes: int, target: VectorTarget) -> int:
+    """How many images of so many bytes each share an intermediate result, which takes no more than that of a band does; enough parts
+    are left for threads."""
+    most = min(_MOST_IMAGES, target.stack_bytes // 8 // nbytes, extent // target.most_parts)
+    return next((n for n in range(most, 1, -1) if extent % n == 0), 1)
