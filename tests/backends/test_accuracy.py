@@ -107,3 +107,27 @@ def test_powers_with_a_constant(vector):
             distance = units(values, want)
             worst = int(distance.argmax())
             assert distance[worst] <= LIMIT, (about, x[worst], values[worst], distance[worst])
+
+
+@pytest.mark.parametrize("sum_of_erf", ["add(erf(%x), 1f)", "add(1f, erf(%x))", "add(0.5f, multiply(erf(%x), 0.5f))"])
+@pytest.mark.parametrize("mcpu", ["x86-64-v2", "native"])
+def test_one_and_an_error_function(sum_of_erf, mcpu):
+    """What GELU multiplies has a function of its own: four units of what it is above 1, and no less below."""
+    x = np.concatenate([sweep(), np.linspace(-4, 4, 1 << 18).astype("float32")])
+    m = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({len(x)}), float32]) {{ {sum_of_erf} }}')
+    got = irtool.build(irtool.infer_types(m), mcpu=mcpu).run([x])
+    factor = 0.5 if "0.5" in sum_of_erf else 1.0
+    wanted = factor * (1 + REFERENCES["erf"](x.astype("float64")))
+    assert np.array_equal(np.isnan(got), np.isnan(x))
+    assert np.nanmax(np.abs(got - wanted)) <= LIMIT * 2**-23 * factor
+    assert (got[x == 0] == factor).all() and (got[x > 5] == 2 * factor).all() and (got[x < -5] == 0).all()
+
+
+def test_an_error_function_that_others_read():
+    x = np.linspace(-4, 4, 1 << 12).astype("float32")
+    text = "let %e = erf(%x); (multiply(%x, add(1f, %e)), %e)"
+    m = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({len(x)}), float32]) {{ {text} }}')
+    product, alone = irtool.build(irtool.infer_types(m)).run([x])
+    exact = REFERENCES["erf"](x.astype("float64"))
+    assert units(alone, exact).max() <= LIMIT
+    np.testing.assert_allclose(product, x * (1 + exact), atol=2e-6)

@@ -23,6 +23,11 @@ _ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.02
 _LOG2_ERFC_TERMS = (-0.0038543427363038063, -1.6121233701705933, -0.944227397441864, -0.12787248194217682,
                     0.021320460364222527, -0.0016597273061051965)  # fmt: skip
 """log2(1 - erf x) from 1 to 3.95; beyond, erf is 1 in single precision."""
+_ERF_OVER = (1.1283791065216064, 0.18639038503170013, 0.05236770957708359, 0.003630758496001363, 0.00028864925843663514,
+             2.17479100683704e-06)  # fmt: skip
+_ERF_UNDER = (1.0, 0.49851661920547485, 0.11258524656295776, 0.014698123559355736, 0.001142146298661828,
+              3.956729415222071e-05)  # fmt: skip
+"""erf x = x · over / under of x², up to 3.75, from where on it is 1 but for 1.2e-7. A minimax fit, by Remez' exchange for rationals."""
 _SHORT_EXP2_TERMS = (1.0, 0.6931469440460205, 0.24022239446640015, 0.05550775304436684, 0.009671607054769993,
                      0.0013252822682261467)  # fmt: skip
 """Of 2^x, with a relative error of 9.6e-8, and none at 0."""
@@ -129,6 +134,21 @@ _ERF = (
   return irt_vselect_{n}(a < 1.0f, small, large);
 }}"""
 )
+# 1 + erf(x), which GELU multiplies: (Q + x · P) / Q of x². It is as exact as a sum of 1 and what erf rounds to; erf alone is small
+# about 0, and has to be more exact there.
+_ONE_PLUS_ERF = (
+    """IRT_INLINE {t} irt_vone_plus_erf_{n}({t} x) {{
+  const {t} end = 3.75f - ({t}){{0}};
+  {t} c = irt_vselect_{n}(x > end, end, x), z = c * c;
+  {t} q = """
+    + horner("z", _ERF_UNDER)
+    + """;
+  {t} y = irt_vratio_{n}(q + c * """
+    + horner("z", _ERF_OVER)
+    + """, q);
+  return irt_vselect_{n}(x < -end, 0.0f - ({t}){{0}}, y);
+}}"""
+)
 # 2^k · p for a `p` about 1 and w = k + 1.5 · 2^23, whose lowest bits hold k: the half of k, rounded down, is added to the
 # exponent of p, a multiplication by the rest of 2^k rounds what becomes subnormal. Of a NaN it makes any number, so that
 # the bits are unsigned: they may overflow.
@@ -216,6 +236,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("normal_exp2", "float32"): _NORMAL_EXP2,
     ("tanh", "float32"): _TANH,
     ("erf", "float32"): _ERF,
+    ("one_plus_erf", "float32"): _ONE_PLUS_ERF,
     ("scale", "float32"): _SCALE,
     ("exp2", "float32"): _EXP2,
     ("exp10", "float32"): _EXP10,
@@ -233,6 +254,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "normal_exp2": (),
     "tanh": ("normal_exp2", "ratio", "fabs", "select"),
     "erf": ("normal_exp2", "fabs", "select"),
+    "one_plus_erf": ("ratio", "select"),
     "exp2": ("select", "scale"),
     "exp10": ("select", "scale"),
     "expm1": ("select",),
