@@ -38,11 +38,23 @@ def product(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
 @pytest.mark.parametrize(("results", "taps"), [(2, 3), (4, 3), (3, 2), (1, 3), (6, 3), (2, 2), (4, 2), (2, 4), (2, 5)])
 def test_matrices_filter(results: int, taps: int) -> None:
     """`A^T ((G g) * (B^T d))` is the filter, exactly, and so it is as sums that share parts."""
-    m = transforms(results, taps, (*POINTS, Fraction(1, 2), Fraction(-1, 2)))
-    numbers = [Fraction(7 * n * n - 3 * n + 1, n + 2) for n in range(m.size + taps)]
-    d, g = numbers[: m.size], numbers[m.size :]
+    check_matrices(results, taps, 1)
+
+
+@pytest.mark.promise("winograd")
+@pytest.mark.parametrize("results", [1, 2, 4])
+@pytest.mark.parametrize(("taps", "stride"), [(3, 2), (4, 2), (5, 2), (7, 2), (5, 3), (2, 2)])
+def test_matrices_of_results_that_are_apart(results: int, taps: int, stride: int) -> None:
+    check_matrices(results, taps, stride)
+
+
+def check_matrices(results: int, taps: int, stride: int) -> None:
+    m = transforms(results, taps, stride, (*POINTS, Fraction(1, 2), Fraction(-1, 2)))
+    numbers = [Fraction(7 * n * n - 3 * n + 1, n + 2) for n in range(m.inputs + taps)]
+    d, g = numbers[: m.inputs], numbers[m.inputs :]
+    assert m.products <= results * taps
     products = [a * b for a, b in zip(product(m.weights, g), product(m.data, d), strict=True)]
-    assert product(m.inverse, products) == [sum(d[i + k] * g[k] for k in range(taps)) for i in range(results)]
+    assert product(m.inverse, products) == [sum(d[i * stride + k] * g[k] for k in range(taps)) for i in range(results)]
     for matrix, vector in ((m.data, d), (m.inverse, products)):
         how, values = sums(matrix), list(vector)
         values += [sum((c * values[n] for c, n in s), Fraction(0)) for s in how.shared]
@@ -51,7 +63,7 @@ def test_matrices_filter(results: int, taps: int) -> None:
 
 def test_points_differ() -> None:
     with pytest.raises(ValueError, match="needs 5 different points"):
-        transforms(4, 3, (0, 1, -1, 1, 2))
+        transforms(4, 3, 1, (0, 1, -1, 1, 2))
     with pytest.raises(ValueError, match="needs 7 different points"):
         transforms(6)
 
@@ -134,16 +146,21 @@ def test_results(case: str) -> None:
     st.sampled_from(
         [("2", (3, 3)), ("4", (3, 3)), ("4", (2, 2)), ("2", (2, 3)), ("4", (3, 2)), ("2", (4, 2)), ("2", (5, 3))]
     ),
+    st.sampled_from([(1, 1), (1, 1), (2, 2), (1, 2), (2, 1)]),
 )
 def test_every_shape_has_its_results(
-    image: tuple[int, int], padding: tuple[int, ...], sizes: tuple[int, int, int], tile: tuple[str, tuple[int, int]]
+    image: tuple[int, int],
+    padding: tuple[int, ...],
+    sizes: tuple[int, int, int],
+    tile: tuple[str, tuple[int, int]],
+    strides: tuple[int, int],
 ) -> None:
     """Tiles at the edges, in the padding, and of several images: the nest, run in Python, beside the interpreter."""
     (h, w), (batch, channels, filters), (size, (rows, columns)) = image, sizes, tile
     module = irtool.infer_types(
         irtool.parse(
             f"""{V}def @main(%x: Tensor[({batch}, {h}, {w}, {channels}), float32], %w: Tensor[({rows}, {columns}, {channels}, {filters}), float32]) {{
-  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, kernel_size=[{rows}, {columns}], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
+  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, strides={list(strides)}, kernel_size=[{rows}, {columns}], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
 }}
 """
         )
@@ -151,7 +168,8 @@ def test_every_shape_has_its_results(
     given = values(module)
     expected = np.asarray(irtool.evaluate(module, list(given.values())))
     program = scheduled(module, VectorTarget(16, 16, winograd=size))
-    assert [k.choice.strategy for k in program.kernels] == ["winograd"]
+    is_transformed = strides == (1, 1) or (rows > strides[0] and columns > strides[1])
+    assert not is_transformed or [k.choice.strategy for k in program.kernels] == ["winograd"]
     (made,) = run_program(program, [given["x"]])
     np.testing.assert_allclose(made, expected, atol=1e-3)
 

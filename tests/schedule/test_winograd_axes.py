@@ -56,6 +56,7 @@ PLANES: dict[str, str] = {
     "dilated along columns": ", dilation=[1, 3]",
     "rows two steps apart": ", strides=[2, 1]",
     "columns two steps apart": ", strides=[1, 2], dilation=[2, 1]",
+    "two steps apart": ", strides=[2, 2]",
 }
 
 
@@ -74,8 +75,9 @@ def test_windows_that_reach_over_all_data_stay_as_they_are() -> None:
     assert "winograd" not in strategies(module, VectorTarget(32, 16, winograd="4"))
 
 
-def test_one_step_apart_in_neither_axis() -> None:
-    module = network(image=(13, 18), more=", strides=[2, 2]")
+@pytest.mark.parametrize("more", [", strides=[3, 3]", ", strides=[2, 2], dilation=[2, 2]"])
+def test_windows_with_gaps_stay_as_they_are(more: str) -> None:
+    module = network(image=(13, 18), padding="2, 2, 2, 2", more=more)
     assert "winograd" not in strategies(module, VectorTarget(32, 16, winograd="4"))
 
 

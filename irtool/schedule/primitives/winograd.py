@@ -24,7 +24,7 @@ def winograd(form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, ban
 
     After Winograd (1980) and Lavin & Gray (2015). `tile` results along each axis, 2 or 4, are made of a window of `tile + 2`
     elements, or one less than `tile` and the window have together. Windows have 2 to 5 elements along each axis; those with more than
-    3 have tiles of 2 results. `tiles` are multiplied at a time, for so many output channels (`filters`), in vectors of `lanes` channels. What is
+    3 have tiles of 2 results. With a stride, every `stride`-th element makes a filter of its own, of which there are sums. `tiles` are multiplied at a time, for so many output channels (`filters`), in vectors of `lanes` channels. What is
     transformed is on the stack; with `bands` it is in the workspace, for all tiles in so many steps. Of a 3-D convolution, c stands for
     the channels of all slices that are summed. The stages `patch` (a window at the border), `half_data`, `data`, `no_data` (zeros for
     a slice in the padding), `product`, `half_result`, `result` and `out` are then scheduled by these names.
@@ -35,7 +35,7 @@ def winograd(form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, ban
     if not isinstance(form, TransformedTiles):
         raise UsageError(
             "the stage is no convolution that winograd is for",
-            help="windows of 2 to 5 rows and columns, one step apart, of float32, with constant weights and channels side by side; vectors; not --math=strict",
+            help="windows of 2 to 5 rows and columns, longer than their strides, of float32, with constant weights and channels side by side; vectors; not --math=strict",
         )
     t = tiling_by_hand(form.convolution, tile, tiles, filters, lanes, bands)
     own = form.tiling

@@ -10,8 +10,8 @@ from ...tir.expr import Expr, Var
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements of the data along an axis: those of a result begin `shift` after its own place; those from `first` to `last` exist, the
-    others are zeros."""
+    """Elements of the data along an axis: those of the first result begin at `shift`; those from `first` to `last` exist, the others are
+    zeros."""
 
     shift: int
     first: int
@@ -20,15 +20,17 @@ class Elements:
 
 @dataclass(frozen=True)
 class SpatialAxis(Elements):
-    """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, `of + shift + tap * dilation`.
+    """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, `of * stride + shift + tap * dilation`.
 
     Results of a tile, and its elements, lie `dilation` apart, so that tiles of several phases stand where one without dilation would.
+    One of stride and dilation is 1.
     """
 
     of: Var
     extent: int
     taps: int
     dilation: int = 1
+    stride: int = 1
 
     @property
     def is_single(self) -> bool:

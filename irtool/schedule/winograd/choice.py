@@ -16,7 +16,7 @@ from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
 from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .convolution import Convolution
-from .cook_toom import POINTS
+from .cook_toom import POINTS, points_of, transforms
 from .tiling import Tiling, sizes
 
 SIZES = (2, 4)
@@ -76,7 +76,8 @@ def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
     where = f"{t.tiles} of {t.count} tiles at a time, {t.filters} channels"
     share = f"{cycles / _plain(c, target):.2f} of the estimated cycles without"
     rows, columns = t.taps
-    reason = f"F({t.sizes[0]} x {t.size}, {rows} x {columns}), {where}, {share}"
+    apart = "" if t.strides == (1, 1) else f", strides {t.strides[0]} and {t.strides[1]}"
+    reason = f"F({t.sizes[0]} x {t.size}, {rows} x {columns}{apart}), {where}, {share}"
     return StagedPlan(cycles / c.updates, reason, t.label, t.arguments, target)
 
 
@@ -104,7 +105,9 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
     blocks = -(-count // tiles)
     if not 0 <= bands <= blocks:
         raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
-    t = Tiling(tile, c.windows, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes)
+    t = Tiling(
+        tile, c.windows, c.strides, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes
+    )
     nbytes = t.tiles * t.products * (filters + (0 if bands else c.steps)) * FLOAT
     if nbytes > STACK:
         raise UsageError(f"{tiles} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
@@ -122,9 +125,10 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
     data is as large in the workspace. Threads cannot share it, so that there are other plans as well."""
     rows, columns = _tiles(c, size)
     count = c.images * rows * columns
-    products = prod(m + n - 1 for m, n in zip(sizes(size, c.windows), c.windows))
-    if size + max(c.windows) - 2 > len(POINTS):
+    if any(points_of(size, *of) > len(POINTS) for of in zip(c.windows, c.strides)):
         return []
+    along = zip(sizes(size, c.windows), c.windows, c.strides)
+    products = prod(transforms(*of).products for of in along)
     on_stack: list[Tiling] = []
     others: list[Tiling] = []
     few = _bytes(c, products) * 2 <= target.streamed_bytes
@@ -135,7 +139,7 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             results = tiles * products * filters * FLOAT
             data = tiles * products * c.steps * FLOAT
             blocks = -(-count // tiles)
-            whole = Tiling(size, c.windows, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
+            whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
             if few and results + data <= min(target.l2_cache_bytes // 2, STACK):
                 on_stack.append(whole)
                 continue
@@ -160,9 +164,9 @@ def _bytes(c: Convolution, products: int) -> int:
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a transformed convolution: its transforms, its products, and its weights where they come from far away."""
     steps, filters = c.steps, c.filters[1]
-    (height, width), kinds = t.window, t.products
+    (height, inputs), width, kinds = t.window, t.across.products, t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
-    data = 2 * kinds + height * sums(t.across.data).operations + width * sums(t.down.data).operations
+    data = height * inputs + kinds + height * sums(t.across.data).operations + width * sums(t.down.data).operations
     back = width * sums(t.down.inverse).operations + t.sizes[0] * sums(t.across.inverse).operations
     results = kinds + prod(t.sizes) + back
     moved = _SPILLS / target.multiply_adds * (taken * steps * data + t.count * filters * results) / t.lanes

@@ -1,4 +1,4 @@
-"""Convolutions that can be transformed: small windows along one axis or two, one step apart, sums in float32 over all channels, and slices for depth."""
+"""Convolutions that can be transformed: small windows along one axis or two, sums in float32 over all channels, and slices for depth."""
 
 from __future__ import annotations
 
@@ -55,6 +55,11 @@ class Convolution:
     def windows(self) -> tuple[int, int]:
         """Rows and columns of a window."""
         return self.rows.taps, self.columns.taps
+
+    @property
+    def strides(self) -> tuple[int, int]:
+        """How far apart windows are, by rows and columns."""
+        return self.rows.stride, self.columns.stride
 
     @property
     def steps(self) -> int:

@@ -21,7 +21,8 @@ _HALVES = ("bfloat16", "float16")
 """Dtypes of operands that are widened to float32, element by element."""
 
 _MOST_TAPS = 5
-"""Elements of a window along an axis: tiles of larger ones need more points, which cost digits."""
+"""Elements of a window along an axis, of those that one result of every `stride` shares: tiles of larger ones need more points, which
+cost digits."""
 
 _LANES = 4
 """Fewest channels that lie side by side in vectors."""
@@ -70,9 +71,12 @@ class _Index:
 
     def is_window(self, extents: dict[Var, int]) -> bool:
         """True for a row or a column of windows that can be transformed."""
-        if self.of is None or self.tap is None or not 2 <= extents[self.tap] <= _MOST_TAPS:
+        if self.of is None or self.tap is None:
             return False
-        return self.stride == 1 and (extents[self.tap] - 1) * self.dilation < self.size
+        taps = extents[self.tap]
+        if not self.stride < taps <= _MOST_TAPS * self.stride or min(self.stride, self.dilation) > 1:
+            return False
+        return (taps - 1) * self.dilation < self.size
 
     @property
     def is_variable(self) -> bool:
@@ -82,7 +86,9 @@ class _Index:
     def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
         """The axis of rows or columns."""
         assert self.of is not None and self.tap is not None
-        return SpatialAxis(self.shift, 0, self.size - 1, self.of, extents[self.of], extents[self.tap], self.dilation)
+        return SpatialAxis(
+            self.shift, 0, self.size - 1, self.of, extents[self.of], extents[self.tap], self.dilation, self.stride
+        )
 
     def depth(self, extents: dict[Var, int]) -> DepthAxis:
         """The axis of slices."""
@@ -221,10 +227,10 @@ def _bounded(axis: SpatialAxis, i: _Index, limits: Sequence[Linear]) -> tuple[Sp
     for terms, rest in limits:
         if i.of is None or i.tap is None or {*terms} != {i.of, i.tap}:
             continue
-        slope = terms[i.of]
-        if abs(slope) != 1 or terms[i.tap] != slope * i.dilation:
+        sign = 1 if terms[i.of] > 0 else -1
+        if terms[i.of] != sign * i.stride or terms[i.tap] != sign * i.dilation:
             continue
-        if slope > 0:  # of + tap * dilation + rest >= 0
+        if sign > 0:  # of * stride + tap * dilation + rest >= 0
             first = max(first, axis.shift - int(rest))
         else:
             last = min(last, axis.shift + int(rest))

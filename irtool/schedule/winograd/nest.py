@@ -139,7 +139,7 @@ class _Nest:
 
     def _results(self, product: Buffer, tile: Var, filters: Var, place: TilePlace) -> Stmt:
         c, t, lanes = self.conv, self.tiling, self.lanes
-        (height, width), (_, sums) = t.sizes, t.window
+        (height, width), sums = t.sizes, t.across.products
         group, v = Var("group"), Var("v")
         shared = Registers("part", lanes, t.down.inverse, t.across.inverse)
 

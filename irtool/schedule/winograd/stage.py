@@ -25,11 +25,11 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
 
 
 def _transformed_weights(c: Convolution, t: Tiling) -> DerivedWeights:
-    order, size, taps, filters = c.order, t.size, t.taps, t.filters
+    order, size, windows, filters = c.order, t.size, (t.taps, t.strides), t.filters
     steps = range(c.skipped_steps, c.skipped_steps + c.steps)
 
     def compute(data: Any, layout: Layout | None) -> Any:
-        return transform_weights(unpack(data, layout), order, size, taps, filters, steps)
+        return transform_weights(unpack(data, layout), order, size, windows, filters, steps)
 
     shape = (c.filters[1] // filters, t.products, c.steps, filters)
-    return DerivedWeights("transformed", shape, (order, size, taps, filters, steps), compute)
+    return DerivedWeights("transformed", shape, (order, size, windows, filters, steps), compute)

@@ -18,7 +18,7 @@ class Tiling:
 
     Attributes:
         size: results of a tile along an axis.
-        taps: elements of a window, by rows and columns.
+        taps: elements of a window, by rows and columns; `strides`: how far apart the windows of neighbouring results are.
         rows, columns: tiles of an image; `images` of these.
         tiles: tiles that are multiplied and transformed back at once.
         blocks: so many of these blocks make all tiles of a band.
@@ -30,6 +30,7 @@ class Tiling:
 
     size: int
     taps: tuple[int, int]
+    strides: tuple[int, int]
     images: int
     rows: int
     columns: int
@@ -52,24 +53,22 @@ class Tiling:
     @property
     def window(self) -> tuple[int, int]:
         """Rows and columns of a tile of the data."""
-        (height, width), (rows, columns) = self.sizes, self.taps
-        return height + rows - 1, width + columns - 1
+        return self.down.inputs, self.across.inputs
 
     @property
     def products(self) -> int:
         """Products of a tile for each pair of channels."""
-        rows, columns = self.window
-        return rows * columns
+        return self.down.products * self.across.products
 
     @property
     def down(self) -> Transforms:
         """The matrices that transform columns."""
-        return transforms(self.sizes[0], self.taps[0])
+        return transforms(self.sizes[0], self.taps[0], self.strides[0])
 
     @property
     def across(self) -> Transforms:
         """The matrices that transform rows."""
-        return transforms(self.size, self.taps[1])
+        return transforms(self.size, self.taps[1], self.strides[1])
 
     @property
     def arguments(self) -> dict[str, int]:

@@ -15,16 +15,24 @@ wait for each other longer than it takes."""
 
 
 def transform_weights(
-    data: Any, order: Sequence[int], size: int, taps: tuple[int, int], filters: int, steps: range
+    data: Any,
+    order: Sequence[int],
+    size: int,
+    windows: tuple[tuple[int, int], tuple[int, int]],
+    filters: int,
+    steps: range,
 ) -> Any:
     """`G w G^T` of every pair of channels, computed in double precision.
 
-    `data`: a row-major array whose axes `order` are filters, taps along depth, channels, rows if there are, and columns. The result has the shape
+    `windows`: taps and strides. `data`: a row-major array whose axes `order` are filters, taps along depth, channels, rows if there are, and columns. The result has the shape
     (blocks of `filters`, products, steps, `filters`), where steps are channels of taps; those in `steps` are taken.
     """
     import numpy as np
 
-    down, across = (np.array(transforms(m, n).weights, dtype="float64") for m, n in zip(sizes(size, taps), taps))
+    taps, strides = windows
+    down, across = (
+        np.array(transforms(m, n, s).weights, dtype="float64") for m, n, s in zip(sizes(size, taps), taps, strides)
+    )
     both = np.kron(down, across)
     w = np.transpose(np.asarray(data), order)
     count, within = w.shape[0], prod(taps)

@@ -89,7 +89,7 @@ class Windows:
     def _window(self, w: _Window) -> Stmt:
         c, t = self.conv, self.tiling
         (height, width), lanes = t.window, t.lanes
-        top, left = w.place.row + c.rows.shift, w.place.column + c.columns.shift
+        top, left = _first(c.rows, w.place.row), _first(c.columns, w.place.column)
 
         def element(y: Expr, x: Expr, lane: Var) -> Expr:
             places: dict[Expr, Expr] = {c.channel[0]: w.channel + lane, c.rows.of: y, c.columns.of: x, **w.place.image}
@@ -118,15 +118,16 @@ class Windows:
         low = axis.shift
         last = axis.shift + (self.tiling.window[which] - 1) * axis.dilation
         exprs = []
+        moved = place * axis.stride
         if low < axis.first:
-            exprs.append(less(axis.first - low - 1, place))
-        if axis.last_place(self.tiling.sizes[which]) + last > axis.last:
-            exprs.append(less(place, axis.last - last + 1))
+            exprs.append(less(axis.first - low - 1, moved))
+        if axis.last_place(self.tiling.sizes[which]) * axis.stride + last > axis.last:
+            exprs.append(less(moved, axis.last - last + 1))
         return exprs
 
     def _transform_window(self, w: _Window, read: Callable[[Expr, int, Var], Expr]) -> Stmt:
         """`data[:, tile, steps] = B^T d B`: along rows, then along columns."""
-        lanes, (height, width) = self.tiling.lanes, self.tiling.window
+        lanes, height, width = self.tiling.lanes, self.tiling.down.inputs, self.tiling.across.products
         v = Var("v")
         by_rows, by_columns = self.tiling.down.data, self.tiling.across.data
         shared = Registers("part", lanes, by_rows, by_columns)
@@ -162,6 +163,11 @@ class Windows:
         block = w.tile // t.tiles if t.bands else const(0)
         within = w.tile % t.tiles if t.bands else w.tile
         return Store(self.data, (block, product, within * self.row + w.step + lane), value)
+
+
+def _first(axis: SpatialAxis, place: Expr) -> Expr:
+    """The first element of the window of a tile whose results begin at a place."""
+    return place * axis.stride + axis.shift
 
 
 def _exists(axis: Elements, at: Expr) -> list[Expr]:
