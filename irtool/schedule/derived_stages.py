@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..tir.elements import numbers
 from ..tir.expr import Load
 from ..tir.forms import AnyForm, Reduction, buffers_read
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constant_inputs, kernels_in_use, runs_of
+from ..tir.program import CONSTANT, TEMP, Derivation, Program, RunKernel, Slot, constant_inputs, kernels_in_use, runs_of
 from ..tir.stmt import Buffer, Layout
 from ..tir.vector_target import VectorTarget
 from .script import Entry, entry_for
@@ -62,7 +63,8 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
         name: of its primitive and its strategy.
         find: a kernel's stage of a number as what the algorithm computes, with weights among some inputs; None if it is none.
         by_hand: the plan that the arguments of the primitive describe; None where it does not fit.
-        choose: the plan that pays, or the one with a label; None where the stage stays as it is.
+        choose: the plan that pays, or the one with a label; None where the stage stays as it is. Its last argument is how many bytes
+            of the workspace make the program no larger.
         weights: what is made of the weights.
         form: the stage, given the buffer of those.
         suits: whether results are exact enough with these weights, a row-major array.
@@ -71,17 +73,19 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     name: str
     find: Callable[[Sequence[AnyForm], int, Sequence[Buffer]], AnyStage | None]
     by_hand: Callable[..., AnyPlan | None]
-    choose: Callable[[AnyStage, VectorTarget, str], AnyPlan | None]
+    choose: Callable[[AnyStage, VectorTarget, str, float], AnyPlan | None]
     weights: Callable[[AnyStage, AnyPlan], DerivedWeights]
     form: Callable[[AnyStage, AnyPlan, Buffer, VectorTarget], AnyForm]
     suits: Callable[[AnyStage, Any], bool] = lambda stage, data: True
 
-    def plan(self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget) -> AnyPlan | None:
+    def plan(
+        self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget, room: float
+    ) -> AnyPlan | None:
         """The plan for a stage: the one that a script asks for, or what pays; None where it stays as it is."""
         entry, wanted = _asked_for(k, at, main, self.name, stage.copies)
         if entry is not None and entry.nest is not None:
             return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))
-        return self.choose(stage, target, wanted) if wanted is not None else None
+        return self.choose(stage, target, wanted, room) if wanted is not None else None
 
 
 def _main_stage(k: Kernel, target: VectorTarget) -> int:
@@ -112,16 +116,30 @@ def _constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
 def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]) -> None:
     """Replaces the stages for which it pays in every kernel that is not finished, in all its calls, which give it constants for
     weights."""
-    made = _Made()
-    for k, runs in runs_of(program).items():
+    made, runs = _Made(), runs_of(program)
+    most = max((_temporary_bytes(run) for of in runs.values() for run in of), default=0)
+    for k, of in runs.items():
         if not k.finished:
-            _derive(k, runs, target, algorithm, made)
+            # Without a temporary there is no memory that a workspace could be in at other times.
+            room = most - max(map(_temporary_bytes, of), default=0) if most else inf
+            _derive(k, of, target, algorithm, made, room)
     program.kernels = kernels_in_use(program)
     program.constants = [*program.constants, *made.slots()]
 
 
+def _temporary_bytes(run: RunKernel) -> int:
+    """Bytes of the temporaries that a call reads and writes: at least so much memory is taken then."""
+    slots = {s.resolve(): None for s in (*run.inputs, *run.outputs)}
+    return sum(s.nbytes for s in slots if s.kind == TEMP)
+
+
 def _derive(
-    k: Kernel, runs: list[RunKernel], target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan], made: _Made
+    k: Kernel,
+    runs: list[RunKernel],
+    target: VectorTarget,
+    algorithm: Algorithm[AnyStage, AnyPlan],
+    made: _Made,
+    room: float,
 ) -> None:
     constant, main = constant_inputs(runs), _main_stage(k, target)
     at = -1
@@ -129,7 +147,7 @@ def _derive(
         stage = algorithm.find(k.stages, at, constant)
         if stage is None or not _constant_weights(k, at, stage.weights):
             continue
-        plan = algorithm.plan(k, at, at == main, stage, target)
+        plan = algorithm.plan(k, at, at == main, stage, target, room)
         number = k.inputs.index(stage.weights)
         slots = (_row_major(s, stage.weights.layout) for s in {run.inputs[number].resolve(): None for run in runs})
         if plan is not None and all(

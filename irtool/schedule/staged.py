@@ -14,7 +14,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..diagnostics import UsageError, nearest
@@ -153,8 +152,8 @@ class Banded(Protocol):
 AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 
 
-_ALIKE = 1.02
-"""Plans whose cycles are so close to the fewest are as good for one thread."""
+_ALIKE = 1.05
+"""Plans take one thread at most so many times the cycles of the one that takes the fewest."""
 
 _LATE = 0.1
 """Of a part, what a thread may be late by."""
@@ -204,20 +203,25 @@ def choose_plan(
     cycles: Callable[[AnyTiling], float],
     shared: Callable[[AnyTiling], TwoThreads],
     limit: float,
+    fits: Callable[[AnyTiling], bool],
 ) -> AnyTiling | None:
     """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit,
-    of those that do not cost two threads, as `shared` has them, what one gains. Of plans that are alike, the one with the fewest cycles
-    of two threads."""
+    of those that do not cost two threads, as `shared` has them, what one gains. Of plans that are alike, the one with the smallest
+    product of the cycles of one thread and of two: what one of them loses is less than what the other gains. Those that `fits` is true
+    of, which make no program larger, come before all others."""
     named = [t for t in plans if t.label == wanted]
     if named or not plans:
         return named[0] if named else None
     costs = [(cycles(t), t) for t in plans]
-    fair = [(cost, t) for cost, t in costs if cost * (0.5 + shared(t).share) <= _MOST_OF_BOTH * limit]
-    least = min((cost for cost, _ in fair), default=inf)
-    if least > limit:
+    costs = [
+        (cost, t) for cost, t in costs if cost <= limit and cost * (0.5 + shared(t).share) <= _MOST_OF_BOTH * limit
+    ]
+    fair = [(cost, t) for cost, t in costs if fits(t)] or costs
+    if not fair:
         return None
+    least = min(cost for cost, _ in fair)
     alike = [(cost, t) for cost, t in fair if cost <= _ALIKE * least]
-    return min(alike, key=lambda x: (shared(x[1]).cycles(x[0]), x[0]))[1]
+    return min(alike, key=lambda x: (x[0] * shared(x[1]).cycles(x[0]), x[0]))[1]
 
 
 class TiledForm(StagedForm, Generic[AnyTiling]):

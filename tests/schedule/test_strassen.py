@@ -217,8 +217,8 @@ def test_threads_have_parts_of_every_loop(rows: int) -> None:
 @pytest.mark.promise("strassen")
 def test_no_arena_for_sums_that_fit_the_stack() -> None:
     """Sums, sizes of rows and marks of blocks are in the workspace only where weights are too many to be read again for every few rows."""
-    for steps, places in ((128, 0), (1024, 3)):
-        (kernel,) = scheduled(dense("512", steps, 128), VectorTarget(64, 32, strassen="on")).kernels
+    for steps, results, places in ((128, 128, 0), (1024, 512, 3)):
+        (kernel,) = scheduled(dense("512", steps, results), VectorTarget(64, 32, strassen="on")).kernels
         assert kernel.choice.strategy == "strassen"
         assert len(kernel.temporaries) == places
 

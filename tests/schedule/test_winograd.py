@@ -275,10 +275,26 @@ def test_an_offer_is_chosen_by_hand() -> None:
 @pytest.mark.promise("winograd")
 def test_no_arena_for_tiles_that_fit_the_stack() -> None:
     """Transformed data is in the workspace only where weights are too many to be read again for every few tiles."""
-    for channels, image, places in ((64, 28, 0), (128, 12, 1)):
+    for channels, image, places in ((64, 28, 0), (128, 20, 1)):
         kernel = scheduled(network(channels, channels, (image, image)), VectorTarget(64, 32, winograd="4")).kernels[1]
         assert kernel.choice.strategy == "winograd"
         assert len(kernel.temporaries) == places
+
+
+@pytest.mark.promise("winograd")
+@pytest.mark.parametrize("size", [12, 48])
+def test_the_workspace_makes_no_program_larger(size: int) -> None:
+    """A single block of tiles is shared by threads if its data is in the workspace: where other kernels need as much memory."""
+    text = f"""{V}def @main(%x: Tensor[(1, 8, {size}, {size}), float32], %u: Tensor[(128, 8, 1, 1), float32],
+  %w: Tensor[(128, 128, 3, 3), float32], %v: Tensor[(8, 128, 1, 1), float32]) {{
+  %0 = nn.max_pool2d(nn.relu(nn.conv2d(%x, %u)), pool_size=[{size // 12}, {size // 12}], strides=[{size // 12}, {size // 12}]);
+  nn.conv2d(nn.relu(nn.conv2d(%0, %w, padding=[1, 1])), %v)
+}}
+"""
+    program = scheduled(irtool.infer_types(irtool.parse(text)), VectorTarget(64, 32, winograd="4"))
+    (kernel,) = [k for k in program.kernels if k.choice.strategy == "winograd"]
+    assert "9 of 9 tiles" in kernel.choice.reason
+    assert len(kernel.temporaries) == (size > 12)
 
 
 def test_what_is_left_alone() -> None:

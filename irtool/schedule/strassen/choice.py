@@ -33,9 +33,10 @@ _GAIN = 0.97
 """A product of halves must take at most so much of the time of the other."""
 
 
-def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling | None:
+def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
     """How to make a product of halves; None where it stays as it is, for the sake of speed or of the target's `strassen`. `wanted` is
-    the label of the plan to take, if there is such a plan, whatever it costs."""
+    the label of the plan to take, if there is such a plan, whatever it costs. `room`: bytes of the workspace that make no program
+    larger."""
     free = target.strassen == "auto"
     if target.strassen == "off" or (free and not wanted and p.updates < target.transformed_updates):
         return None
@@ -49,7 +50,15 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "") -> Tiling 
             return ALONE
         return of_two(t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2), _from_memory(p, target))
 
-    return choose_plan(list(_tilings(p, lanes, target)), wanted, lambda t: _cycles(p, t, target), shared, limit)
+    plans = list(_tilings(p, lanes, target))
+    return choose_plan(
+        plans,
+        wanted,
+        lambda t: _cycles(p, t, target),
+        shared,
+        limit,
+        lambda t: not t.bands or _data_bytes(p, t.blocks * t.rows) <= room,
+    )
 
 
 def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:

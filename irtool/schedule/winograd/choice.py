@@ -49,9 +49,10 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
 
 
-def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Tiling | None:
+def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
     """How to transform a convolution; None where it stays as it is, for the sake of speed or of the target's `winograd`. `wanted` is
-    the label of the plan to take, if there is such a plan, whatever it costs."""
+    the label of the plan to take, if there is such a plan, whatever it costs. `room`: bytes of the workspace that make no program
+    larger."""
     free = target.winograd == "auto"
     if target.winograd == "off" or (free and not wanted and c.updates < target.transformed_updates):
         return None
@@ -65,9 +66,16 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "") -> Til
     def shared(t: Tiling) -> TwoThreads:
         if c.updates < target.parallel_updates:
             return ALONE
-        return of_two(t, c.filters[1] // t.filters, t.count * t.products * c.steps * FLOAT, _from_memory(c, t, target))
+        return of_two(t, c.filters[1] // t.filters, _data_bytes(c, t) * max(1, t.bands), _from_memory(c, t, target))
 
-    return choose_plan(plans, wanted, lambda t: _cycles(c, t, target), shared, limit)
+    return choose_plan(
+        plans,
+        wanted,
+        lambda t: _cycles(c, t, target),
+        shared,
+        limit,
+        lambda t: not t.bands or _data_bytes(c, t) <= room,
+    )
 
 
 def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
@@ -159,6 +167,11 @@ def _tiles(c: Convolution, size: int) -> tuple[int, int]:
 def _bytes(c: Convolution, products: int) -> int:
     """Bytes of transformed weights."""
     return products * c.steps * c.filters[1] * FLOAT
+
+
+def _data_bytes(c: Convolution, t: Tiling) -> int:
+    """Bytes of the transformed data of a band."""
+    return t.tiles * t.blocks * t.products * c.steps * FLOAT
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
