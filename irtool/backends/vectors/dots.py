@@ -9,15 +9,14 @@ from ...tir.pairs import DOT_PAIR, NUMBERS
 from ...tir.simplify import Simplifier
 from ...tir.wide_pairs import DOT_WIDE
 from ...tir.words import DOTS, STEPS
-from .ir import Apply, LoadVector, Splat, Value
+from .ir import Apply, LoadVector, Value, constant_of
 
 
 def open_dot(v: Value) -> Apply | None:
     """A dot product that starts at 0 and is used once: another accumulator may take the place of that 0."""
     if not isinstance(v, Apply) or v.named or v.function[0] not in (DOT_PAIR, DOT_WIDE, *DOTS):
         return None
-    start = v.args[0]
-    return v if isinstance(start, Splat) and isinstance(start.scalar, Const) and not start.scalar.value else None
+    return v if constant_of(v.args[0]) == 0 else None
 
 
 def pairs_in_memory(numbers: Sequence[Value]) -> tuple[list[LoadVector], Expr] | None:

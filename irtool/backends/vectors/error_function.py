@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...tir.expr import Const
-from .ir import Apply, Arithmetic, Splat, Value
+from .ir import Apply, Arithmetic, Value, constant_of
 
 ONE_PLUS_ERF = "one_plus_erf"
 """The vector function (`formulas.vector_exponentials`)."""
@@ -24,19 +23,15 @@ class OnePlusErf:
 def find_one_plus_erf(a: Value, b: Value) -> OnePlusErf | None:
     """The sum of these numbers as such a multiple; None if it is none, or if others read erf."""
     for one, other in ((a, b), (b, a)):
-        constant, erf = _constant(one), _erf(other)
+        constant, erf = constant_of(one), _erf(other)
         if constant == 1 and erf is not None:
             return OnePlusErf(erf, None, (erf,))
         if constant is None or other.named or not isinstance(other, Arithmetic) or other.op != "*":
             continue
         for factor, called in ((other.a, _erf(other.b)), (other.b, _erf(other.a))):
-            if called is not None and _constant(factor) == constant:
+            if called is not None and constant_of(factor) == constant:
                 return OnePlusErf(called, factor, (other, called))
     return None
-
-
-def _constant(v: Value) -> float | None:
-    return v.scalar.value if isinstance(v, Splat) and isinstance(v.scalar, Const) else None
 
 
 def _erf(v: Value) -> Apply | None:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...tir import dtypes
-from ...tir.expr import Expr
+from ...tir.expr import Const, Expr
 from ...tir.places import name_of
 from ...tir.stmt import Buffer
 from .channels import Channel
@@ -231,6 +231,11 @@ class Body:
     result: Value | None = None
     functions: list[Function] = field(default_factory=list)
     """What it calls, in the order of first calls; of the outermost body only."""
+
+
+def constant_of(v: Value) -> float | None:
+    """The literal in every lane; None if it is none."""
+    return v.scalar.value if isinstance(v, Splat) and isinstance(v.scalar, Const) else None
 
 
 def is_at_hand(v: Value) -> bool:

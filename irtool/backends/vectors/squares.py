@@ -65,8 +65,7 @@ def is_filled(t: VectorType, columns: int) -> bool:
 
 def stages(t: VectorType) -> list[list[Exchange]]:
     """The stages for a square of vectors, its rows numbered from 0."""
-    n = t.lanes
-    piece = min(n, PIECE * 8 // t.bits)
+    n, piece = t.lanes, piece_lanes(t)
     made: list[list[Exchange]] = []
     group = n // piece
     while group > 1:

@@ -77,9 +77,9 @@ def _of_turned_rows(turned: TurnedWindows, stage: Stage) -> Stmt:
         body = Allocate(buffer, body)
     others = turned.form.loops[:-1]
     shared = stage.work >= stage.target.parallel_updates and not stage.serial
-    parts: list[Stmt] = [For(block, rows // turned.size, body, PARALLEL if shared and not others else SERIAL)]
+    kind = PARALLEL if shared and not others else SERIAL
+    nests = [loops_around(others, For(block, rows // turned.size, body, kind))]
     rest = turned.rest()
-    nests = [loops_around(others, parts[0])]
     if rest is not None:
         nests.append(by_strategy(stage.inner(rest, serial=stage.serial)).apply())
     return seq(nests)

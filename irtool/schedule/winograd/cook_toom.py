@@ -79,22 +79,14 @@ def _spread(row: Sequence[Fraction], first: int, stride: int, size: int) -> list
     return spread
 
 
-@dataclass(frozen=True)
-class _Phase:
-    """The matrices of results one input apart."""
-
-    data: Matrix
-    weights: Matrix
-    inverse: Matrix
-
-
-def _of_one_tap(results: int) -> _Phase:
+def _of_one_tap(results: int) -> Transforms:
     """A product for each result."""
     identity = _frozen([[Fraction(int(i == j)) for j in range(results)] for i in range(results)])
-    return _Phase(identity, _frozen([[Fraction(1)]] * results), identity)
+    return Transforms(results, 1, 1, identity, _frozen([[Fraction(1)]] * results), identity)
 
 
-def _of_neighbours(results: int, taps: int, points: Sequence[int | Fraction]) -> _Phase:
+def _of_neighbours(results: int, taps: int, points: Sequence[int | Fraction]) -> Transforms:
+    """Of results one input apart."""
     size = results + taps - 1
     used = [Fraction(p) for p in points[: size - 1]]
     if len(set(used)) != size - 1:
@@ -102,7 +94,10 @@ def _of_neighbours(results: int, taps: int, points: Sequence[int | Fraction]) ->
     data = [_vanishing([q for q in used if q != p], size) for p in used]
     weights = [[p**i / _differences(p, used) for i in range(taps)] for p in used]
     inverse = [[p**i for p in used] + [Fraction(int(i == results - 1))] for i in range(results)]
-    return _Phase(
+    return Transforms(
+        results,
+        taps,
+        1,
         _frozen([*data, _vanishing(used, size)]),
         _frozen([*weights, [Fraction(int(i == taps - 1)) for i in range(taps)]]),
         _frozen(inverse),
