@@ -137,18 +137,6 @@ class Tiling(Protocol):
         """What tells it from others for the same stage."""
 
 
-class Banded(Protocol):
-    """A tiling of blocks, each with data of its own (bands: 0) or all those of a band with theirs in common."""
-
-    @property
-    def blocks(self) -> int:
-        """Blocks of a band, or in all."""
-
-    @property
-    def bands(self) -> int:
-        """Bands."""
-
-
 AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 
 
@@ -158,10 +146,12 @@ _ALIKE = 1.05
 _LATE = 0.1
 """Of a part, what a thread may be late by."""
 
-_HANDED = 2.0
-"""Cycles for each byte that one core writes and another reads, until it is written again: twice as much between cores that have no
-cache in common, a fifth where they have one."""
+HANDED_FAR = 2.0
+"""Cycles for each byte that one core writes and another reads, until it is written again, between cores that have no cache in common
+or one that answers late: the mean of processors that were measured, where plans are alike and little is lost."""
 
+HANDED_NEAR = 0.4
+"""The same between cores with their last cache in common, where `HANDED_FAR` would refuse what is a gain."""
 
 _CROWDED = 0.25
 """Of the cycles in which one thread reads memory, those that each of two has more than half: together they read it 1.3 times as fast."""
@@ -169,27 +159,38 @@ _CROWDED = 0.25
 
 @dataclass(frozen=True)
 class TwoThreads:
-    """What two threads make of a plan: the `share` that one of them has of the cycles, at most, and the cycles that each has `more` for
-    what one writes and the other reads, and as both read memory at the same time."""
+    """What two threads make of a plan.
+
+    Attributes:
+        share: of the cycles, what one of them has, at most.
+        handed: bytes that each of them reads and the other wrote.
+        memory: cycles of one thread in which weights come from memory.
+    """
 
     share: float
-    more: float
+    handed: float
+    memory: float
 
-    def cycles(self, one: float) -> float:
-        """Cycles for what takes one thread so many."""
-        return one * self.share + self.more
+    def cycles(self, one: float, handed: float = HANDED_FAR) -> float:
+        """Cycles for what takes one thread so many; with so many for a byte that is handed on."""
+        return one * self.share + self.handed * handed + self.memory * _CROWDED
 
 
-ALONE = TwoThreads(0.5, 0)
+ALONE = TwoThreads(0.5, 0, 0)
 """What is too little to be shared: no plan is better than another for it."""
 
 
-def of_two(t: Banded, groups: int, data: int, memory: float) -> TwoThreads:
+def of_two(parts: int, handed: float, memory: float, each: float = 0.0) -> TwoThreads:
     """What two threads make of a plan: the last one of an odd number of equal parts is for one of them alone, and few parts leave nothing
-    to take over from a thread that is late. Blocks are parts, and the `groups` of columns of those of a band, whose `data`, in bytes,
-    each of them writes and both read. `memory`: cycles of one thread in which weights come from memory."""
-    parts, handed = (t.blocks * groups, data) if t.bands else (t.blocks, 0)
-    return TwoThreads((-(-parts // 2) + _LATE) / parts, handed * _HANDED / 2 + memory * _CROWDED)
+    to take over from a thread that is late.
+
+    Args:
+        handed: bytes that each of them writes a half of, and both read.
+        memory: cycles of one thread in which weights come from memory.
+        each: of all cycles, the share of what each of them does in full.
+    """
+    share = (-(-parts // 2) + _LATE) / parts
+    return TwoThreads(each + (1 - each) * share, handed / 2, memory)
 
 
 _MOST_OF_BOTH = 1.05

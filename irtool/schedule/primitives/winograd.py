@@ -11,7 +11,9 @@ from .base import makes_stages
 
 
 @makes_stages
-def winograd(form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0) -> StagedNest:
+def winograd(
+    form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
+) -> StagedNest:
     """A convolution, say with 3 x 3 windows, as F(tile x tile, 3 x 3): fewer products, of transformed data and transformed weights.
 
     ::
@@ -24,9 +26,10 @@ def winograd(form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, ban
 
     After Winograd (1980) and Lavin & Gray (2015). `tile` results along each axis, 2 or 4, are made of a window of `tile + 2`
     elements, or one less than `tile` and the window have together. Windows have 2 to 5 elements along each axis; those with more than
-    3 have tiles of 2 results. With a stride, every `stride`-th element makes a filter of its own, of which there are sums. `tiles` are multiplied at a time, for so many output channels (`filters`), in vectors of `lanes` channels. What is
-    transformed is on the stack; with `bands` it is in the workspace, for all tiles in so many steps. Of a 3-D convolution, c stands for
-    the channels of all slices that are summed. The stages `patch` (a window at the border), `half_data`, `data`, `no_data` (zeros for
+    3 have tiles of 2 results. With a stride, every `stride`-th element makes a filter of its own, of which there are sums. `tiles` are
+    multiplied at a time, for so many output channels (`filters`), in vectors of `lanes` channels. What is transformed is on the stack;
+    with `bands` it is in the workspace, for all tiles in so many steps, or with `own=1` on the stack of each thread, which share the
+    bands, or the output channels where there are fewer than 8 bands. Of a 3-D convolution, c stands for the channels of all slices that are summed. The stages `patch` (a window at the border), `half_data`, `data`, `no_data` (zeros for
     a slice in the padding), `product`, `half_result`, `result` and `out` are then scheduled by these names.
 
     The weights are transformed when the program is built, for the tiles and filters that stand here. Raises UsageError for a stage
@@ -37,8 +40,8 @@ def winograd(form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, ban
             "the stage is no convolution that winograd is for",
             help="windows of 2 to 5 rows and columns, longer than their strides, of float32, with constant weights and channels side by side; vectors; not --math=strict",
         )
-    t = tiling_by_hand(form.convolution, tile, tiles, filters, lanes, bands)
-    own = form.tiling
-    if (t.size, t.filters) != (own.size, own.filters):
-        raise UsageError(f"the weights are transformed for tile={own.size} and filters={own.filters}")
+    t = tiling_by_hand(form.convolution, tile, tiles, filters, lanes, bands, own)
+    made = form.tiling
+    if (t.size, t.filters) != (made.size, made.filters):
+        raise UsageError(f"the weights are transformed for tile={made.size} and filters={made.filters}")
     return form.nest(t)

@@ -48,7 +48,10 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: floa
     def shared(t: Tiling) -> TwoThreads:
         if p.updates < target.parallel_updates:
             return ALONE
-        return of_two(t, p.filters[1] // 2 // t.columns, _data_bytes(p, t.count // 2), _from_memory(p, target))
+        memory = _from_memory(p, target)
+        if not t.bands:
+            return of_two(t.blocks, 0, memory)
+        return of_two(t.blocks * (p.filters[1] // 2 // t.columns), _data_bytes(p, t.count // 2), memory)
 
     plans = list(_tilings(p, lanes, target))
     return choose_plan(

@@ -6,6 +6,7 @@ processors; what does are the lanes, the registers and the multiply-adds a cycle
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from math import inf, prod
 
@@ -14,7 +15,7 @@ from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
-from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
+from ..staged import ALONE, HANDED_NEAR, StagedPlan, TwoThreads, choose_plan, of_two
 from .convolution import Convolution
 from .cook_toom import POINTS, points_of, transforms
 from .tiling import Tiling, sizes
@@ -37,7 +38,8 @@ _GAIN = 0.9
 
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     """True if a convolution of bfloat16 numbers, whose layouts are not chosen yet, will be faster transformed than made of words of
-    two: channels are taken to lie side by side, as they do behind other convolutions."""
+    two, as a mean of one thread and two: transformed weights are float32 numbers, of which two threads read more than memory gives
+    them. Channels are taken to lie side by side, as they do behind other convolutions."""
     lanes = target.lanes(FLOAT)
     if target.winograd == "off" or c.channel[1] % lanes or c.filters[1] % lanes:
         return False
@@ -45,8 +47,14 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
         return bool(_tilings(c, int(target.winograd), lanes, target))
     if c.updates < target.transformed_updates:
         return False
-    costs = [_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
+    costs = [_mean_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
     return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
+
+
+def _mean_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
+    """The mean of the cycles of one thread and twice those of one of two."""
+    cycles = _cycles(c, t, target)
+    return math.sqrt(cycles * 2 * _shared(c, t, target).cycles(cycles, HANDED_NEAR))
 
 
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
@@ -63,18 +71,13 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: 
     plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
     limit = _GAIN * _plain(c, target) if free else inf
 
-    def shared(t: Tiling) -> TwoThreads:
-        if c.updates < target.parallel_updates:
-            return ALONE
-        return of_two(t, c.filters[1] // t.filters, _data_bytes(c, t) * max(1, t.bands), _from_memory(c, t, target))
-
     return choose_plan(
         plans,
         wanted,
         lambda t: _cycles(c, t, target),
-        shared,
+        lambda t: _shared(c, t, target),
         limit,
-        lambda t: not t.bands or _data_bytes(c, t) <= room,
+        lambda t: t.own or not t.bands or _data_bytes(c, t) <= room,
     )
 
 
@@ -96,7 +99,9 @@ def fitting(t: Tiling, c: Convolution, target: VectorTarget) -> list[Tiling]:
     return sorted(plans, key=lambda x: _cycles(c, x, target))
 
 
-def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0) -> Tiling:
+def tiling_by_hand(
+    c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
+) -> Tiling:
     """The plan that a schedule by hand asks for. Raises UsageError where the convolution has none such."""
     if tile not in SIZES:
         raise UsageError(f"tiles have {' or '.join(map(str, SIZES))} results along an axis, not {tile}")
@@ -113,12 +118,14 @@ def tiling_by_hand(c: Convolution, tile: int, tiles: int, filters: int, lanes: i
     blocks = -(-count // tiles)
     if not 0 <= bands <= blocks:
         raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
-    t = Tiling(
-        tile, c.windows, c.strides, c.images, rows, columns, tiles, -(-blocks // max(1, bands)), bands, filters, lanes
-    )
-    nbytes = t.tiles * t.products * (filters + (0 if bands else c.steps)) * FLOAT
+    if own not in (0, 1) or (own and not bands):
+        raise UsageError("own=1 is for bands", help="bands=1, own=1")
+    each = -(-blocks // max(1, bands))
+    t = Tiling(tile, c.windows, c.strides, c.images, rows, columns, tiles, each, bands, filters, lanes, bool(own))
+    nbytes = _result_bytes(t) + (0 if bands and not own else _data_bytes(c, t))
     if nbytes > STACK:
-        raise UsageError(f"{tiles} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
+        taken = each * tiles if own else tiles
+        raise UsageError(f"{taken} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
     return t
 
 
@@ -128,9 +135,8 @@ def is_side_by_side(c: Convolution, lanes: int) -> bool:
 
 
 def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
-    """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where that is
-    possible: the workspace is the smaller for it. The sizes of caches and weights do not matter where there is a single block: its
-    data is as large in the workspace. Threads cannot share it, so that there are other plans as well."""
+    """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where weights
+    are few; else with data in bands, on the stack or in the workspace."""
     rows, columns = _tiles(c, size)
     count = c.images * rows * columns
     if any(points_of(size, *of) > len(POINTS) for of in zip(c.windows, c.strides)):
@@ -144,18 +150,27 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
         if c.filters[1] % filters:
             continue
         for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
-            results = tiles * products * filters * FLOAT
-            data = tiles * products * c.steps * FLOAT
             blocks = -(-count // tiles)
             whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
+            results, data = _result_bytes(whole), tiles * products * c.steps * FLOAT
             if few and results + data <= min(target.l2_cache_bytes // 2, STACK):
                 on_stack.append(whole)
                 continue
-            if results <= min(target.tiles_bytes, STACK):
-                others += [whole] if blocks == 1 and results + data <= STACK else []
-                bands = min(blocks, -(-(blocks * data * 2) // target.streamed_bytes))
-                others.append(replace(whole, blocks=-(-blocks // bands), bands=bands))
+            if results > min(target.tiles_bytes, STACK):
+                continue
+            fitting = max(
+                1, min(target.streamed_bytes // 2, STACK - results) // data
+            )  # blocks that the caches hold, or the stack
+            if results + data <= STACK:
+                others += _in_bands(replace(whole, own=True), blocks, fitting)
+            others += _in_bands(whole, blocks, max(1, target.streamed_bytes // 2 // data))
     return on_stack or others
+
+
+def _in_bands(t: Tiling, blocks: int, fitting: int) -> list[Tiling]:
+    """A plan with its blocks in bands of so many at most."""
+    bands = -(-blocks // fitting)
+    return [replace(t, blocks=-(-blocks // bands), bands=bands)]
 
 
 def _tiles(c: Convolution, size: int) -> tuple[int, int]:
@@ -169,26 +184,57 @@ def _bytes(c: Convolution, products: int) -> int:
     return products * c.steps * c.filters[1] * FLOAT
 
 
+def _result_bytes(t: Tiling) -> int:
+    """Bytes of the products of a block of tiles."""
+    return t.tiles * t.products * t.filters * FLOAT
+
+
 def _data_bytes(c: Convolution, t: Tiling) -> int:
-    """Bytes of the transformed data of a band."""
+    """Bytes of the transformed data of a band, or of a block."""
+    if not t.bands:
+        return t.tiles * t.products * c.steps * FLOAT
     return t.tiles * t.blocks * t.products * c.steps * FLOAT
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a transformed convolution: its transforms, its products, and its weights where they come from far away."""
     steps, filters = c.steps, c.filters[1]
-    (height, inputs), width, kinds = t.window, t.across.products, t.products
+    kinds = t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
-    data = height * inputs + kinds + height * sums(t.across.data).operations + width * sums(t.down.data).operations
-    back = width * sums(t.down.inverse).operations + t.sizes[0] * sums(t.across.inverse).operations
-    results = kinds + prod(t.sizes) + back
-    moved = _SPILLS / target.multiply_adds * (taken * steps * data + t.count * filters * results) / t.lanes
+    back = t.across.products * sums(t.down.inverse).operations + t.sizes[0] * sums(t.across.inverse).operations
+    results = _transform_cycles(t.count * filters * (kinds + prod(t.sizes) + back), t, target)
     cycles = product_cycles(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
         multiplied += taken * kinds * steps * FLOAT * (1 + filters // t.filters) / NEXT
-    return moved + multiplied + _from_memory(c, t, target)
+    return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)
+
+
+def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
+    """Cycles in which the data is transformed."""
+    (height, inputs), width = t.window, t.across.products
+    sizes = height * inputs + t.products + height * sums(t.across.data).operations
+    operations = sizes + width * sums(t.down.data).operations
+    return _transform_cycles(t.tiles * t.blocks * max(1, t.bands) * c.steps * operations, t, target)
+
+
+def _transform_cycles(operations: int, t: Tiling, target: VectorTarget) -> float:
+    """Cycles of so many loads, stores and sums of single numbers."""
+    return _SPILLS / target.multiply_adds * operations / t.lanes
+
+
+def _shared(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
+    """What two threads make of a plan."""
+    if c.updates < target.parallel_updates:
+        return ALONE
+    memory = _from_memory(c, t, target)
+    if t.shares_bands or not t.bands:
+        return of_two(t.bands or t.blocks, 0, memory)
+    parts = t.blocks * (c.filters[1] // t.filters)
+    if t.own:
+        return of_two(parts, 0, memory, _data_cycles(c, t, target) / _cycles(c, t, target))
+    return of_two(parts, _data_bytes(c, t) * t.bands, memory)
 
 
 def _from_memory(c: Convolution, t: Tiling, target: VectorTarget) -> float:

@@ -19,7 +19,9 @@ Each of these is a stage with a name, which a strategy schedules, or a script:
     result, out     one row of results, and what is stored of it
 
 The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
-of blocks is transformed first, to the workspace, and threads share the blocks of output channels, too.
+of blocks is transformed first. It is on the stack of a thread, and threads share the bands; or, where there are few of these, each
+makes all of the data, which takes less than to read what another core wrote, and they share the blocks of output channels. Data
+that a stack has no room for is in the workspace; threads share its tiles, then the blocks of output channels.
 
 What a tile of registers reads in one step, and what one window's transform writes, must not put each other out of the nearest
 cache: numbers of channels are mostly powers of two. So the tiles of a block lie side by side for each product, with a vector between
@@ -33,7 +35,7 @@ from dataclasses import dataclass, field
 
 from ...tir.expr import Expr, Load, Var, const, less
 from ...tir.forms import Reduction
-from ...tir.stmt import PARALLEL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
+from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
 from ..forms import stores_for
 from ..lane_steps import apart
 from ..matrix_sums import Registers, transformed
@@ -76,7 +78,7 @@ class _Nest:
             "data",
             (t.blocks if t.bands else 1, t.products, t.tiles * self.row + self.lanes),
             "float32",
-            Scope.GLOBAL if t.bands else Scope.LOCAL,
+            Scope.GLOBAL if t.bands and not t.own else Scope.LOCAL,
         )
         windows = Windows(self.conv, t, data, self.row, self.stages)
         groups = self.conv.filters[1] // t.filters
@@ -91,17 +93,16 @@ class _Nest:
             return For(block, t.blocks, Allocate(data, inside), PARALLEL)
         band = Var("band")
         start = band * (t.tiles * t.blocks) if t.bands > 1 else const(0)
+        multiplied = SERIAL if t.shares_bands else PARALLEL
+        product = self._multiply(data, block, start + block * t.tiles, filters)
         body = seq(
             [
-                windows.transform(start, t.tiles * t.blocks, PARALLEL),
-                For(
-                    filters,
-                    groups,
-                    For(block, t.blocks, self._multiply(data, block, start + block * t.tiles, filters), PARALLEL),
-                    PARALLEL,
-                ),
+                windows.transform(start, t.tiles * t.blocks, SERIAL if t.own else PARALLEL),
+                For(filters, groups, For(block, t.blocks, product, multiplied), multiplied),
             ]
         )
+        if t.shares_bands:
+            return For(band, t.bands, Allocate(data, body), PARALLEL)
         return Allocate(data, For(band, t.bands, body) if t.bands > 1 else body)
 
     # -- products and results ------------------------------------------------------------------------------------------

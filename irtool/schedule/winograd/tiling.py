@@ -12,6 +12,10 @@ def sizes(size: int, taps: tuple[int, int]) -> tuple[int, int]:
     return 1 if taps[0] == 1 else size, size
 
 
+_SHARED_BANDS = 8
+"""Bands from which on threads share these: few parts leave one of the threads waiting."""
+
+
 @dataclass(frozen=True)
 class Tiling:
     """A plan for a convolution with F(`size` x `size`, `taps`), or F(1 x `size`, `taps`) where windows have one row.
@@ -24,6 +28,7 @@ class Tiling:
         blocks: so many of these blocks make all tiles of a band.
         bands: all tiles are made in so many steps; the transformed data of one lies in the workspace. 0: every block of tiles has
             its own, on the stack.
+        own: whether each thread has the data of a band on its stack instead, and makes it for itself.
         filters: output channels that are made at once.
         lanes: channels that are transformed at once.
     """
@@ -39,6 +44,12 @@ class Tiling:
     bands: int
     filters: int
     lanes: int
+    own: bool = False
+
+    @property
+    def shares_bands(self) -> bool:
+        """Whether threads share the bands. Of fewer bands, each thread makes the data of all, and its part of the results."""
+        return self.own and self.bands >= _SHARED_BANDS
 
     @property
     def count(self) -> int:
@@ -74,10 +85,10 @@ class Tiling:
     def arguments(self) -> dict[str, int]:
         """Those of the primitive `winograd`."""
         own = {"tile": self.size, "tiles": self.tiles, "filters": self.filters, "lanes": self.lanes}
-        return own | {"bands": self.bands} if self.bands else own
+        return own | ({"bands": self.bands} if self.bands else {}) | ({"own": 1} if self.own else {})
 
     @property
     def label(self) -> str:
         """What tells it from other plans for the same convolution."""
-        where = f"in {self.bands} bands" if self.bands else "on the stack"
+        where = f"in {self.bands} {'own ' if self.own else ''}bands" if self.bands else "on the stack"
         return f"F({self.sizes[0]} x {self.size}), {self.tiles} tiles {where}, {self.filters} channels"
