@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
-from ..tir.program import TEMP, Program, constants_in_use, runs_of
+from ..tir.program import TEMP, Program, constant_inputs, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
@@ -18,6 +18,7 @@ from .fuse_padding import fuse_padding
 from .fuse_row_loops import fuse_row_loops
 from .gathered_phases import decompose_gathers
 from .grouped_channels import part_groups
+from .halves import halved_loops
 from .inline_padding import inline_row_padding
 from .kernel import schedule_kernel
 from .layouts import assign_layouts, row_major_slots
@@ -114,9 +115,14 @@ def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
 
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
+    runs = runs_of(program)
+
     def shared(k: Kernel) -> Kernel:
         nests = k.nests if k.finished else separate_variables([share_loops(n, target) for n in k.nests])
-        return k.replace(nests=nests, shares={v: n for s in nests for v, n in shared_sizes(s, target).items()})
+        constants = set(constant_inputs(runs[k])) if k in runs else set()
+        halves = {} if k.finished else {v: w for s in nests for v, w in halved_loops(s, constants, target).items()}
+        shares = {v: n for s in nests for v, n in shared_sizes(s, target).items()}
+        return k.replace(nests=nests, shares=shares, halves=halves)
 
     _replace_kernels(program, shared, finished=True)
 

@@ -146,12 +146,9 @@ _ALIKE = 1.05
 _LATE = 0.1
 """Of a part, what a thread may be late by."""
 
-HANDED_FAR = 2.0
-"""Cycles for each byte that one core writes and another reads, until it is written again, between cores that have no cache in common
-or one that answers late: the mean of processors that were measured, where plans are alike and little is lost."""
-
-HANDED_NEAR = 0.4
-"""The same between cores with their last cache in common, where `HANDED_FAR` would refuse what is a gain."""
+_HANDED = 2.0
+"""Cycles for each byte that one core writes and another reads, until it is written again: twice as much between cores that have no
+cache in common, a fifth where they have one."""
 
 _CROWDED = 0.25
 """Of the cycles in which one thread reads memory, those that each of two has more than half: together they read it 1.3 times as fast."""
@@ -171,9 +168,9 @@ class TwoThreads:
     handed: float
     memory: float
 
-    def cycles(self, one: float, handed: float = HANDED_FAR) -> float:
-        """Cycles for what takes one thread so many; with so many for a byte that is handed on."""
-        return one * self.share + self.handed * handed + self.memory * _CROWDED
+    def cycles(self, one: float) -> float:
+        """Cycles for what takes one thread so many."""
+        return one * self.share + self.handed * _HANDED + self.memory * _CROWDED
 
 
 ALONE = TwoThreads(0.5, 0, 0)

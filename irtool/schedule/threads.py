@@ -90,11 +90,11 @@ def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
 def share_size(loops: Sequence[For], target: VectorTarget) -> int:
     """How many iterations of loops that are one make a part."""
     total = math.prod(max(1, _extent(s)) for s in loops)
-    parts = total * _work(loops[-1].body) // target.part_stores
+    parts = total * count_stores(loops[-1].body) // target.part_stores
     return max(1, total // min(max(parts, target.least_parts), target.most_parts))
 
 
-def _work(root: Stmt) -> int:
+def count_stores(root: Stmt) -> int:
     """Stores that a statement makes; loops of unknown extents are counted once."""
     found = 0
     stack = [(root, 1)]

@@ -67,6 +67,8 @@ class Kernel(PrimFunc):
         choice: how it is scheduled.
         finished: whether it is compiled as it stands; a strategy makes the loops of its stages, if it has any.
         shares: steps of a parallel loop that a thread takes at a time, by the variable of the loop.
+        halves: the loop of which threads take the first half of the steps first, of several that are shared as one, by the variable of
+            the outermost of these.
         native_halves: whether vectors of float16 are computed with in 16 bits, which gives the same as float32 that is rounded.
         placement: its scratch memory, once that is planned.
     """
@@ -76,6 +78,7 @@ class Kernel(PrimFunc):
         "choice",
         "copies",
         "finished",
+        "halves",
         "in_place",
         "macs",
         "native_halves",
@@ -104,6 +107,7 @@ class Kernel(PrimFunc):
         choice: Choice = Choice(),
         finished: bool = False,
         shares: Mapping[Var, int] | None = None,
+        halves: Mapping[Var, Var] | None = None,
         native_halves: bool = False,
     ) -> None:
         self.stages = tuple(stages)
@@ -118,6 +122,7 @@ class Kernel(PrimFunc):
         self.choice = choice
         self.finished = finished
         self.shares = dict(shares or {})
+        self.halves = dict(halves or {})
         self.native_halves = native_halves
         self.placement: Placement | None = None
 
@@ -135,8 +140,8 @@ class Kernel(PrimFunc):
 
     def replace(self, **changed: Any) -> Kernel:
         """The same kernel but for some arguments of `__init__`; without a placement. Other stages have plain loops."""
-        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares", "native_halves")
-        same = {n: getattr(self, n) for n in names}
+        names = ("operators", "calls", "macs", "copies", "in_place", "choice", "finished", "shares", "halves")
+        same = {n: getattr(self, n) for n in (*names, "native_halves")}
         same |= {n: getattr(self, n) for n in ("name", "params", "stages", "num_outputs", "temporaries")}
         if "stages" not in changed:
             same["nests"] = self.nests

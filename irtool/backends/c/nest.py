@@ -364,13 +364,35 @@ class KernelWriter:
             code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
             code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
             opened = 2
-        below = total
-        for s, extent in zip(loops, extents) if len(loops) > 1 else ():
-            below //= extent
-            within = f" % {extent}" if s is not outer else ""
-            value = f"{index} / {below}" if below > 1 else index
-            code.line(f"const {t} {self.expressions.declare(s.var)} = {value}{within};")
+        if len(loops) > 1:
+            self._place(loops, extents, index)
         return opened, loops[-1].body
+
+    def _place(self, loops: Sequence[For], extents: Sequence[int], index: str) -> None:
+        """Declares the variables of loops that are one, in the step of a number."""
+        code, t = self.code, self.index_type
+        halved = self.kernel.halves.get(loops[0].var)
+        at = next((n for n, s in enumerate(loops) if s.var is halved), None)
+        sizes: list[int | str] = [*extents]
+        base = ""
+        if at is not None:
+            first, second = -(-extents[at] // 2), extents[at] // 2
+            steps = first * (prod(extents) // extents[at])
+            late, within = self.names.fresh("late"), self.names.fresh("i")
+            code.line(f"const {t} {late} = {index} >= {steps}, {within} = {index} - {late} * {steps};")
+            index, base = within, f"{late} * {first} + "
+            sizes[at] = first
+            if first > second:
+                sizes[at] = self.names.fresh("half")
+                code.line(f"const {t} {sizes[at]} = {first} - {late};")
+        for n, s in enumerate(loops):
+            below = [x for x in sizes[n + 1 :] if x != 1]
+            numbers = prod(x for x in below if isinstance(x, int))
+            factors = [str(x) for x in below if isinstance(x, str)] + ([str(numbers)] if numbers > 1 else [])
+            divisor = f"({' * '.join(factors)})" if len(factors) > 1 else "".join(factors)
+            value = f"{index} / {divisor}" if divisor else index
+            value += f" % {sizes[n]}" if n else ""
+            code.line(f"const {t} {self.expressions.declare(s.var)} = {base if n == at else ''}{value};")
 
     def _allocate(self, b: Buffer) -> bool:
         """Declares a buffer; True if a block was opened for it."""

@@ -6,16 +6,16 @@ processors; what does are the lanes, the registers and the multiply-adds a cycle
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from math import inf, prod
 
 from ...diagnostics import UsageError
+from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
 from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
-from ..staged import ALONE, HANDED_NEAR, StagedPlan, TwoThreads, choose_plan, of_two
+from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .convolution import Convolution
 from .cook_toom import POINTS, points_of, transforms
 from .tiling import Tiling, sizes
@@ -38,8 +38,7 @@ _GAIN = 0.9
 
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     """True if a convolution of bfloat16 numbers, whose layouts are not chosen yet, will be faster transformed than made of words of
-    two, as a mean of one thread and two: transformed weights are float32 numbers, of which two threads read more than memory gives
-    them. Channels are taken to lie side by side, as they do behind other convolutions."""
+    two: channels are taken to lie side by side, as they do behind other convolutions."""
     lanes = target.lanes(FLOAT)
     if target.winograd == "off" or c.channel[1] % lanes or c.filters[1] % lanes:
         return False
@@ -47,14 +46,8 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
         return bool(_tilings(c, int(target.winograd), lanes, target))
     if c.updates < target.transformed_updates:
         return False
-    costs = [_mean_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
+    costs = [_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
     return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
-
-
-def _mean_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
-    """The mean of the cycles of one thread and twice those of one of two."""
-    cycles = _cycles(c, t, target)
-    return math.sqrt(cycles * 2 * _shared(c, t, target).cycles(cycles, HANDED_NEAR))
 
 
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
@@ -162,15 +155,17 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
                 1, min(target.streamed_bytes // 2, STACK - results) // data
             )  # blocks that the caches hold, or the stack
             if results + data <= STACK:
-                others += _in_bands(replace(whole, own=True), blocks, fitting)
-            others += _in_bands(whole, blocks, max(1, target.streamed_bytes // 2 // data))
+                least = -(-blocks // fitting)
+                others += [
+                    _in_bands(replace(whole, own=True), n) for n in {1, 2, 4, least + least % 2} if least <= n <= blocks
+                ]
+            others.append(_in_bands(whole, -(-blocks // max(1, target.streamed_bytes // 2 // data))))
     return on_stack or others
 
 
-def _in_bands(t: Tiling, blocks: int, fitting: int) -> list[Tiling]:
-    """A plan with its blocks in bands of so many at most."""
-    bands = -(-blocks // fitting)
-    return [replace(t, blocks=-(-blocks // bands), bands=bands)]
+def _in_bands(t: Tiling, bands: int) -> Tiling:
+    """A plan with its blocks in so many bands."""
+    return replace(t, blocks=-(-t.blocks // bands), bands=bands)
 
 
 def _tiles(c: Convolution, size: int) -> tuple[int, int]:
@@ -232,9 +227,11 @@ def _shared(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
     if t.shares_bands or not t.bands:
         return of_two(t.bands or t.blocks, 0, memory)
     parts = t.blocks * (c.filters[1] // t.filters)
+    results = c.updates // (c.steps * prod(c.windows)) * FLOAT  # as parts of rows they would be read by who wrote them
     if t.own:
-        return of_two(parts, 0, memory, _data_cycles(c, t, target) / _cycles(c, t, target))
-    return of_two(parts, _data_bytes(c, t) * t.bands, memory)
+        read = c.data.source.nbytes if isinstance(c.data.source, Buffer) else 0
+        return of_two(parts, read + results, memory, _data_cycles(c, t, target) / _cycles(c, t, target))
+    return of_two(parts, _data_bytes(c, t) * t.bands + results, memory)
 
 
 def _from_memory(c: Convolution, t: Tiling, target: VectorTarget) -> float:

@@ -12,10 +12,6 @@ def sizes(size: int, taps: tuple[int, int]) -> tuple[int, int]:
     return 1 if taps[0] == 1 else size, size
 
 
-_SHARED_BANDS = 8
-"""Bands from which on threads share these: few parts leave one of the threads waiting."""
-
-
 @dataclass(frozen=True)
 class Tiling:
     """A plan for a convolution with F(`size` x `size`, `taps`), or F(1 x `size`, `taps`) where windows have one row.
@@ -48,8 +44,8 @@ class Tiling:
 
     @property
     def shares_bands(self) -> bool:
-        """Whether threads share the bands. Of fewer bands, each thread makes the data of all, and its part of the results."""
-        return self.own and self.bands >= _SHARED_BANDS
+        """Whether threads share the bands. Of a single one, each thread makes the data, and its part of the results."""
+        return self.own and self.bands > 1
 
     @property
     def count(self) -> int:
