@@ -112,6 +112,8 @@ def test_a_script_chooses_the_tiles() -> None:
         "winograd(tile=4, tiles=3, filters=8, lanes=8)",
         "winograd(tile=2, tiles=42, filters=16, lanes=8)",
         "winograd(4, 5, filters=16, lanes=8, bands=2)",
+        "winograd(4, 5, filters=16, lanes=8, bands=2, own=1)",
+        "winograd(4, 2, filters=8, lanes=8, bands=1, own=1)",
     ):
         program = scheduled(module, usual, f".*conv2d_add_nn_relu:\n  {call}\n  data:\n    vectorize(v)\n")
         (said,) = (explained([k]) for k in program.kernels if k.name.endswith("conv2d_add_nn_relu"))
@@ -148,6 +150,8 @@ MISTAKES = [
     ("conv", ["winograd(tile=4, tiles=3, filters=12, lanes=4)"], "12 output channels at a time are no whole vectors"),
     ("conv", ["winograd(tile=4, tiles=99, filters=8, lanes=4)"], "there are 12 tiles, of which 99"),
     ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, bands=5)"], "4 blocks of 3 tiles cannot be made in 5"),
+    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, own=1)"], "own=1 is for bands"),
+    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, bands=1, own=2)"], "own=1 is for bands"),
     ("conv", ["winograd(tile=4, tiles=3, filters=8)"], "missing a required argument: 'lanes'"),
     ("conv", ["winograd(tile=4, tiles=3, filters=all, lanes=4)"], "filters is a number, not all"),
     (

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irtool
+from irtool.backends.c.team import divide
 from irtool.diagnostics import UsageError
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
@@ -21,10 +22,11 @@ from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.matrix_sums import Matrix, sums
 from irtool.schedule.script import scripted
 from irtool.schedule.winograd.cook_toom import POINTS, transforms
+from irtool.schedule.winograd.form import TransformedTiles
 from irtool.tir.expr import Load, Var, post_order
 from irtool.tir.program import Program
 from irtool.tir.simplify import Simplifier
-from irtool.tir.stmt import Buffer, Store, expressions, pre_order
+from irtool.tir.stmt import Buffer, For, Store, expressions, pre_order
 from tests.nests import run_program
 
 V = '#[version = "0.0.5"]\n'
@@ -219,7 +221,7 @@ def test_phases_are_transformed_where_it_pays() -> None:
 
 
 def test_bands_of_many_channels() -> None:
-    """Weights beyond the second cache: the data of several bands is transformed to the workspace, one after the other."""
+    """Weights beyond the second cache: several bands, each with data of its own."""
     module = network(channels=16, filters=16, image=(21, 10))
     assert error(module, "c{winograd=4,streamed_bytes=60000,tiles_bytes=20000,l2_cache_bytes=40000}") < 1e-5
 
@@ -274,27 +276,27 @@ def test_an_offer_is_chosen_by_hand() -> None:
 
 @pytest.mark.promise("winograd")
 def test_no_arena_for_tiles_that_fit_the_stack() -> None:
-    """Transformed data is in the workspace only where weights are too many to be read again for every few tiles."""
-    for channels, image, places in ((64, 28, 0), (128, 20, 1)):
-        kernel = scheduled(network(channels, channels, (image, image)), VectorTarget(64, 32, winograd="4")).kernels[1]
+    """Transformed data is in the workspace only where that of a few tiles is too much for a stack."""
+    for channels, image, places in ((64, 28, 0), (128, 20, 0), (2048, 8, 1)):
+        kernel = scheduled(network(channels, 64, (image, image)), VectorTarget(64, 32, winograd="4")).kernels[1]
         assert kernel.choice.strategy == "winograd"
         assert len(kernel.temporaries) == places
 
 
 @pytest.mark.promise("winograd")
-@pytest.mark.parametrize("size", [12, 48])
-def test_the_workspace_makes_no_program_larger(size: int) -> None:
-    """A single block of tiles is shared by threads if its data is in the workspace: where other kernels need as much memory."""
-    text = f"""{V}def @main(%x: Tensor[(1, 8, {size}, {size}), float32], %u: Tensor[(128, 8, 1, 1), float32],
-  %w: Tensor[(128, 128, 3, 3), float32], %v: Tensor[(8, 128, 1, 1), float32]) {{
-  %0 = nn.max_pool2d(nn.relu(nn.conv2d(%x, %u)), pool_size=[{size // 12}, {size // 12}], strides=[{size // 12}, {size // 12}]);
-  nn.conv2d(nn.relu(nn.conv2d(%0, %w, padding=[1, 1])), %v)
-}}
-"""
-    program = scheduled(irtool.infer_types(irtool.parse(text)), VectorTarget(64, 32, winograd="4"))
-    (kernel,) = [k for k in program.kernels if k.choice.strategy == "winograd"]
-    assert "9 of 9 tiles" in kernel.choice.reason
-    assert len(kernel.temporaries) == (size > 12)
+def test_who_makes_the_data_of_bands() -> None:
+    """Threads share bands, each with data of its own; that of a single one is made by every thread, which takes less than to read what
+    another core wrote."""
+    for image, bands in ((12, 1), (56, 12)):
+        kernel = scheduled(network(128, 128, (image, image)), VectorTarget(64, 32, winograd="4")).kernels[1]
+        plan = kernel.stages[-1]
+        assert isinstance(plan, TransformedTiles) and plan.tiling.own
+        division = divide(kernel.body)
+        assert division is not None
+        assert bool(division.each) == (bands == 1)
+        (shared,) = division.shared
+        assert isinstance(shared, For)
+        assert shared.var.name == ("filters" if bands == 1 else "band")
 
 
 def test_what_is_left_alone() -> None:
