@@ -73,7 +73,9 @@ def test_threads_are_counted_where_both_were_measured() -> None:
     results = {
         "a": {"title": "Net A", "threads": {"1": RESULTS["a"]["threads"]["1"], "2": {"irtool": measured(0.004)}}}
     }
-    assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – |"]  # noqa: RUF001
+    assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – | – |"]  # noqa: RUF001
+    results["a"]["threads"]["2"]["irtool"]["handover"] = 3.14e-8
+    assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – | 31 |"]  # noqa: RUF001
 
 
 def texts_of(drawing: str) -> list[str]:

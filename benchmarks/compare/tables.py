@@ -48,13 +48,16 @@ def speed_table(results: Results, counts: list[str]) -> str:
 
 
 def scaling_table(results: Results, few: str, many: str) -> str:
-    """How many times as fast each engine's best run is with `many` threads as with `few`."""
-    lines = ["| network | " + " | ".join(TITLES[e] for e in ("irtool", *PEERS)) + " |", "|---" * (len(PEERS) + 2) + "|"]
+    """How many times as fast each engine's best run is with `many` threads as with `few`, and how long a processor waited for another."""
+    head = ["network", *(TITLES[e] for e in ("irtool", *PEERS)), "handover, ns"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for network in results.values():
         row = [network["title"]]
         for e in ("irtool", *PEERS):
             times = [network["threads"].get(t, {}).get(e, {}).get("best") for t in (few, many)]
             row.append(f"{times[0] / times[1]:.2f}" if all(times) else "–")  # noqa: RUF001  # an empty cell
+        waited = network["threads"].get(many, {}).get("irtool", {}).get("handover")
+        row.append(f"{waited * 1e9:.0f}" if waited else "–")  # noqa: RUF001  # an empty cell
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines) + "\n"
 

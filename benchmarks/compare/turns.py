@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import handover
 from ..signals import emptiness
 from .quantized import output_step
 from .values import literal_output
@@ -26,6 +27,7 @@ class Measured:
 
     Attributes:
         times: seconds of each run.
+        handovers: seconds that one processor waits for another one, before each turn; none with one thread, or one processor.
         first_seconds: from the file to the first result; for irtool that includes compiling.
         opened_seconds: from what was built to the first result, irtool only.
         bytes: on disk: of what was built, or of the model file that the engine reads.
@@ -41,6 +43,7 @@ class Measured:
     """
 
     times: list[float] = field(default_factory=list)
+    handovers: list[float] = field(default_factory=list)
     first_seconds: float = 0.0
     opened_seconds: float = 0.0
     bytes: int = 0
@@ -159,6 +162,8 @@ def measure(
         rounds = max(5, int(seconds / max(runs * slowest, 1e-3)))
         for n in range(rounds):
             for w in working if n % 2 == 0 else reversed(working):
+                if threads > 1 and (os.cpu_count() or 1) > 1:
+                    w.measured.handovers.append(handover.seconds())
                 w.turn(runs)
         found = {engine: w.end() for engine, w in workers.items()}
         step = output_step(model)
