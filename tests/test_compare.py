@@ -27,7 +27,7 @@ from benchmarks.compare.tables import (
     values_table,
     wrong_outputs,
 )
-from benchmarks.compare.turns import Measured, compare_outputs
+from benchmarks.compare.turns import Measured, compare_outputs, settle
 from benchmarks.compare.values import Agreement, agreement
 from benchmarks.signals import emptiness
 from irtool.viz.sizes import text_width
@@ -76,6 +76,20 @@ def test_threads_are_counted_where_both_were_measured() -> None:
     assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – | – |"]  # noqa: RUF001
     results["a"]["threads"]["2"]["irtool"]["handover"] = 3.14e-8
     assert scaling_table(results, "1", "2").splitlines()[2:] == ["| Net A | 2.00 | – | – | 31 |"]  # noqa: RUF001
+
+
+def test_turns_of_processors_apart_do_not_count() -> None:
+    """Where every engine has others; the times of one engine together are not to be compared with those of another apart."""
+    near, far = (30e-9, [1.0, 1.1]), (160e-9, [2.0])
+    mixed = [Measured(turns=[near, far, near]), Measured(turns=[far, near, near, far])]
+    settle(mixed)
+    assert [m.times for m in mixed] == [[1.0, 1.1] * 2] * 2 and mixed[0].handover == 30e-9
+    unlike = [Measured(turns=[near, near]), Measured(turns=[far, far, near])]
+    settle(unlike)
+    assert [len(m.times) for m in unlike] == [4, 4]
+    alone = [Measured(times=[1.0])]
+    settle(alone)
+    assert alone[0].times == [1.0] and alone[0].handover == 0.0
 
 
 def texts_of(drawing: str) -> list[str]:

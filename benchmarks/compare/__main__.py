@@ -8,7 +8,6 @@ import json
 import platform
 import re
 import shlex
-import statistics
 import subprocess
 import sys
 from dataclasses import asdict
@@ -141,9 +140,7 @@ def _layers(path: Path) -> dict[str, Any]:
 def _summary(m: Measured) -> dict[str, Any]:
     if m.error:
         return {"error": m.error}
-    kept = {k: v for k, v in asdict(m).items() if k not in ("times", "error", "handovers")}
-    if m.handovers:
-        kept["handover"] = statistics.median(m.handovers)
+    kept = {k: v for k, v in asdict(m).items() if k not in ("times", "error", "turns")}
     return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
 
 
@@ -190,8 +187,9 @@ def _scaling(results: dict[str, Any], counts: list[str]) -> str:
     plain = "one thread" if few == "1" else f"{few} threads"
     return (
         f"## Threads\n\nHow many times as fast {many} threads are as {plain}: the best run of each. The last column says how long "
-        "one\nprocessor waited for what the other one had written, in the middle of what was measured before turns: some 30 ns "
-        "where\nthey have a cache in common, several times as much where they do not, as a virtual machine's may at times.\n\n"
+        "one\nprocessor waited for what the other one had written, in the middle: some 30 ns where they have a cache in common,\n"
+        "several times as much where they do not, as a virtual machine's may at times. If every engine had turns of the first\n"
+        "kind, those of the second do not count.\n\n"
         f"{scaling_table(results, few, many)}\n"
     )
 
