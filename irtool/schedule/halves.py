@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from ..tir.expr import Const, Expr, Load, Var, post_order
-from ..tir.stmt import PARALLEL, Buffer, For, Let, Scope, Stmt, Store, expressions, pre_order
+from ..tir.stmt import Buffer, For, Let, Scope, Stmt, Store, expressions, pre_order
 from ..tir.vector_target import VectorTarget
-from .threads import count_stores, shared_loops
+from .threads import all_shared_loops, count_stores
 
 _HANDED = 0.3
 """Cycles for a byte that both threads read and one of them wrote."""
@@ -36,16 +36,8 @@ _SHORT = 256
 def halved_loops(root: Stmt, constants: Set[Buffer], target: VectorTarget) -> dict[Var, Var]:
     """Loops of which threads take the first half of the steps first, by the variable of the outermost of those that are one with each.
     `constants`: buffers that no kernel writes."""
-    found: dict[Var, Var] = {}
-    inside: set[For] = set()
-    for s in pre_order(root):
-        if isinstance(s, For) and s.kind == PARALLEL and s not in inside:
-            loops = shared_loops(s)
-            inside.update(loops)
-            best = _best(loops, constants, target)
-            if best is not None:
-                found[s.var] = best.var
-    return found
+    best = {loops[0].var: _best(loops, constants, target) for loops in all_shared_loops(root)}
+    return {outermost: loop.var for outermost, loop in best.items() if loop is not None}
 
 
 def _best(loops: Sequence[For], constants: Set[Buffer], target: VectorTarget) -> For | None:

@@ -15,7 +15,7 @@ of the loop covers. The variable is then a digit of the place, and two iteration
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..tir.expr import Const, Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
@@ -75,16 +75,19 @@ def shared_loops(outer: For) -> list[For]:
     return loops
 
 
-def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
-    """How many iterations make a part of each of the nest's parallel loops, by the variable of the outermost of those that are one."""
-    found: dict[Var, int] = {}
+def all_shared_loops(root: Stmt) -> Iterator[list[For]]:
+    """The parallel loops of a nest, those that are one together, outermost first."""
     inside: set[For] = set()
     for s in pre_order(root):
         if isinstance(s, For) and s.kind == PARALLEL and s not in inside:
             loops = shared_loops(s)
             inside.update(loops)
-            found[s.var] = share_size(loops, target)
-    return found
+            yield loops
+
+
+def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
+    """How many iterations make a part of each of the nest's parallel loops, by the variable of the outermost of those that are one."""
+    return {loops[0].var: share_size(loops, target) for loops in all_shared_loops(root)}
 
 
 def share_size(loops: Sequence[For], target: VectorTarget) -> int:

@@ -12,9 +12,9 @@ import irtool
 from irtool.backends.c import program
 from irtool.schedule import pipeline
 from irtool.schedule.halves import halved_loops
-from irtool.schedule.threads import shared_loops
+from irtool.schedule.threads import all_shared_loops
 from irtool.tir.expr import Expr, Load, Var, const
-from irtool.tir.stmt import PARALLEL, SERIAL, Buffer, For, Let, Scope, Stmt, Store, pre_order
+from irtool.tir.stmt import PARALLEL, SERIAL, Buffer, For, Let, Scope, Stmt, Store
 from irtool.tir.vector_target import VectorTarget
 
 TARGET = VectorTarget()
@@ -97,10 +97,9 @@ def test_every_step_is_taken_once(at: int, vector: bool, tmp_path: Path, monkeyp
     taken: list[int] = []
 
     def halved(root: Stmt, constants: object, target: VectorTarget) -> dict[Var, Var]:
-        outermost = [s for s in pre_order(root) if isinstance(s, For) and s.kind == PARALLEL]
-        chains = [shared_loops(s) for s in outermost]
-        taken.extend(int(c[at].extent.value) for c in chains if len(c) > at)
-        return {c[0].var: c[at].var for c in chains if len(c) > at}
+        chains = [c for c in all_shared_loops(root) if len(c) > at]
+        taken.extend(int(c[at].extent.value) for c in chains)
+        return {c[0].var: c[at].var for c in chains}
 
     monkeypatch.setattr(program, "REGION_WORK", 0)
     module = irtool.infer_types(irtool.parse(NETWORK))

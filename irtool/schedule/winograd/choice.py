@@ -145,22 +145,24 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
         for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
             blocks = -(-count // tiles)
             whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
-            results, data = _result_bytes(whole), tiles * products * c.steps * FLOAT
+            results, data = _result_bytes(whole), _data_bytes(c, whole)
             if few and results + data <= min(target.l2_cache_bytes // 2, STACK):
                 on_stack.append(whole)
                 continue
             if results > min(target.tiles_bytes, STACK):
                 continue
-            fitting = max(
-                1, min(target.streamed_bytes // 2, STACK - results) // data
-            )  # blocks that the caches hold, or the stack
+            kept = target.streamed_bytes // 2
             if results + data <= STACK:
-                least = -(-blocks // fitting)
-                others += [
-                    _in_bands(replace(whole, own=True), n) for n in {1, 2, 4, least + least % 2} if least <= n <= blocks
-                ]
-            others.append(_in_bands(whole, -(-blocks // max(1, target.streamed_bytes // 2 // data))))
+                least = _bands(blocks, data, min(kept, STACK - results))
+                counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
+                others += [_in_bands(replace(whole, own=True), n) for n in counts]
+            others.append(_in_bands(whole, _bands(blocks, data, kept)))
     return on_stack or others
+
+
+def _bands(blocks: int, data: int, room: int) -> int:
+    """In how many bands there is room for the data of each, so many bytes for a block."""
+    return -(-blocks // max(1, room // data))
 
 
 def _in_bands(t: Tiling, bands: int) -> Tiling:
@@ -186,9 +188,7 @@ def _result_bytes(t: Tiling) -> int:
 
 def _data_bytes(c: Convolution, t: Tiling) -> int:
     """Bytes of the transformed data of a band, or of a block."""
-    if not t.bands:
-        return t.tiles * t.products * c.steps * FLOAT
-    return t.tiles * t.blocks * t.products * c.steps * FLOAT
+    return t.tiles * (t.blocks if t.bands else 1) * t.products * c.steps * FLOAT
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
