@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from irtool.schedule.threads import all_shared_loops
 from irtool.tir.expr import Expr, Load, Var, const
 from irtool.tir.stmt import PARALLEL, SERIAL, Buffer, For, Let, Scope, Stmt, Store
 from irtool.tir.vector_target import VectorTarget
+from tests.threads import thread_setter
 
 TARGET = VectorTarget()
 BLOCKS = ((0, 1, 1), (1, 16, 4), (2, 1, 14), (1, 1, 16))
@@ -112,12 +112,8 @@ def test_every_step_is_taken_once(at: int, vector: bool, tmp_path: Path, monkeyp
     threaded = irtool.build(module, target=deep, vector=vector, openmp=True, out_dir=tmp_path)
     text = (tmp_path / "model.c").read_text()
     assert taken and " late = " in text
-    library = ctypes.CDLL(str(tmp_path / "model.so"))
-    before = library.omp_get_max_threads()
-    try:
+    with thread_setter(tmp_path / "model.so") as set_threads:
         for threads in (1, 2, 3, 5):
-            library.omp_set_num_threads(threads)
+            set_threads(threads)
             for a, b in zip(serial, threaded.run(values), strict=True):
                 assert a.tobytes() == b.tobytes()
-    finally:
-        library.omp_set_num_threads(before)

@@ -1,6 +1,5 @@
 """Parallel loops extended over the loops inside: where iterations are independent, and nowhere else."""
 
-import ctypes
 import re
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from irtool.tir.kernel import Kernel
 from irtool.tir.program import Program
 from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Store, pre_order, seq
 from irtool.tir.vector_target import VectorTarget
+from tests.threads import thread_setter
 
 TARGET = VectorTarget()
 
@@ -128,16 +128,12 @@ def test_threads_change_no_bit(tmp_path: Path, vector: bool, monkeypatch: pytest
     threaded = irtool.build(module, vector=vector, openmp=True, out_dir=tmp_path)
     text = (tmp_path / "model.c").read_text()
     assert text.count("#pragma omp") == 1 and "irt_first(worker, " in text
-    openmp = ctypes.CDLL(str(tmp_path / "model.so"))
-    before = openmp.omp_get_max_threads()
-    try:
+    with thread_setter(tmp_path / "model.so") as set_threads:
         for threads in (2, 3, 5):
-            openmp.omp_set_num_threads(threads)
+            set_threads(threads)
             for _ in range(3):
                 for a, b in zip(serial, threaded.run(values), strict=True):
                     assert a.tobytes() == b.tobytes()
-    finally:
-        openmp.omp_set_num_threads(before)
 
 
 def test_parts_have_work_enough_and_are_not_too_many():
