@@ -10,14 +10,11 @@ import contextlib
 import errno
 import io
 import os
-import signal
 import stat
-from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
 
 from .diagnostics import IrError
-from .signals import ENDING
 
 if TYPE_CHECKING:
     import tempfile
@@ -80,30 +77,6 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
     except OSError as error:
         message = f"cannot make a temporary folder: {error.strerror or error}"
         raise IrError(message, help="let TMPDIR name a folder that can be written to") from None
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Signals that end a command wait until its body is done, which must be short, or look at `is_told_to_end`; only the main
-    thread receives them."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ending_signals())
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def is_told_to_end() -> bool:
-    """True if a signal that ends the command came inside of `uninterrupted`."""
-    return hasattr(signal, "sigpending") and not signal.sigpending().isdisjoint(_ending_signals())
-
-
-def _ending_signals() -> set[signal.Signals]:
-    """Those that are not ignored: a signal that is waits as well while it is blocked."""
-    return {s for s in ENDING if signal.getsignal(s) is not signal.SIG_IGN}
 
 
 class Draft:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -56,10 +57,67 @@ def _ending_within(error: BaseException | None) -> BaseException | None:
     return None
 
 
+class _Hold:
+    """Answers signals in place of the handlers there were, and remembers which came while it holds them."""
+
+    def __init__(self) -> None:
+        self.holds = True
+        self.came: list[int] = []
+        self.before: dict[int, Callable[[int, FrameType | None], Any] | int | None] = {}
+
+    def answer(self, number: int, frame: FrameType | None) -> None:
+        before = self.before[number]
+        if self.holds or not callable(before):
+            self.came.append(number)
+        else:
+            before(number, frame)
+
+
+_holds: list[_Hold] = []
+"""Those of the main thread, the innermost last."""
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Signals that end a command wait until its body is done, which must be short, or look at `is_told_to_end`.
+
+    Blocking them in the main thread would not do: the system gives a signal to any thread that does not block it, such as those
+    of NumPy's BLAS, and the main thread answers all the same. In other threads, where none is answered, this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    hold = _Hold()
+    _holds.append(hold)
+    try:
+        for number in ENDING:
+            hold.before[number] = signal.getsignal(number)
+            if hold.before[number] not in (signal.SIG_IGN, None):  # None: a handler that is not Python's
+                signal.signal(number, hold.answer)
+        yield
+    finally:
+        # From here on a handler may raise between any two steps; those that are not restored then are called by `answer`.
+        _holds.remove(hold)
+        hold.holds = False
+        for number, before in hold.before.items():
+            if signal.getsignal(number) == hold.answer:
+                signal.signal(number, before)
+        for number in hold.came:
+            signal.raise_signal(number)
+
+
+def is_told_to_end() -> bool:
+    """True if a signal that ends the command came inside of `uninterrupted`."""
+    return any(hold.came for hold in _holds)
+
+
 def hold_endings() -> None:
     """Keeps signals that come while Python takes itself down, when it has no handlers any more, from changing how a command has ended."""
-    if hasattr(signal, "pthread_sigmask"):
+    if hasattr(signal, "pthread_sigmask"):  # so that none is answered from here on
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    for number in ENDING:  # which may come to threads that do not block them
+        signal.signal(number, signal.SIG_IGN)
+    sys.unraisablehook = sys.__unraisablehook__  # this module goes before much else
 
 
 def insist_on_endings() -> None:

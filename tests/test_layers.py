@@ -39,7 +39,18 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
     "schedule": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "tir", "te"},
-    "backends": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "files", "tir", "te", "schedule"},
+    "backends": {
+        "likeness",
+        "post_order",
+        "diagnostics",
+        "plugin",
+        "trampoline",
+        "files",
+        "signals",
+        "tir",
+        "te",
+        "schedule",
+    },
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

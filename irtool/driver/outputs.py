@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from ..diagnostics import IrError, ToolError
-from ..files import Draft, is_stream, uninterrupted
+from ..files import Draft, is_stream
+from ..signals import uninterrupted
 
 if TYPE_CHECKING:
     from ..ir import Module

@@ -176,6 +176,55 @@ def test_a_signal_comes_where_python_drops_or_wraps_exceptions(place: str, name:
     assert done.code == 128 + getattr(signal, name) and done.err in ("", "interrupted\n")
 
 
+WHILE_FILES_TAKE_THEIR_PLACES = """
+import os, signal, threading, time
+
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()  # which blocks no signal, as threads of NumPy
+replace = os.replace
+
+def tell(source, target):
+    replace(source, target)
+    if "/out/" in target:
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.01)
+
+os.replace = tell
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_comes_while_files_take_their_places(name: str, tmp_path: Path) -> None:
+    """All of them do, or none, though another thread may be given the signal."""
+    plugin = tmp_path / "late.py"
+    plugin.write_text(WHILE_FILES_TAKE_THEIR_PLACES.format(name=name))
+    done = processes.irtool("build", MLP, "--emit", "c", "-o", tmp_path / "out", "--load", plugin, cwd=tmp_path)
+    assert done.code == 128 + getattr(signal, name) and done.err in ("", "interrupted\n")
+    assert sorted(contents(tmp_path / "out")) == ["mlp.c", "mlp.h"]
+
+
+LAST = """
+import atexit, os, signal, threading, time
+
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+from irtool.cli import main
+
+class Owner:
+    def __del__(self, kill=os.kill, number=signal.{name}, pid=os.getpid()):
+        kill(pid, number)
+
+os.left = Owner()  # goes with its module, after all handlers
+main(["check", {path!r}])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_comes_to_a_thread_when_all_is_done(name: str, tmp_path: Path) -> None:
+    code = LAST.format(name=name, path=str(MLP))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 file, no errors\n", "")
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_comes_when_all_is_done(name: str, tmp_path: Path) -> None:
     """While Python takes itself down: the command has ended, and well."""

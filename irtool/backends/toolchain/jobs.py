@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
 
-from ...files import is_told_to_end, uninterrupted
+from ...signals import is_told_to_end, uninterrupted
 
 _OFTEN = 0.05
 """Seconds between looks at whether the command is to end."""
