@@ -153,5 +153,10 @@ def _quantized(kind: str, data: str) -> Quantize:
     return quantize
 
 
-WAYS: dict[str, Quantize] = {"QDQ, uint8": _quantized("QDQ", "QUInt8"), "QDQ, int8": _quantized("QDQ", "QInt8")}
+WAYS: dict[str, Quantize] = {
+    "QDQ, uint8": _quantized("QDQ", "QUInt8"),
+    "QDQ, int8": _quantized("QDQ", "QInt8"),
+    "QLinear, uint8": _quantized("QOperator", "QUInt8"),
+    "QLinear, int8": _quantized("QOperator", "QInt8"),
+}
 """Ways to quantize: a source, a target, samples for calibration."""

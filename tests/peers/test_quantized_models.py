@@ -33,8 +33,11 @@ def _peers(request: pytest.FixtureRequest) -> None:
     pytest.importorskip("onnx")
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", NETWORKS)
+CASES = [(n, w) for n in NETWORKS for w in WAYS if (n, w[:7]) != ("transposed convolution", "QLinear")]
+"""There is no operator for transposed convolutions of quantized tensors: they stay in float32."""
+
+
+@pytest.mark.parametrize(("name", "way"), CASES)
 def test_quantized_values_are_those_of_the_runtime(name: str, way: str, tmp_path: Path) -> None:
     source, target = tmp_path / "net.onnx", tmp_path / "net8.onnx"
     save(name, source)
@@ -56,7 +59,7 @@ def test_quantized_values_are_those_of_the_runtime(name: str, way: str, tmp_path
         assert (off == 0).mean() >= least, f"{(off == 0).mean():.5f} of {off.size} are equal"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [w for w in WAYS if w.startswith("QDQ")])
 def test_layers_are_compared_on_the_reference_s_own_values(way: str, tmp_path: Path) -> None:
     source, target = tmp_path / "net.onnx", tmp_path / "net8.onnx"
     save("residual", source)

@@ -55,6 +55,12 @@ class Quantities:
         """True if both are constants."""
         return self.scale.known is not None and self.zero.known is not None
 
+    def in_steps_of(self, unit: Quantities) -> Quantities:
+        """The same with a scale relative to that of `unit`, one number; all are constants, in float32."""
+        own, step = (q.scale.array("a scale") for q in (self, unit))
+        with np.errstate(all="ignore"):
+            return Quantities(Value.constant(np.asarray(own / step)), self.zero)
+
     def along(self, axis: int, rank: int) -> tuple[Value, Value]:
         """Scale and zero point shaped so that they broadcast along an axis."""
         return _along(self.scale, axis, rank), _along(self.zero, axis, rank)
@@ -132,14 +138,18 @@ def product(a: Value, b: Value) -> Value:
 
 
 def requantized(x: Value, scale: Value, to: Quantities, dtype: str) -> Value:
-    """Integers with zero point 0 and a scale that broadcasts against them as integers of other quantities."""
+    """Integers with zero point 0 and a scale that broadcasts against them as integers of other quantities.
+
+    They become real numbers in between, multiples of the result's scale: one product, rounded a half to the even number, as ONNX
+    Runtime has it. `qnn.requantize` multiplies in fixed point, and rounds halves up.
+    """
     scale = _as(scale, "float32")
     if scale.known is not None and to.is_known and to.is_scalar:
         along = [i - scale.rank for i, d in enumerate(scale.shape) if d != 1]
         if len(along) <= 1:
-            flat = Value.constant(scale.known.reshape(-1 if along else ()))
-            zero, axis = Value.constant(np.int32(0)), along[0] + x.rank if along else -1
-            return x.call("qnn.requantize", flat, zero, to.scale, to.zero, axis=axis, out_dtype=dtype)
+            flat = Quantities(Value.constant(scale.known.reshape(-1 if along else ())), Value.constant(np.int32(0)))
+            axis = along[0] + x.rank if along else -1
+            return quantized(dequantized(x, flat.in_steps_of(to), axis), to.in_steps_of(to), dtype)
     factor = apply("divide", scale, _as(to.scale, "float32"))
     real = apply("multiply", x.call("cast", dtype="float32"), factor)
     return clipped(apply("add", round_half_even(real), to.zero.call("cast", dtype="float32")), dtype)

@@ -1,7 +1,4 @@
-"""Layers of quantized tensors: sums and means in integers, others in real numbers between qnn.dequantize and qnn.quantize.
-
-So they are exact as they stand; FakeQuantizationToInteger has the others in integers, too.
-"""
+"""Layers of quantized tensors, in real numbers between qnn.dequantize and qnn.quantize, of which builds make integers."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from collections.abc import Callable
 
 from ....diagnostics import IrError
 from ....ir import Tuple
-from ..integer_layers import integer_form
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, dequantized, quantized
@@ -23,8 +19,7 @@ def _in_reals(
 ) -> Value:
     """A function of a quantized tensor, quantized again."""
     real = function(dequantized(x, Quantities.known(*now, "the data")))
-    grid = Quantities.known(*to, "the result")
-    return integer_form(real, grid, x.dtype) or quantized(real, grid, x.dtype)
+    return quantized(real, Quantities.known(*to, "the result"), x.dtype)
 
 
 @onnx_operator("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul")
@@ -43,9 +38,13 @@ class QLinearBinary(OnnxOperator):
         c_scale: Value,
         c_zero_point: Value | None = None,
     ) -> Result:
-        name = "add" if self.node.op_type.endswith("Add") else "multiply"
-        right = dequantized(b, Quantities.known(b_scale, b_zero_point, "the right operand"))
-        return _in_reals(a, lambda left: apply(name, left, right), (a_scale, a_zero_point), (c_scale, c_zero_point))
+        left = Quantities.known(a_scale, a_zero_point, "the left operand")
+        right = Quantities.known(b_scale, b_zero_point, "the right operand")
+        grid = Quantities.known(c_scale, c_zero_point, "the result")
+        if self.node.op_type.endswith("Mul"):
+            return quantized(apply("multiply", dequantized(a, left), dequantized(b, right)), grid, a.dtype)
+        steps = apply("add", dequantized(a, left.in_steps_of(grid)), dequantized(b, right.in_steps_of(grid)))
+        return quantized(steps, grid.in_steps_of(grid), a.dtype)
 
 
 @onnx_operator("com.microsoft.QLinearSigmoid", "com.microsoft.QLinearLeakyRelu")
@@ -179,12 +178,9 @@ class QLinearConcat(OnnxOperator):
     def join(self, y_scale: Value, y_zero_point: Value, *inputs: Value, axis: int) -> Result:
         if not inputs or len(inputs) % 3:
             raise IrError(f"QLinearConcat has {len(inputs)} inputs behind its first two, not three for each tensor")
-        y = Quantities.known(y_scale, y_zero_point, "the result")
         parts = [inputs[i : i + 3] for i in range(0, len(inputs), 3)]
         grids = [Quantities.known(s, z, f"tensor {i}") for i, (_, s, z) in enumerate(parts)]
-        fields = (
-            Tuple(tuple(x.expr for x, _, _ in parts)),
-            Tuple(tuple(q.scale.expr for q in grids)),
-            Tuple(tuple(q.zero.expr for q in grids)),
-        )
-        return apply("qnn.concatenate", *fields, y.scale, y.zero, axis=parts[0][0].axis(axis))
+        y = Quantities.known(y_scale, y_zero_point, "the result")
+        steps = [dequantized(x, q.in_steps_of(y)) for (x, _, _), q in zip(parts, grids, strict=True)]
+        joined = apply("concatenate", Tuple(tuple(r.expr for r in steps)), axis=steps[0].axis(axis))
+        return quantized(joined, y.in_steps_of(y), parts[0][0].dtype)
