@@ -29,9 +29,10 @@ class InsertQDQ(FunctionPass):
 
     `ranges` has the least and greatest value of each rounded tensor, in the order of evaluation. A tensor is rounded where a
     quantized layer takes it. Weights are symmetric, with a scale for each output channel; activations have one zero point and
-    one scale, `dtype` is theirs (uint8 or int8). Biases, relu and clip are computed on the accumulators. Additions, products of
-    tensors, averages, concatenations, and table functions are quantized between quantized layers only; a layer whose result
-    is used by nothing quantized gives real numbers. `keep` has regular expressions for names of layers that stay as they are.
+    one scale, `dtype` is theirs (uint8 or int8). Biases become int32, in units of the products; they, relu and clip are computed
+    on the accumulators. Additions, products of tensors, averages, concatenations, and table functions are quantized between
+    quantized layers only; a layer whose result is used by nothing quantized gives real numbers. `keep` has regular expressions
+    for names of layers that stay as they are.
 
     Sums of products that may not fit into int32 are an error; see docs/quantization.md.
     """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...deferred import np
 from ...diagnostics import IrError, UsageError
 from ...ir import Call, Constant, Expr, Function, Tuple, rewrite
-from ...ops.base import call
+from ...ops.base import call, is_call_to
 from ...ops.qnn.fixed_point import INT32_HIGH
 from ...ops.qnn.fixed_point import quantize as round_to
 from ..constants import array_constant, scalar_constant
@@ -51,7 +51,7 @@ class Insertion:
         memo: dict[Expr, Expr] = {o: self._dequantize(o, self._quantize(o, o)) for o in layer.operands}
         if layer.weight is not None:
             memo[layer.weight] = self._weight(self.weights[layer], layer.weight)
-        end = rewrite(layer.end, lambda old, new: new, memo=memo)
+        end = rewrite(layer.end, self._biased, memo=memo)
         if layer.end in self.quantities:
             end = self._dequantize(layer.end, self._quantize(layer.end, end))
         return end
@@ -77,6 +77,7 @@ class Insertion:
         if layer is not None:
             assert isinstance(new, Call)
             new = self._head(layer, new)
+        new = self._biased(old, new)
         if old in self.plan.computed:
             return self._dequantize(old, self._quantize(old, new))
         return new
@@ -96,6 +97,22 @@ class Insertion:
                 self.rounded[layer.weight] = self._weight(self.weights[layer], layer.weight)
             args = (args[0], self.rounded[layer.weight])
         return Call(new.op, args, new.attrs, new.type_args, new.span)
+
+    def _biased(self, old: Expr, new: Expr) -> Expr:
+        """Of what adds the bias of a layer: the bias in units of the products, so that it is added to them in int32."""
+        if not (is_call_to(old, "nn.bias_add") and isinstance(old, Call) and isinstance(new, Call)):
+            return new
+        layer = self.heads.get(old.args[0])  # type: ignore[call-overload]  # a head is looked up by identity
+        bias = layer.bias if layer is not None else None
+        if layer is None or bias is None or id(bias) != id(old.args[1]):
+            return new
+        data = self.quantities[layer.operands[0]]
+        scales = np.asarray(np.float32(data.scale) * self.weights[layer].scales)
+        integers = np.rint(np.asarray(bias.data, np.float64) / scales).astype(np.int32)
+        values, zero = Constant(integers, "int32", None, bias.span), scalar_constant(0, "int32")
+        axis = 0 if scales.ndim else -1
+        real = call("qnn.dequantize", values, array_constant(scales, "float32"), zero, axis=axis, span=bias.span)
+        return Call(new.op, (new.args[0], real), new.attrs, new.type_args, new.span)
 
     def _operand(self, old: Expr, new: Expr) -> Expr:
         if old in self.plan.computed:
