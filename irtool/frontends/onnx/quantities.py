@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from ...deferred import np
 from ...diagnostics import IrError
+from ...ir import Constant
 from ...ops.qnn.fixed_point import highest_real, limits
+from ...passes.constants import to_array
 from .mistakes import DamagedModel, UnsupportedNode
 from .rounding import round_half_even
 from .value import Value, apply
@@ -69,8 +71,8 @@ class Quantities:
 def _as(x: Value, dtype: str) -> Value:
     if x.dtype == dtype:
         return x.as_constant()
-    if x.known is not None and x.dtype != "bfloat16":
-        return Value.constant(x.known.astype(dtype))
+    if isinstance(x.expr, Constant) and x.known is not None:
+        return Value.constant(to_array(x.expr).astype(dtype))
     return x.call("cast", dtype=dtype)
 
 
@@ -127,14 +129,15 @@ def dequantized(x: Value, q: Quantities, axis: int = -1, dtype: str = "") -> Val
 
 
 def product(a: Value, b: Value) -> Value:
-    """The product of scales that broadcast, a constant where they are."""
+    """The product of scales that broadcast, in float32; a constant where they are."""
+    a, b = _as(a, "float32"), _as(b, "float32")
     if a.known is None or b.known is None:
         return apply("multiply", a, b)
     try:
         known = a.known * b.known
     except ValueError:
         raise IrError(f"scales {a.tensor} and {b.tensor} do not broadcast", code=DamagedModel) from None
-    return Value.constant(np.asarray(known, a.known.dtype))
+    return Value.constant(np.asarray(known))
 
 
 def requantized(x: Value, scale: Value, to: Quantities, dtype: str) -> Value:
@@ -143,14 +146,14 @@ def requantized(x: Value, scale: Value, to: Quantities, dtype: str) -> Value:
     They become real numbers in between, multiples of the result's scale: one product, rounded a half to the even number, as ONNX
     Runtime has it. `qnn.requantize` multiplies in fixed point, and rounds halves up.
     """
-    scale = _as(scale, "float32")
+    scale, to = _as(scale, "float32"), Quantities(_as(to.scale, "float32"), to.zero)
     if scale.known is not None and to.is_known and to.is_scalar:
         along = [i - scale.rank for i, d in enumerate(scale.shape) if d != 1]
         if len(along) <= 1:
             flat = Quantities(Value.constant(scale.known.reshape(-1 if along else ())), Value.constant(np.int32(0)))
             axis = along[0] + x.rank if along else -1
             return quantized(dequantized(x, flat.in_steps_of(to), axis), to.in_steps_of(to), dtype)
-    factor = apply("divide", scale, _as(to.scale, "float32"))
+    factor = apply("divide", scale, to.scale)
     real = apply("multiply", x.call("cast", dtype="float32"), factor)
     return clipped(apply("add", round_half_even(real), to.zero.call("cast", dtype="float32")), dtype)
 

@@ -130,6 +130,33 @@ def test_zero_points_of_rows_and_columns(left: str, right: str, shape: tuple[int
 
 
 @pytest.mark.promise("ONNX quantization")
+@pytest.mark.parametrize("dtype", ["FLOAT", "FLOAT16", "BFLOAT16"])
+def test_scales_of_products_may_be_halves(dtype: str) -> None:
+    import onnx
+    from onnx import TensorProto, helper
+
+    kind = getattr(TensorProto, dtype)
+    scales = [helper.make_tensor(n, kind, [], [v]) for n, v in {"sa": 0.5, "sb": 0.25, "sy": 2.0}.items()]
+    zeros = [helper.make_tensor(n, TensorProto.UINT8, [], [v]) for n, v in {"za": 3, "zb": 5, "zy": 7}.items()]
+    shapes = {"a": (6, 4), "b": (4, 5)}
+    graph = helper.make_graph(
+        [helper.make_node("QLinearMatMul", ["a", "sa", "za", "b", "sb", "zb", "sy", "zy"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info(n, TensorProto.UINT8, s) for n, s in shapes.items()],
+        [helper.make_tensor_value_info("y", TensorProto.UINT8, (6, 5))],
+        scales + zeros,
+    )
+    model: onnx.ModelProto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    module, params = irtool.from_onnx(model.SerializeToString())
+    rng = np.random.default_rng(0)
+    given = {n: rng.integers(0, 20, s, "uint8") for n, s in shapes.items()}
+    sums = (given["a"].astype(int) - 3) @ (given["b"].astype(int) - 5)
+    wanted = np.clip(np.rint(sums * (0.5 * 0.25 / 2.0)) + 7, 0, 255)
+    np.testing.assert_array_equal(np.asarray(irtool.build(module, params).run(given)), wanted)
+    assert np.abs(np.asarray(irtool.evaluate(module, {**given, **params})) - wanted).max() <= 1  # of halves
+
+
+@pytest.mark.promise("ONNX quantization")
 def test_weights_of_four_bits_are_unpacked() -> None:
     packed = np.random.default_rng(2).integers(0, 256, (3, 2, 8), "uint8")
     scales = np.linspace(0.1, 0.6, 6).astype("float32")

@@ -73,7 +73,8 @@ class MatMulIntegerToFloat(OnnxOperator):
     ) -> Result:
         sums = integer_matmul(a, b, _zero(a_zero_point, by_row=True), _zero(b_zero_point))
         scale = product(_by_row(a_scale.as_constant()), b_scale.as_constant())
-        out = apply("multiply", sums.call("cast", dtype=scale.dtype), scale)
+        real = apply("multiply", sums.call("cast", dtype="float32"), scale)
+        out = real if a_scale.dtype == "float32" else real.call("cast", dtype=a_scale.dtype)
         return out if bias is None else apply("add", out, bias)
 
 

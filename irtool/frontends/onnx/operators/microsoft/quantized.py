@@ -47,7 +47,8 @@ class QAttention(Attention):
             )
         data, by = Quantities.of(x_scale, x_zero_point), Quantities.of(weight_scale, weight_zero_point)
         sums = integer_matmul(x, weights, data.zero, by.zero).call("cast", dtype="float32")
-        packed = add(apply("multiply", sums, product(data.scale, by.scale)), bias)
+        real = apply("multiply", sums, product(data.scale, by.scale))
+        packed = add(real if bias.dtype == "float32" else real.call("cast", dtype=bias.dtype), bias)
         return self.of_packed(packed, mask_index, past, None, num_heads, scale, mask_filter_value, unidirectional)
 
 
