@@ -1,17 +1,14 @@
 """Integers between layers are the same, bit by bit, whatever computes them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import irtool
 from irtool import QuantizeOptions
 from irtool.driver.parameters import bind_weights
+from tests.backends.instructions import FLAGS
 
 BLOCKS, CHANNELS, SIZE = 6, 32, 20
-CPUINFO = Path("/proc/cpuinfo")
-FEATURES = CPUINFO.read_text().split() if CPUINFO.exists() else []
 WAYS = {
     "scalar": {"mcpu": "x86-64", "vector": False},
     "vectors": {"mcpu": "x86-64"},
@@ -23,6 +20,14 @@ WAYS = {
     "strict": {"mcpu": "native", "math": "strict"},
 }
 NEEDS = {"x86-64": "lm", "x86-64-v3": "fma", "x86-64-v4": "avx512vl"}
+"""What Linux calls what processors need."""
+
+
+def require(way: str) -> None:
+    """Skips the test where this processor does not run what is built so."""
+    needed = NEEDS.get(str(WAYS[way]["mcpu"]))
+    if needed and needed not in FLAGS:
+        pytest.skip(f"this processor has no {needed}")
 
 
 def residual_network() -> tuple[irtool.IRModule, dict[str, np.ndarray], np.ndarray]:
@@ -64,8 +69,7 @@ def quantized() -> dict[str, tuple[irtool.IRModule, dict[str, np.ndarray], np.nd
 @pytest.mark.parametrize("form", ["qdq", "integer"])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_build_gives_the_bits_of_the_interpreter(way: str, form: str, quantized: dict) -> None:
-    if not {NEEDS.get(str(WAYS[way]["mcpu"]), "lm")} <= set(FEATURES):
-        pytest.skip("this processor does not run it")
+    require(way)
     module, params, x, want = quantized[form]
     found = irtool.build(module, params, **WAYS[way]).run([x])
     np.testing.assert_array_equal(np.asarray(found).view("int32"), np.asarray(want).view("int32"))
@@ -86,8 +90,7 @@ def test_biases_are_integers_in_units_of_the_products(quantized: dict) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_sums_next_to_halves_are_rounded_alike(way: str, operator: str) -> None:
     """All pairs of bytes, in sixths: every third sum is a half but for what products lose, which they do not where they are exact."""
-    if not {NEEDS.get(str(WAYS[way]["mcpu"]), "lm")} <= set(FEATURES):
-        pytest.skip("this processor does not run it")
+    require(way)
     module = irtool.parse(f"""#[version = "0.0.5"]
     def @main(%a: Tensor[(256, 1), uint8], %b: Tensor[(256), uint8]) {{
       %0 = qnn.dequantize(%a, 1f, 120);

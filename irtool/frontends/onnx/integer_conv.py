@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...deferred import np
+from .quantities import one_if_equal
 from .sliding import Windows
 from .value import Value, apply
 
@@ -13,7 +14,7 @@ def integer_conv(x: Value, w: Value, x_zero: Value, w_zero: Value, windows: Wind
     Padding stands for real zeros, so it holds the zero point. One and two axes are a `qnn.conv2d`.
     """
     shape = w.extents("the weights of the convolution")
-    w_zero = _one(w_zero)
+    w_zero = one_if_equal(w_zero)
     kernel, rank = windows.kernel, windows.rank
     padding = windows.padding(x, "the data of the convolution")
     attributes = {"groups": group, "channels": shape[0], "out_dtype": "int32"}
@@ -48,14 +49,6 @@ def integer_conv(x: Value, w: Value, x_zero: Value, w_zero: Value, windows: Wind
         **attributes,
     )
     return out.call("squeeze", axis=[2]) if rank == 1 else out
-
-
-def _one(zero: Value) -> Value:
-    """Equal zero points of channels as one number, for which there are faster kernels."""
-    known = zero.known
-    if known is None or not known.size or (known != known.reshape(-1)[0]).any():
-        return zero
-    return Value.constant(known.reshape(-1)[0])
 
 
 def _by_channel(zero: Value, rank: int) -> Value:

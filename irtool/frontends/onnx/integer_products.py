@@ -7,7 +7,7 @@ import math
 from ...deferred import np
 from ...diagnostics import IrError
 from .mistakes import DamagedModel
-from .quantities import Quantities, dynamically_quantized, product
+from .quantities import Quantities, dynamically_quantized, one_if_equal, product, real
 from .value import Value, apply
 
 
@@ -86,13 +86,6 @@ def dynamic_product(x: Value, weights: Value, scale: Value, zero: Value | None, 
     """Real numbers, quantized with a scale of their own, times weights of 8 bits, in real numbers again."""
     a, a_scale, a_zero = dynamically_quantized(x)
     q = Quantities.of(scale, zero)
-    sums = integer_matmul(a, weights, a_zero.call("cast", dtype="int32"), _scalar_if_zero(q.zero))
-    out = apply("multiply", sums.call("cast", dtype="float32"), product(a_scale, q.scale))
+    sums = integer_matmul(a, weights, a_zero.call("cast", dtype="int32"), one_if_equal(q.zero))
+    out = real(sums, product(a_scale, q.scale))
     return out if bias is None else apply("add", out, bias)
-
-
-def _scalar_if_zero(zero: Value) -> Value:
-    """Zero points of columns as one, where all of them are 0."""
-    if zero.known is not None and zero.rank and not zero.known.any():
-        return Value.constant(np.int32(0))
-    return zero

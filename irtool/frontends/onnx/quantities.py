@@ -128,6 +128,20 @@ def dequantized(x: Value, q: Quantities, axis: int = -1, dtype: str = "") -> Val
     return product if product.dtype == dtype else product.call("cast", dtype=dtype)
 
 
+def one_if_equal(zero: Value) -> Value:
+    """Zero points as one number where they are equal, for which there are faster kernels."""
+    known = zero.known
+    if known is None or not known.size or (known != known.reshape(-1)[0]).any():
+        return zero
+    return Value.constant(known.reshape(-1)[0])
+
+
+def real(sums: Value, scale: Value, dtype: str = "float32") -> Value:
+    """Integers with zero point 0, times a float32 scale that broadcasts against them."""
+    found = apply("multiply", sums.call("cast", dtype="float32"), scale)
+    return found if dtype == "float32" else found.call("cast", dtype=dtype)
+
+
 def product(a: Value, b: Value) -> Value:
     """The product of scales that broadcast, in float32; a constant where they are."""
     a, b = _as(a, "float32"), _as(b, "float32")

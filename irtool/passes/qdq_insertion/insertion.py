@@ -103,16 +103,12 @@ class Insertion:
         if not (is_call_to(old, "nn.bias_add") and isinstance(old, Call) and isinstance(new, Call)):
             return new
         layer = self.heads.get(old.args[0])  # type: ignore[call-overload]  # a head is looked up by identity
-        bias = layer.bias if layer is not None else None
-        if layer is None or bias is None or id(bias) != id(old.args[1]):
+        if layer is None or layer.bias is None:  # where it has one, nothing else reads its head
             return new
-        data = self.quantities[layer.operands[0]]
-        scales = np.asarray(np.float32(data.scale) * self.weights[layer].scales)
-        integers = np.rint(np.asarray(bias.data, np.float64) / scales).astype(np.int32)
-        values, zero = Constant(integers, "int32", None, bias.span), scalar_constant(0, "int32")
-        axis = 0 if scales.ndim else -1
-        real = call("qnn.dequantize", values, array_constant(scales, "float32"), zero, axis=axis, span=bias.span)
-        return Call(new.op, (new.args[0], real), new.attrs, new.type_args, new.span)
+        scales = np.asarray(np.float32(self.quantities[layer.operands[0]].scale) * self.weights[layer].scales)
+        integers = np.rint(np.asarray(layer.bias.data, np.float64) / scales).astype(np.int32)
+        bias = _dequantized(Constant(integers, "int32", None, layer.bias.span), scales, 0 if scales.ndim else -1)
+        return Call(new.op, (new.args[0], bias), new.attrs, new.type_args, new.span)
 
     def _operand(self, old: Expr, new: Expr) -> Expr:
         if old in self.plan.computed:
@@ -135,9 +131,13 @@ class Insertion:
         return call("qnn.dequantize", integers, scale, zero, span=old.span)
 
     def _weight(self, w: QuantizedWeights, given: Constant) -> Expr:
-        values = Constant(w.values, "int8", None, given.span)
-        zero = scalar_constant(0, "int32")
-        return call("qnn.dequantize", values, array_constant(w.scales, "float32"), zero, axis=w.axis, span=given.span)
+        return _dequantized(Constant(w.values, "int8", None, given.span), w.scales, w.axis)
+
+
+def _dequantized(integers: Constant, scales: np.ndarray, axis: int) -> Expr:
+    """Real numbers of integers with zero point 0, and a scale for each index along an axis, or one for all (rank 0)."""
+    zero = scalar_constant(0, "int32")
+    return call("qnn.dequantize", integers, array_constant(scales, "float32"), zero, axis=axis, span=integers.span)
 
 
 def _check_products(layer: Layer, quantities: Mapping[Expr, Quantity]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....deferred import np
 from ..integer_products import dynamic_product, integer_matmul
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..quantities import Quantities, product, requantized
+from ..quantities import Quantities, product, real, requantized
 from ..value import Value, apply
 
 
@@ -73,8 +73,7 @@ class MatMulIntegerToFloat(OnnxOperator):
     ) -> Result:
         sums = integer_matmul(a, b, _zero(a_zero_point, by_row=True), _zero(b_zero_point))
         scale = product(_by_row(a_scale.as_constant()), b_scale.as_constant())
-        real = apply("multiply", sums.call("cast", dtype="float32"), scale)
-        out = real if a_scale.dtype == "float32" else real.call("cast", dtype=a_scale.dtype)
+        out = real(sums, scale, a_scale.dtype)
         return out if bias is None else apply("add", out, bias)
 
 
@@ -119,6 +118,6 @@ class QGemm(OnnxOperator):
             out = apply("nn.bias_add", out, c, axis=1) if by_column else apply("add", out, c)
         scale = product(product(Value.constant(np.float32(alpha)), x.scale), w.scale)
         if y_scale is None:
-            return apply("multiply", out.call("cast", dtype="float32"), scale)
+            return real(out, scale)
         dtype = y_zero_point.dtype if y_zero_point is not None else a.dtype
         return requantized(out, scale, Quantities.of(y_scale, y_zero_point), dtype)

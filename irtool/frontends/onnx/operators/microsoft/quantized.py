@@ -7,8 +7,8 @@ from ...arithmetic import add
 from ...integer_products import integer_matmul
 from ...mistakes import UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
-from ...quantities import Quantities, dequantized, product, quantized
-from ...value import Value, apply
+from ...quantities import Quantities, dequantized, product, quantized, real
+from ...value import Value
 from .attention import Attention
 from .normalization import EmbedLayerNormalization
 
@@ -46,9 +46,8 @@ class QAttention(Attention):
                 "rotary embeddings and shared buffers inside QAttention have no form in Relay", code=UnsupportedNode
             )
         data, by = Quantities.of(x_scale, x_zero_point), Quantities.of(weight_scale, weight_zero_point)
-        sums = integer_matmul(x, weights, data.zero, by.zero).call("cast", dtype="float32")
-        real = apply("multiply", sums, product(data.scale, by.scale))
-        packed = add(real if bias.dtype == "float32" else real.call("cast", dtype=bias.dtype), bias)
+        sums = integer_matmul(x, weights, data.zero, by.zero)
+        packed = add(real(sums, product(data.scale, by.scale), bias.dtype), bias)
         return self.of_packed(packed, mask_index, past, None, num_heads, scale, mask_filter_value, unidirectional)
 
 
