@@ -47,7 +47,6 @@ POLYNOMIALS: dict[str, tuple[Callable[[Any, float], float], Function, float, flo
     "vector_exponentials EXP2_TERMS": (value, lambda x: 2**x, -0.5, 0.5, SINGLE),
     "vector_exponentials _EXP10_TERMS": (value, lambda x: 10**x, -math.log10(2) / 2, math.log10(2) / 2, SINGLE),
     "vector_exponentials _EXPM1_TERMS": (lambda t, x: x + x * x * value(t, x), math.expm1, -HALF_LOG, HALF_LOG, SINGLE),
-    "vector_exponentials _SINH_TERMS": (odd, math.sinh, 0, 1, SINGLE),
     "vector_exponentials _TANH_TERMS": (odd, math.tanh, 0, 0.625, SINGLE),
     "vector_exponentials _ERF_TERMS": (odd, math.erf, 0, 1, SINGLE),
     "vector_exponentials _LOG2_ERFC_TERMS": (lambda t, x: 1 - 2 ** value(t, x), math.erf, 1, 3.95, SINGLE / 4),
@@ -57,22 +56,41 @@ POLYNOMIALS: dict[str, tuple[Callable[[Any, float], float], Function, float, flo
         lambda t, f: math.sqrt(2 * f) * value(t, f), lambda f: math.log1p(f + math.sqrt(f * (f + 2))), 0, 1, SINGLE),
     "vector_logarithms _ATANH_TERMS": (odd, math.atanh, 0, 0.5, SINGLE),
     "vector_powers _LOG2_TERMS": (log2_ratio, lambda s: 2 * math.atanh(s) / math.log(2), 0, 0.172, SINGLE / 8),
-    "vector_trigonometry _SIN_TERMS": (rest, math.sin, 0, math.pi / 4, SINGLE),
-    "vector_trigonometry _COS_TERMS": (lambda t, x: value(t, x * x), math.cos, 0, math.pi / 4, SINGLE),
+    "vector_logarithms _LOG_TERMS": (
+        lambda t, f: f + f * f * value(t, f), math.log1p, math.sqrt(0.5) - 1, math.sqrt(2) - 1, SINGLE / 8),
+    "vector_trigonometry _WAVE_TERMS": (rest, math.sin, 0, math.pi / 2, SINGLE / 8),
     "vector_trigonometry _ASIN_TERMS": (odd, math.asin, 0, 0.5, SINGLE),
     "vector_trigonometry _ATAN_TERMS": (odd, math.atan, 0, 1, SINGLE),
-    "vector_doubles EXP_TERMS": (value, math.exp, -HALF_LOG, HALF_LOG, DOUBLE),
+    "vector_doubles _EXP_TERMS": (value, math.exp, -HALF_LOG, HALF_LOG, DOUBLE),
     "vector_double_powers _LOG2_TERMS": (log2_ratio, lambda s: 2 * math.atanh(s) / math.log(2), 0, 0.077, DOUBLE),
     "vector_double_powers _EXP2_TERMS": (value, lambda x: 2**x, -0.5, 0.5, DOUBLE),
     "vector_double_logarithms _LOG_TERMS": (
         lambda t, s: 2 * s + s**3 * value(t, s * s), lambda s: 2 * math.atanh(s), 0, 0.172, DOUBLE),
     "vector_double_logarithms _EXPM1_TERMS": (lambda t, x: x + x * x * value(t, x), math.expm1, -HALF_LOG, HALF_LOG, DOUBLE),
-    "vector_double_logarithms _SINH_TERMS": (odd, math.sinh, 0, 1, DOUBLE),
-    "vector_double_waves _SIN_TERMS": (rest, math.sin, 0, math.pi / 4, DOUBLE),
-    "vector_double_waves _COS_TERMS": (lambda t, x: value(t, x * x), math.cos, 0, math.pi / 4, DOUBLE),
+    "vector_double_waves _WAVE_TERMS": (rest, math.sin, 0, math.pi / 2, DOUBLE),
     "vector_double_waves _ATAN_TERMS": (rest, math.atan, 0, math.sqrt(2) - 1, DOUBLE),
     "vector_double_waves _ASIN_TERMS": (rest, math.asin, 0, 0.5, DOUBLE),
 }  # fmt: skip
+
+
+PRECISIONS = {"float32": SINGLE, "float64": DOUBLE}
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_hyperbolic_parts(dtype: str) -> None:
+    module = import_module("irtool.backends.formulas.vector_hyperbolics")
+    for r in np.linspace(0.001, HALF_LOG, 301).tolist():
+        even = 1 + r * r * value(module.COSH_TERMS[dtype], r * r)
+        assert abs(even / math.cosh(r) - 1) < PRECISIONS[dtype]
+        assert abs(r * value(module.SINH_TERMS[dtype], r * r) / math.sinh(r) - 1) < PRECISIONS[dtype]
+
+
+@pytest.mark.parametrize(("family", "most"), [("vector_trigonometry", SINGLE / 4), ("vector_double_waves", DOUBLE)])
+def test_a_quotient_is_the_tangent(family: str, most: float) -> None:
+    module = import_module(f"irtool.backends.formulas.{family}")
+    for r in np.linspace(0.001, math.pi / 4, 301).tolist():
+        made = r * value(module._TAN_OVER, r * r) / value(module._TAN_UNDER, r * r)
+        assert abs(made / math.tan(r) - 1) < most
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)

@@ -12,10 +12,10 @@ from .vector_remainders import remainders
 
 _LOG2_TERMS = tuple(2 / log(2) / (2 * n + 3) for n in range(7))
 """log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², Taylor's. Up to s = 0.077 what is left out is below 2^-54."""
-_EXP2_TERMS = (1.0, 0.6931471805599453, 0.2402265069591007, 0.05550410866482158, 0.009618129107628477, 0.0013333558146428443,
-               0.0001540353039338161, 1.5252733804059841e-05, 1.3215486790144307e-06, 1.0178086009239699e-07,
-               7.054911620801122e-09, 4.445538271870811e-10, 2.5678435993488206e-11, 1.3691488853904128e-12)  # fmt: skip
-"""2^r, Taylor's: up to r = 1/2 what is left out is below 2^-59."""
+_EXP2_TERMS = (1.0, 0.6931471805599457, 0.24022650695910097, 0.05550410866479037, 0.009618129107606985,
+               0.0013333558153444099, 0.00015403530441600874, 1.5252727382686957e-05, 1.3215442657709824e-06,
+               1.0180648146572666e-07, 7.072573949333621e-09, 4.078076593914105e-10)  # fmt: skip
+"""2^r by Remez's algorithm: up to r = 1/2 the relative error is 2^-55, and none at 0."""
 
 # |x| = 2^k · m with m from √½ to √2, which is brought nearer to 1 by a factor `c` of a few bits, exactly: 1 + f. What is added to k
 # for that are two numbers, the first of which is so short that the sum is exact.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import vector_hyperbolics
 from .polynomials import horner
 
 _EXP_TERMS = (1.0, 1.0, 0.49999991059303284, 0.16666416823863983, 0.04166824370622635, 0.008375036530196667,
@@ -15,7 +16,6 @@ _EXP10_TERMS = (1.0, 2.3025851249694824, 2.6509487628936768, 2.03464937210083, 1
                 0.20631715655326843)  # fmt: skip
 _EXPM1_TERMS = (0.5, 0.1666666716337204, 0.041666481643915176, 0.008333281613886356, 0.001393354614265263,
                 0.00019910042465198785)  # fmt: skip
-_SINH_TERMS = (1.0, 0.1666666716337204, 0.008333350531756878, 0.00019836057617794722, 2.8175652460049605e-06)
 _TANH_TERMS = (1.0, -0.3333325982093811, 0.13331128656864166, -0.05372109264135361, 0.02059105411171913,
                -0.005660051014274359)  # fmt: skip
 _ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.026853812858462334,
@@ -46,13 +46,12 @@ _BOUNDED_EXP = (
 }}"""
 )
 _EXP = """IRT_INLINE {t} irt_vexp_{n}({t} x) {{
-  {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x);
-  return irt_vbounded_exp_{n}(irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, y));
+  return irt_vbounded_exp_{n}(irt_vclamp_{n}(x, -104.0f, 89.0f));
 }}"""
 # exp(x) for x up to 0: 2^(k + 64) is a normal number, multiplying by 2^-64 rounds what becomes subnormal.
 _FALLING_EXP = (
     """IRT_INLINE {t} irt_vfalling_exp_{n}({t} x) {{
-  {t} y = irt_vselect_{n}(x < -104.0f, -104.0f - ({t}){{0}}, x);
+  {t} y = irt_vmax_{n}(-104.0f - ({t}){{0}}, x);
   {t} z = y * 1.44269504f + 12583103.0f, k = z - 12583103.0f;
   {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
   {t} p = """
@@ -114,7 +113,7 @@ _TANH = (
   {t} small = x * """
     + horner("z", _TANH_TERMS)
     + """;
-  {t} c = irt_vselect_{n}(a > 9.02f, 9.02f - ({t}){{0}}, a);
+  {t} c = irt_vmin_{n}(9.02f - ({t}){{0}}, a);
   {t} large = 1.0f - irt_vratio_{n}(2.0f - ({t}){{0}}, irt_vnormal_exp2_{n}(c * 2.88539008f) + 1.0f);
   large = ({t})(({i})large | (({i})x & INT32_MIN));
   return irt_vselect_{n}(a < 0.625f, small, large);
@@ -126,7 +125,7 @@ _ERF = (
   {t} small = x * """
     + horner("z", _ERF_TERMS)
     + """;
-  {t} c = irt_vselect_{n}(a > 3.95f, 3.95f - ({t}){{0}}, a);
+  {t} c = irt_vmin_{n}(3.95f - ({t}){{0}}, a);
   {t} large = 1.0f - irt_vnormal_exp2_{n}("""
     + horner("c", _LOG2_ERFC_TERMS)
     + """);
@@ -138,15 +137,14 @@ _ERF = (
 # about 0, and has to be more exact there.
 _ONE_PLUS_ERF = (
     """IRT_INLINE {t} irt_vone_plus_erf_{n}({t} x) {{
-  const {t} end = 3.75f - ({t}){{0}};
-  {t} c = irt_vselect_{n}(x > end, end, x), z = c * c;
+  {t} c = irt_vmin_{n}(3.75f - ({t}){{0}}, x), z = c * c;
   {t} q = """
     + horner("z", _ERF_UNDER)
     + """;
   {t} y = irt_vratio_{n}(q + c * """
     + horner("z", _ERF_OVER)
     + """, q);
-  return irt_vselect_{n}(x < -end, 0.0f - ({t}){{0}}, y);
+  return irt_vselect_{n}(x < -3.75f, 0.0f - ({t}){{0}}, y);
 }}"""
 )
 # 2^k · p for a `p` about 1 and w = k + 1.5 · 2^23, whose lowest bits hold k: the half of k, rounded down, is added to the
@@ -159,10 +157,7 @@ _SCALE = """IRT_INLINE {t} irt_vscale_{n}({t} p, {t} w) {{
 }}"""
 _EXP2 = (
     """IRT_INLINE {t} irt_vexp2_{n}({t} x) {{
-  {t} y = irt_vselect_{n}(x > 130.0f, 130.0f - ({t}){{0}}, x), w, r;
-  y = irt_vselect_{n}(x < -152.0f, -152.0f - ({t}){{0}}, y);
-  w = y + 12582912.0f;
-  r = y - (w - 12582912.0f);
+  {t} y = irt_vclamp_{n}(x, -152.0f, 130.0f), w = y + 12582912.0f, r = y - (w - 12582912.0f);
   return ({t})((x != x) | ({i})irt_vscale_{n}("""
     + horner("r", EXP2_TERMS)
     + """, w));
@@ -171,11 +166,8 @@ _EXP2 = (
 # 10^x = 2^k · 10^r where x = k · log10 2 + r; the first part of log10 2 is short, so that its product with k is exact.
 _EXP10 = (
     """IRT_INLINE {t} irt_vexp10_{n}({t} x) {{
-  {t} y = irt_vselect_{n}(x > 39.0f, 39.0f - ({t}){{0}}, x), w, k, r;
-  y = irt_vselect_{n}(x < -46.0f, -46.0f - ({t}){{0}}, y);
-  w = y * 3.32192809f + 12582912.0f;
-  k = w - 12582912.0f;
-  r = (y - k * 0.301025390625f) - k * 4.60503898e-6f;
+  {t} y = irt_vclamp_{n}(x, -46.0f, 39.0f), w = y * 3.32192809f + 12582912.0f, k = w - 12582912.0f;
+  {t} r = (y - k * 0.301025390625f) - k * 4.60503898e-6f;
   return ({t})((x != x) | ({i})irt_vscale_{n}("""
     + horner("r", _EXP10_TERMS)
     + """, w));
@@ -184,12 +176,9 @@ _EXP10 = (
 # 2^k · (exp r - 1 + (1 - 2^-k)); 2^k is taken in halves, because it may be too large.
 _EXPM1 = (
     """IRT_INLINE {t} irt_vexpm1_{n}({t} x) {{
-  {t} y = irt_vselect_{n}(x > 89.0f, 89.0f - ({t}){{0}}, x), z, k, r, p;
-  y = irt_vselect_{n}(x < -18.0f, -18.0f - ({t}){{0}}, y);
-  z = y * 1.44269504f + 12583038.0f;
-  k = z - 12583038.0f;
-  r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-  p = r + (r * r) * """
+  {t} y = irt_vclamp_{n}(x, -18.0f, 89.0f), z = y * 1.44269504f + 12583038.0f, k = z - 12583038.0f;
+  {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+  {t} p = r + (r * r) * """
     + horner("r", _EXPM1_TERMS)
     + """;
   p = p + (1.0f - 0.5f * ({t})((254 - ({i})z) << 23));
@@ -197,34 +186,6 @@ _EXPM1 = (
   return ({t})(({i})p | (({i})x & INT32_MIN));
 }}"""
 )
-# exp(a) / 2 for a from 0 to 89.5 (and larger ones: infinity), where exp(a) may be infinite.
-_HALF_EXP = (
-    """IRT_INLINE {t} irt_vhalf_exp_{n}({t} a) {{
-  {t} y = irt_vselect_{n}(a > 89.5f, 89.5f - ({t}){{0}}, a);
-  {t} z = y * 1.44269504f + 12583037.0f, k = z - 12583037.0f;
-  {t} r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-  {t} p = """
-    + horner("r", _EXP_TERMS)
-    + """ * ({t})(({i})z << 23);
-  return p + p;
-}}"""
-)
-_SINH = (
-    """IRT_INLINE {t} irt_vsinh_{n}({t} x) {{
-  {t} a = irt_vfabs_{n}(x), z = x * x, e = irt_vhalf_exp_{n}(a);
-  {t} small = x * """
-    + horner("z", _SINH_TERMS)
-    + """;
-  {t} large = e - 0.25f / e;
-  large = ({t})(({i})large | (({i})x & INT32_MIN));
-  return irt_vselect_{n}(a < 1.0f, small, large);
-}}"""
-)
-COSH = """IRT_INLINE {t} irt_vcosh_{n}({t} x) {{
-  {t} e = irt_vhalf_exp_{n}(irt_vfabs_{n}(x));
-  return e + 0.25{f} / e;
-}}"""
-
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("bounded_exp", "float32"): _BOUNDED_EXP,
     ("exp", "float32"): _EXP,
@@ -241,26 +202,22 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("exp2", "float32"): _EXP2,
     ("exp10", "float32"): _EXP10,
     ("expm1", "float32"): _EXPM1,
-    ("half_exp", "float32"): _HALF_EXP,
-    ("sinh", "float32"): _SINH,
-    ("cosh", "float32"): COSH,
+    **vector_hyperbolics.hyperbolics("float32"),
 }
 
 NEEDS: dict[str, tuple[str, ...]] = {
-    "exp": ("select", "bounded_exp"),
-    "falling_exp": ("select",),
+    "exp": ("clamp", "bounded_exp"),
+    "falling_exp": ("max",),
     "flushed_exp": (),
     "sigmoid": ("falling_exp", "fabs", "select", "ratio"),
     "normal_exp2": (),
-    "tanh": ("normal_exp2", "ratio", "fabs", "select"),
-    "erf": ("normal_exp2", "fabs", "select"),
-    "one_plus_erf": ("ratio", "select"),
-    "exp2": ("select", "scale"),
-    "exp10": ("select", "scale"),
-    "expm1": ("select",),
-    "half_exp": ("select",),
-    "sinh": ("half_exp", "fabs", "select"),
-    "cosh": ("half_exp", "fabs"),
+    "tanh": ("normal_exp2", "ratio", "fabs", "min", "select"),
+    "erf": ("normal_exp2", "fabs", "min", "select"),
+    "one_plus_erf": ("ratio", "min", "select"),
+    "exp2": ("clamp", "scale"),
+    "exp10": ("clamp", "scale"),
+    "expm1": ("clamp",),
+    **vector_hyperbolics.NEEDS,
 }
 
 EXACT: tuple[str, ...] = ()

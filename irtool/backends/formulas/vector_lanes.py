@@ -22,8 +22,24 @@ _ANY = """IRT_INLINE int irt_vany_{n}({i} m) {{
 #endif
 }}"""
 
-FUNCTIONS: dict[tuple[str, str], str] = {
-    ("any", d): fill(_ANY, bytes=f"{{lanes}} * {size}") for d, size in (("float32", 4), ("float64", 8))
+# Whether the distance from 0 is more than that in any lane.
+_ANY_BEYOND = """IRT_INLINE int irt_vany_beyond_{n}({t} x, {e} most) {{
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && $bytes == 64
+  return __builtin_ia32_cmpp${letter}512_mask(irt_vfabs_{n}(x), most - ({t}){{0}}, 30, -1, 4) != 0;
+#else
+  return irt_vany_{n}(irt_vfabs_{n}(x) > most);
+#endif
+}}"""
+
+_WORDS = {
+    "float32": {"bytes": "{lanes} * 4", "letter": "s"},
+    "float64": {"bytes": "{lanes} * 8", "letter": "d"},
 }
-NEEDS: dict[str, tuple[str, ...]] = {}
+
+FUNCTIONS: dict[tuple[str, str], str] = {
+    (name, d): fill(text, **words)
+    for d, words in _WORDS.items()
+    for name, text in (("any", _ANY), ("any_beyond", _ANY_BEYOND))
+}
+NEEDS: dict[str, tuple[str, ...]] = {"any_beyond": ("any", "fabs")}
 EXACT: tuple[str, ...] = ()

@@ -4,8 +4,12 @@ texts may name.
 
 from __future__ import annotations
 
+from . import vector_bases
 from .polynomials import horner
 
+_LOG_TERMS = (-0.49999988079071045, 0.33333325386047363, -0.2500159740447998, 0.20002087950706482, -0.16608795523643494,
+              0.14179255068302155, -0.1324271857738495, 0.1292194426059723, -0.07644987851381302)  # fmt: skip
+"""(log(1 + f) - f) / f² for 1 + f from √½ to √2: the logarithm's relative error is 2^-27. A division would take as long."""
 _ASINH_TERMS = (1.0, -0.16666580736637115, 0.07496880739927292, -0.04425881430506706, 0.028140386566519737,
                 -0.015323144383728504, 0.004671250004321337)  # fmt: skip
 _ACOSH_TERMS = (1.0, -0.0833330899477005, 0.018745049834251404, -0.0055463132448494434, 0.0017882519168779254,
@@ -14,40 +18,18 @@ _ACOSH_TERMS = (1.0, -0.0833330899477005, 0.018745049834251404, -0.0055463132448
 _ATANH_TERMS = (1.0, 0.33333298563957214, 0.20002524554729462, 0.14222638309001923, 0.1182483658194542,
                 0.05131392553448677, 0.17675668001174927)  # fmt: skip
 
-# A positive normal number is 2^k · (1 + f) with 1 + f from √½ to √2; log(1 + f) is a series in f / (2 + f).
-_LOG_SERIES = """IRT_INLINE {t} irt_vlog_series_{n}({t} f) {{
-  {t} s = f / (2.0f + f), z = s * s, h = 0.5f * f * f;
-  {t} r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * 0.22222222f)));
-  return f - (h - s * (h + r));
+# A positive normal number is 2^k · (1 + f) with 1 + f from √½ to √2.
+_LOG_SERIES = (
+    """IRT_INLINE {t} irt_vlog_series_{n}({t} f) {{
+  return f + (f * f) * """
+    + horner("f", _LOG_TERMS)
+    + """;
 }}"""
+)
 _LOG_NORMAL = """IRT_INLINE {t} irt_vlog_normal_{n}({t} x, {t} *k) {{
   {i} bits = (({i})x & INT32_MAX) - 0x3f3504f3;
   *k = __builtin_convertvector(bits >> 23, {t});
   return irt_vlog_series_{n}(({t})((bits & 0x7fffff) + 0x3f3504f3) - 1.0f);
-}}"""
-_LOG_PARTS = """IRT_INLINE {t} irt_vlog_parts_{n}({t} x, {t} *k) {{
-  {i} tiny = x < 1.17549435e-38f;
-  {t} l = irt_vlog_normal_{n}(irt_vselect_{n}(tiny, x * 33554432.0f, x), k);
-  *k -= ({t})(tiny & ({i})(25.0f - ({t}){{0}}));
-  return l;
-}}"""
-# What logarithms are where the parts make no sense: of 0, infinity, what is below 0, NaN.
-_LOG_ENDS = """IRT_INLINE {t} irt_vlog_ends_{n}({t} x, {t} y) {{
-  y = irt_vselect_{n}(x == INFINITY, x, irt_vselect_{n}(x == 0.0f, -INFINITY - ({t}){{0}}, y));
-  return irt_vselect_{n}(x >= 0.0f, y, NAN - ({t}){{0}});
-}}"""
-# The first parts of log 2 and log10 2 are short, so that their products with k are exact.
-_LOG = """IRT_INLINE {t} irt_vlog_{n}({t} x) {{
-  {t} k, l = irt_vlog_parts_{n}(x, &k);
-  return irt_vlog_ends_{n}(x, k * 0.693359375f + (l - k * 2.12194440e-4f));
-}}"""
-_LOG2 = """IRT_INLINE {t} irt_vlog2_{n}({t} x) {{
-  {t} k, l = irt_vlog_parts_{n}(x, &k);
-  return irt_vlog_ends_{n}(x, k + l * 1.44269504f);
-}}"""
-_LOG10 = """IRT_INLINE {t} irt_vlog10_{n}({t} x) {{
-  {t} k, l = irt_vlog_parts_{n}(x, &k);
-  return irt_vlog_ends_{n}(x, k * 0.301025390625f + (l * 0.434294482f + k * 4.60503898e-6f));
 }}"""
 # 1 + x = u + c, exactly where that matters; with k = 0, f is x.
 _LOG1P = """IRT_INLINE {t} irt_vlog1p_{n}({t} x) {{
@@ -105,12 +87,8 @@ _ATANH = (
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("log_series", "float32"): _LOG_SERIES,
     ("log_normal", "float32"): _LOG_NORMAL,
-    ("log_parts", "float32"): _LOG_PARTS,
-    ("log_ends", "float32"): _LOG_ENDS,
+    **vector_bases.bases("float32"),
     ("log_twice", "float32"): _LOG_TWICE,
-    ("log", "float32"): _LOG,
-    ("log2", "float32"): _LOG2,
-    ("log10", "float32"): _LOG10,
     ("log1p", "float32"): _LOG1P,
     ("asinh", "float32"): _ASINH,
     ("acosh", "float32"): _ACOSH,
@@ -119,12 +97,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "log_normal": ("log_series",),
-    "log_parts": ("log_normal", "select"),
-    "log_ends": ("select",),
+    **vector_bases.NEEDS,
     "log_twice": ("log_normal", "select"),
-    "log": ("log_parts", "log_ends"),
-    "log2": ("log_parts", "log_ends"),
-    "log10": ("log_parts", "log_ends"),
     "log1p": ("log_series", "log_ends"),
     "asinh": ("log_twice", "fabs", "sqrt", "select"),
     "acosh": ("log_twice", "sqrt", "select"),

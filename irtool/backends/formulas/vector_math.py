@@ -104,6 +104,10 @@ _THIRD = """IRT_INLINE {t} irt_vthird_{n}(const {e} *p) {{
   return __builtin_shuffle(d, c, ({i}){{{rest}}});
 #endif
 }}"""
+# Of a NaN, NaN.
+_CLAMP = """IRT_INLINE {t} irt_vclamp_{n}({t} x, {e} least, {e} most) {{
+  return irt_vmax_{n}(least - ({t}){{0}}, irt_vmin_{n}(most - ({t}){{0}}, x));
+}}"""
 # The first elements only; the count is a literal where this is called, so that the copy is an instruction or two.
 _PUT = "IRT_INLINE void irt_vput_{n}({e} *p, {t} v, size_t count) {{ memcpy(p, &v, count * sizeof *p); }}"
 
@@ -138,6 +142,7 @@ _ON_EVERY_TYPE = {
     "max": _EXTREME,
     "minimum": _NAN_EXTREME,
     "maximum": _NAN_EXTREME,
+    "clamp": _CLAMP,
     "even": _EVEN,
     "third": _THIRD,
     "load": _LOAD,
@@ -146,6 +151,7 @@ _ON_EVERY_TYPE = {
 
 _NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
     "rsqrt": ("sqrt",),
+    "clamp": ("min", "max"),
     **{name: needed for family in _FAMILIES for name, needed in family.NEEDS.items()},
 }
 

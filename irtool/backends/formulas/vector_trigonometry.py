@@ -1,8 +1,9 @@
 """Trigonometric functions of vectors in single precision, as C text (see `vector_math` for the placeholders).
 
-Angles are brought to -π/4 … π/4 by taking away a multiple of π/2 that is given in parts: their products with the multiple
-are exact with and without fused multiplication, so that what is left is accurate even where nearly everything cancels.
-Angles too large for that are rare; their lanes ask the C library.
+Angles of tangents are brought to -π/4 … π/4 by taking away a multiple of π/2 that is given in parts: their products with the multiple
+are exact with and without fused multiplication, so that what is left is accurate even where nearly everything cancels. For sines and
+cosines it is a multiple of π, so that one polynomial does; a cosine is a sine half of π further on. Angles too large for that are
+rare; their lanes ask the C library.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from .polynomials import horner
 from .templates import fill
 from .vector_arcs import arcs
 
-_SIN_TERMS = (-0.16666655242443085, 0.008332189172506332, -0.00019518285989761353)
-_COS_TERMS = (1.0, -0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05)
-"""(sin(r) - r) / r³ and cos r as polynomials of r²."""
+_WAVE_TERMS = (-0.16666659712791443, 0.00833306647837162, -0.0001980959641514346, 2.605765757834888e-06)
+"""(sin(r) - r) / r³ as a polynomial of r² up to π/2, by Remez's algorithm: the sine's relative error is 2^-27."""
+_TAN_OVER, _TAN_UNDER = (1.0, -0.09578022993785955), (1.0, -0.4291140585538433, 0.009709111580757525)
+"""tan r = r · over / under of r², up to π/4: the relative error is 2^-25. A minimax fit, by Remez' exchange for rationals."""
 _ASIN_TERMS = (1.0, 0.16666752099990845, 0.074953094124794, 0.04546914994716644, 0.024184778332710266,
                0.042158305644989014)  # fmt: skip
 """asin(a) / a as a polynomial of a² up to a = 1/2."""
@@ -30,23 +32,6 @@ _TURN = """IRT_INLINE {t} irt_vturn_{n}({t} x, {i} *quarters) {{
   *quarters = ({i})z;
   return b - (k * 2.5633440682570896e-12f - ((a - b) - k * 7.549533620476723e-8f));
 }}"""
-# The sum is more accurate than a product would be, but gives 0 for -0.
-_TURN_SIN = (
-    """IRT_INLINE {t} irt_vturn_sin_{n}({t} r) {{
-  {t} z = r * r, y = r + r * (z * """
-    + horner("z", _SIN_TERMS)
-    + """);
-  return ({t})(({i})y | (({i})r & INT32_MIN));
-}}"""
-)
-_TURN_COS = (
-    """IRT_INLINE {t} irt_vturn_cos_{n}({t} r) {{
-  {t} z = r * r;
-  return """
-    + horner("z", _COS_TERMS)
-    + """;
-}}"""
-)
 _FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_${name}_{n}({t} x, {t} y) {{
   int k;
   for (k = 0; k < {lanes}; ++k)
@@ -54,18 +39,40 @@ _FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_${name}_{n}({t} 
   return y;
 }}"""
 _RESULT = """
-  return irt_vany_{n}(irt_vfabs_{n}(x) > 12867.0f) ? irt_vfar_${name}_{n}(x, y) : y;
+  return irt_vany_beyond_{n}(x, 12867.0f) ? irt_vfar_${name}_{n}(x, y) : y;
 }}"""
-_SIN = """IRT_INLINE {t} irt_v${name}_{n}({t} x) {{
+# sin(x - π half_turns). The sum is more accurate than a product would be, but gives 0 for -0.
+_WAVE = (
+    """IRT_INLINE {t} irt_vwave_{n}({t} x, {t} half_turns) {{
+  {t} k = half_turns, a = (x - k * 3.140625f) - k * 9.675025939941406e-4f, b = a - k * 1.5099067240953446e-7f;
+  {t} r = b - (k * 5.126688136514519e-12f - ((a - b) - k * 1.5099067240953446e-7f)), z = r * r;
+  {t} y = r + r * (z * """
+    + horner("z", _WAVE_TERMS)
+    + """);
+  return ({t})(({i})y | (({i})r & INT32_MIN));
+}}"""
+)
+_SIN = """IRT_INLINE {t} irt_vsin_{n}({t} x) {{
+  {t} z = x * 0.318309886f + 12582912.0f;
+  {t} y = irt_vwave_{n}(x, z - 12582912.0f);
+  y = ({t})(({i})y ^ (({i})z << 31));""" + fill(_RESULT, name="sin")
+_COS = """IRT_INLINE {t} irt_vcos_{n}({t} x) {{
+  {t} z = (x * 0.318309886f - 0.5f) + 12582912.0f;
+  {t} y = irt_vwave_{n}(x, (z - 12582912.0f) + 0.5f);
+  y = ({t})(({i})y ^ (~({i})z << 31));""" + fill(_RESULT, name="cos")
+# An odd number of quarters further on, the tangent is minus the inverse.
+_TAN = (
+    """IRT_INLINE {t} irt_vtan_{n}({t} x) {{
   {i} q;
-  {t} r = irt_vturn_{n}(x, &q);
-  {t} y = irt_vselect_{n}(((q & 1) == $odd), irt_vturn_sin_{n}(r), irt_vturn_cos_{n}(r));
-  y = ({t})(({i})y ^ (($quarters & 2) << 30));"""
-_TAN = """IRT_INLINE {t} irt_vtan_{n}({t} x) {{
-  {i} q;
-  {t} r = irt_vturn_{n}(x, &q), s = irt_vturn_sin_{n}(r), c = irt_vturn_cos_{n}(r);
+  {t} r = irt_vturn_{n}(x, &q), z = r * r, s = r * """
+    + horner("z", _TAN_OVER)
+    + """, c = """
+    + horner("z", _TAN_UNDER)
+    + """;
   {i} odd = (q & 1) != 0;
-  {t} y = irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c);""" + fill(_RESULT, name="tan")
+  {t} y = irt_vratio_{n}(irt_vselect_{n}(odd, -c, s), irt_vselect_{n}(odd, s, c));"""
+    + fill(_RESULT, name="tan")
+)
 
 # asin a is π/2 - 2 asin √((1 - a) / 2) above 1/2, where the root is below 1/2 again.
 _ASIN_HALF = (
@@ -102,17 +109,12 @@ _ATAN2 = """IRT_INLINE {t} irt_vatan2_{n}({t} y, {t} x) {{
 }}"""
 
 
-def _wave(name: str, odd: int, quarters: str) -> str:
-    return fill(_SIN + _RESULT, name=name, odd=str(odd), quarters=quarters)
-
-
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("turn", "float32"): _TURN,
-    ("turn_sin", "float32"): _TURN_SIN,
-    ("turn_cos", "float32"): _TURN_COS,
     **{(f"far_{name}", "float32"): fill(_FAR, name=name) for name in ("sin", "cos", "tan")},
-    ("sin", "float32"): _wave("sin", 0, "q"),
-    ("cos", "float32"): _wave("cos", 1, "(q + 1)"),
+    ("wave", "float32"): _WAVE,
+    ("sin", "float32"): _SIN,
+    ("cos", "float32"): _COS,
     ("tan", "float32"): _TAN,
     ("asin_half", "float32"): _ASIN_HALF,
     **arcs("float32"),
@@ -121,10 +123,9 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("atan2", "float32"): _ATAN2,
 }
 
-_TURNS = ("turn", "turn_sin", "turn_cos", "select", "fabs", "any")
-
 NEEDS: dict[str, tuple[str, ...]] = {
-    **{name: (*_TURNS, f"far_{name}") for name in ("sin", "cos", "tan")},
+    **{name: ("wave", "any_beyond", f"far_{name}") for name in ("sin", "cos")},
+    "tan": ("turn", "ratio", "select", "any_beyond", "far_tan"),
     "asin": ("fabs", "select", "sqrt", "asin_half"),
     "acos": ("fabs", "select", "sqrt", "asin_half"),
     "atan": ("fabs", "select", "atan_unit"),
