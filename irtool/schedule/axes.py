@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import chain
+from math import gcd
 
 from ..tir.expr import Binary, Const, Expr, Load, Var, children, post_order
 from ..tir.simplify import Simplifier
@@ -67,8 +68,13 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
     return False
 
 
+_VECTOR = 4
+"""The fewest elements that are worth a vector."""
+
+
 def split_blocks(m: Map) -> Map:
-    """Splits every axis that some place divides by the size of a layout's blocks, which become the inner axis."""
+    """Splits every axis that some place divides by the size of a layout's blocks, which become the inner axis: where there are
+    several sizes, by the largest number that divides them all."""
     for v, extent in m.loops:
         simplify = simplifier(m.loops)
         read = [e for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None]
@@ -76,7 +82,9 @@ def split_blocks(m: Map) -> Map:
         places += [s.buffer.offset(s.indices) for s in m.stores if s.buffer.layout is not None]
         layouts = [b.layout or () for b in (*(e.source for e in read), *(s.buffer for s in m.stores))]
         sizes = {divisor for layout in layouts for _, divisor, _ in layout if divisor > 1}
-        factor = _divisor(simplify, places, v, extent, sizes)
+        factors = {n: None for c in sorted(sizes) if (n := _divisor(simplify, places, v, extent, {c}))}
+        common = gcd(*factors)
+        factor = common if common >= _VECTOR else next(iter(factors), 0)
         if factor:
             m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_b", f"{v.name}_i"]).result()
     return m

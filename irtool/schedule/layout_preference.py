@@ -97,6 +97,25 @@ def layout_preferences(
     return made | {b: w for f in forms if f is not r for b, w in _alike(f, r, made, constants).items()}
 
 
+def constants_along(
+    kernel: Kernel, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """The constants of the kernel's largest reduction in blocks along the axis along which its result is in blocks, for these layouts of
+    its operands: the weights of a depthwise convolution whose data come in blocks of half a vector, which it would not ask for itself."""
+    forms = [f for f in kernel.stages if isinstance(f, Reduction)]
+    if not forms:
+        return {}
+    r = max(forms, key=lambda f: f.work)
+    after = propagate(kernel, layouts)
+    for s in r.stores:
+        wanted = after.get(s.buffer)
+        v = s.indices[wanted.axis] if wanted is not None else None
+        if wanted is not None and isinstance(v, Var):
+            made = _filled(_along(r, v, wanted.factor)) or {}
+            return {b: w for b, w in made.items() if b in constants}
+    return {}
+
+
 def _alike(
     other: Reduction, r: Reduction, made: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:

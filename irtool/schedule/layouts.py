@@ -19,6 +19,7 @@ from ..tir.stmt import Buffer, Layout, Scope, blocked, in_panels
 from ..tir.vector_target import VectorTarget
 from .layout_preference import (
     LayoutPreference,
+    constants_along,
     is_elementwise,
     layout_preferences,
     parts_tiles,
@@ -72,7 +73,10 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
         chosen.update((slot, preference) for slot, preference in after.items() if not spread(slot, preference))
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
-    packable = {s: {**_packable(s, preferred[s], target), **follow_results(s, chosen)} for s in calls}
+    packable = {
+        s: {**_packable(s, preferred[s] or _along_results(s, chosen), target), **follow_results(s, chosen)}
+        for s in calls
+    }
     shared = shared_weights(calls, packable, plain)
     for s in calls:
         _specialise(s, packable[s], chosen, shared, variants, packed)
@@ -96,6 +100,16 @@ def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> d
     constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT)
     scaled = frozenset(b for slot, b in inputs if slot in weights and slot.shape == b.shape)
     return layout_preferences(s.kernel, target, constants, scaled)
+
+
+def _along_results(s: RunKernel, chosen: dict[Slot, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    """What a call that prefers nothing wants of its constants, since its operands are in blocks as it is."""
+    if s.kernel.finished:
+        return {}
+    inputs = [(slot.resolve(), b) for slot, b in zip(s.inputs, s.kernel.inputs)]
+    layouts = {b: chosen[slot] for slot, b in inputs if slot in chosen}
+    constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT)
+    return constants_along(s.kernel, layouts, constants) if layouts and constants else {}
 
 
 def row_major_slots(program: Program) -> set[Slot]:

@@ -1,0 +1,40 @@
+"""Tensors whose channels are no whole vectors: what reads them in the blocks that others gave them has vectors all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+
+GHOST = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 48, {s}, {s}), float32], %a: Tensor[({c}, 48, 1, 1), float32], %d: Tensor[({c}, 1, 3, 3), float32],
+          %f: Tensor[({t}, 1, 3, 3), float32], %e: Tensor[(48, {t}, 1, 1), float32]) {{
+  %0 = nn.conv2d(%x, %a, channels={c}, kernel_size=[1, 1]);
+  %1 = nn.conv2d(%0, %d, padding=[1, 1], groups={c}, channels={c}, kernel_size=[3, 3]);
+  %2 = concatenate((%0, %1), axis=1);
+  %3 = nn.conv2d(%2, %f, strides=[2, 2], padding=[1, 1], groups={t}, channels={t}, kernel_size=[3, 3]);
+  nn.conv2d(%3, %e, channels=48, kernel_size=[1, 1])
+}}
+"""
+"""Modules of GhostNet (Han et al., 2020): half of the channels are made of the other half by a depthwise convolution."""
+
+
+@pytest.mark.parametrize("channels", [12, 120], ids=["quarters of vectors", "halves of vectors"])
+def test_every_kernel_has_vectors(channels: int, tmp_path: Path) -> None:
+    module = irtool.infer_types(irtool.parse(GHOST.format(s=28, c=channels, t=2 * channels)))
+    random = np.random.default_rng(0)
+    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
+    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
+    want = np.asarray(irtool.evaluate(module, given))
+    x = given.pop("x")
+    irtool.build(module, given, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m")
+    kernels = (tmp_path / "m.c").read_text().split("\nstatic void tvmgen_")[1:]
+    assert len(kernels) >= 4
+    for text in kernels:
+        assert "irt_f32x" in text.split("\n}\n")[0], text[:200]
+    np.testing.assert_allclose(
+        np.asarray(irtool.build(module, given).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
+    )
