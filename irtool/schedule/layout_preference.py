@@ -86,7 +86,12 @@ def layout_preferences(
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
         if not independent and factor < full and _is_product(r, v, target.copied_steps):
             continue
-        if factor > 1 and factor * 2 < full and (extent >= full or not independent):
+        if (
+            factor > 1
+            and factor * 2 < full
+            and (extent >= full or not independent)
+            and not _has_narrow_groups(r, v, factor)
+        ):
             continue  # whole vectors along another axis, or with a tail, are better than quarters of vectors
         packed = sum(1 for b in made if b in constants or b in scaled)
         last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
@@ -133,6 +138,19 @@ def _alike(
             return {}
         found[b.source] = wanted
     return found
+
+
+def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
+    """True if results of a group along the axis are just so many: those of another group read others."""
+    return (
+        isinstance(r.update, Binary)
+        and isinstance(r.update.b, Call)
+        and any(
+            isinstance(e, Binary) and e.op == "floordiv" and e.a is v and isinstance(e.b, Const) and e.b.value == factor
+            for x in _operands(r)
+            for e in post_order(*x.indices)
+        )
+    )
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:
@@ -316,7 +334,8 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
             if blocks is None or e.source in preferred or not reorders(e.source, blocks):
                 continue
             index = e.indices[blocks.axis]
-            if any(_moves(index, v, blocks.factor) for v, _ in r.loops):
+            terms, _ = Simplifier().linear(index)
+            if any(n % blocks.factor and any(depends(atom, v) for v, _ in r.loops) for atom, n in terms.items()):
                 return True
             if not preferred and any(e.indices[-1] is v for v, _ in r.loops):
                 return True

@@ -36,6 +36,7 @@ from ..tir.program import (
     kernels_in_use,
     runs_of,
 )
+from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
 from ..tir.words import STEPS
@@ -53,8 +54,9 @@ _REUSE = 8
 
 @dataclass(frozen=True)
 class Product:
-    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`.
-    `guards`: by operand, when it is read; it is 0 otherwise. `innermost`: the words of a sum lie one after the other."""
+    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`,
+    or `k` and the first channel of a group. `guards`: by operand, when it is read; it is 0 otherwise. `innermost`: the words of a sum lie
+    one after the other."""
 
     kind: WordKind
     a: Load
@@ -74,6 +76,28 @@ class Product:
     @property
     def dtypes(self) -> tuple[str, str]:
         return self.a.dtype, self.b.dtype
+
+    @property
+    def is_grouped(self) -> bool:
+        """True if sums read their own part of an operand along its axis: their group of channels."""
+        return any(not isinstance(e.indices[axis], Var) for e, axis in self.operands)
+
+    def count(self, e: Load, axis: int, words: int) -> int:
+        """How many words an operand has along its axis, if a sum has so many: those of all groups."""
+        if isinstance(e.indices[axis], Var):
+            return words
+        assert isinstance(e.source, Buffer)
+        return e.source.shape[axis] // self.kind.numbers
+
+    def place(self, e: Load, axis: int, word: Expr, simplify: Simplifier) -> Expr:
+        """Where an operand has a word of the sum along its axis."""
+        if isinstance(e.indices[axis], Var):
+            return word
+        terms, first = simplify.linear(e.indices[axis])
+        place: Expr = word + first // self.kind.numbers
+        for atom, n in terms.items():
+            place = place if atom is self.k else place + atom * (n // self.kind.numbers)
+        return simplify(place)
 
     @property
     def operands(self) -> tuple[tuple[Load, int], tuple[Load, int]]:
@@ -119,15 +143,28 @@ def find_product(r: Reduction) -> Product | None:
         return None
     guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
     a, b = (e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc)
+    simplify = simplifier(r.loops, r.inner)
     best: Product | None = None
     for k, extent in r.inner:
         places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
         if any(len(at) != 1 for at in places) or extent < kind.least or any(depends(c, k) for c in guards.values()):
             continue
         first, second = places[0][0], places[1][0]
-        if a.indices[first] is k and b.indices[second] is k and (best is None or extent > best.extent):
+        fits = all(_is_place(e, n, k, extent, kind, simplify) for e, n in ((a, first), (b, second)))
+        if fits and (best is None or extent > best.extent):
             best = Product(kind, a, b, k, extent, first, second, guards)
     return best
+
+
+def _is_place(e: Load, axis: int, k: Var, extent: int, kind: WordKind, simplify: Simplifier) -> bool:
+    """True if the numbers of a sum are whole words along the axis, or all that the axis has."""
+    index = e.indices[axis]
+    if index is k:
+        return True
+    assert isinstance(e.source, Buffer)
+    terms, first = simplify.linear(index)
+    others = [first, extent, e.source.shape[axis], *(n for atom, n in terms.items() if atom is not k)]
+    return terms.get(k) == 1 and all(n % kind.numbers == 0 for n in others)
 
 
 def _outside_conditions(e: Expr) -> list[Expr]:
@@ -192,10 +229,11 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         return False  # neither operand has an axis for vectors
     used = buffers_read(*(f for n, f in enumerate(k.stages) if n not in sums))
     for (e, _), reuse in zip(p.operands, reversed(only)):
+        assert isinstance(e.source, Buffer)
         if e.source in constants:
             if e.source in used:
                 return False
-        elif reuse < _REUSE:
+        elif (r.work // e.source.size if p.is_grouped else reuse) < _REUSE:
             return False
     return True
 
@@ -254,13 +292,14 @@ def _replace(
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
     moved = _movement(k, sums, constants, target)
     beside = Buffer(f"{moved.weights.name}_sums", moved.shape, "int32", moved.weights.scope) if moved else None
-    count = filled_count(p.kind, -(-p.extent // p.kind.numbers), target)
+    count = -(-p.extent // p.kind.numbers)
+    count = count if p.is_grouped else filled_count(p.kind, count, target)
     all_words: list[Buffer] = []
     for e, axis in p.operands:
         source = e.source
         assert isinstance(source, Buffer)
         order = p.order(axis, source.ndim)
-        shape = [count if n == axis else source.shape[n] for n in order]
+        shape = [p.count(e, axis, count) if n == axis else source.shape[n] for n in order]
         if source in constants:
             words = Buffer(source.name, shape, p.kind.dtype, source.scope)
             params[params.index(source)] = words
@@ -310,8 +349,10 @@ def _of_words(
     word = Var(p.k.name)
     index: Expr = word if count > 1 else const(0)
     read: list[Expr] = []
+    simplify = simplifier(r.loops, [*r.inner, (word, count)])
     for (e, axis), b in zip(p.operands, words):
-        found: Expr = Load(b, tuple(index if n == axis else e.indices[n] for n in p.order(axis, len(e.indices))))
+        place = p.place(e, axis, index, simplify)
+        found: Expr = Load(b, tuple(place if n == axis else e.indices[n] for n in p.order(axis, len(e.indices))))
         unread: Expr = const(0, p.kind.dtype)
         if moved is not None and e.source is not moved.weights:
             unread = moved_word(unread)
@@ -353,7 +394,8 @@ def _packing(
         store, variables = formula
         return rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
 
-    word = p.kind.word(at[axis], p.extent, number, simplify)
+    extent = p.extent if not p.is_grouped else source.shape[axis]
+    word = p.kind.word(at[axis], extent, number, simplify)
     return Map(tuple(loops), (Store(words, stored, moved_word(word) if moved else word),))
 
 

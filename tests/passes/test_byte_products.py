@@ -31,6 +31,18 @@ CASES = {
     ),
     "groups": (
         {**CONV, "weights": "24, 8, 3, 3", "a": "uint8", "b": "int8", "zx": 3, "zw": 0, "attrs": PADDED + ", groups=2"},
+        True,
+    ),
+    "groups that are no whole words": (
+        {**CONV, "shape": "1, 18, 9, 9", "weights": "24, 9, 3, 3", "a": "uint8", "b": "int8", "zx": 3, "zw": 0, "attrs": PADDED + ", groups=2"},
+        False,
+    ),
+    "groups of asymmetric weights": (
+        {**CONV, "weights": "24, 8, 3, 3", "a": "uint8", "b": "int8", "zx": 3, "zw": 2, "attrs": PADDED + ", groups=2"},
+        False,
+    ),
+    "groups of one channel each": (
+        {**CONV, "shape": "1, 12, 9, 9", "weights": "24, 1, 3, 3", "a": "uint8", "b": "int8", "zx": 3, "zw": 0, "attrs": PADDED + ", groups=12"},
         False,
     ),
     "transposed, from the least number": ({**TRANSPOSED, "zx": -128}, True),

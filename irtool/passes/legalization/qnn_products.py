@@ -111,6 +111,12 @@ def conv2d(s: LegalizationSite) -> Expr:
     return _Convolution(s).lower()
 
 
+def grouped_terms(s: LegalizationSite) -> Expr:
+    """A convolution of groups of channels, whose weights have the zero point 0, minus the term of the data's zero point: that of a
+    result needs the weights of its own group only, which are all that it has."""
+    return _Convolution(s).terms()
+
+
 class _Convolution:
     def __init__(self, s: LegalizationSite) -> None:
         at = s.attrs

@@ -12,6 +12,7 @@ from ...ops.base import attributes_of, call
 from ...ops.qnn.fixed_point import limits
 from ..arithmetic import add, subtract
 from ..constants import array_constant, scalar_constant
+from .qnn_products import grouped_terms
 from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
 from .rule import QNN_LEGALIZE, LegalizationSite, legalization
 
@@ -214,8 +215,10 @@ def _has_byte_products(s: LegalizationSite, op: str) -> bool:
             return False
         return at.groups == 1 and channels >= _LEAST_CHANNELS
     known = at.data_layout in ("NCHW", "NHWC") and at.kernel_layout in ("OIHW", "HWIO", "OHWI")
-    if not known or at.groups != 1 or s.shape(1)[at.kernel_layout.index("I")] < _LEAST_CHANNELS:
+    if not known or s.shape(1)[at.kernel_layout.index("I")] < _LEAST_CHANNELS:
         return False
+    if at.groups != 1:
+        return at.channels != at.groups and number(zeros[1], "zero point") == 0
     return tuple(at.dilation) == (1, 1) or number(zeros[1], "zero point") == 0
 
 
@@ -231,7 +234,9 @@ def _for_arm(s: LegalizationSite, op: str, target: Target) -> Expr | None:
 
 @legalization(QNN_LEGALIZE, "qnn.conv2d")
 def conv2d(s: LegalizationSite) -> Expr | None:
-    """The types that the target multiplies."""
+    """The types that the target multiplies; bytes of groups of channels, if products of them are fast."""
+    if s.byte_products and s.attrs.groups != 1 and _has_byte_products(s, "nn.conv2d"):
+        return grouped_terms(s)
     return _for_target(s, "nn.conv2d")
 
 
