@@ -142,7 +142,10 @@ def find_product(r: Reduction) -> Product | None:
     if r.guards or kind is None:
         return None
     guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
-    a, b = (e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc)
+    operands = [e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc]
+    if len(operands) != 2:
+        return None  # the sum of squares of one operand
+    a, b = operands
     simplify = simplifier(r.loops, r.inner)
     best: Product | None = None
     for k, extent in r.inner:

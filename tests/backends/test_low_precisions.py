@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -36,3 +37,17 @@ def test_results_are_near_those_of_float32(target: str, precision: str, most: fl
     want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
     made = irtool.build(module, given, target=target, precision=precision)
     assert np.abs(np.asarray(made.run([x])) - want).max() <= most * np.abs(want).max()
+
+
+@pytest.mark.parametrize("dtype, wide", [("bfloat16", "float32"), ("int8", "int32")])
+def test_the_sum_of_the_squares_of_one_tensor_is_none_of_words(dtype: str, wide: str) -> None:
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(64, 256), {dtype}]) {{
+      %0 = cast(%x, dtype="{wide}");
+      sum(multiply(%0, %0), axis=[-1])
+    }}"""
+    module = irtool.infer_types(irtool.parse(text))
+    x = np.random.default_rng(3).integers(-100, 100, (64, 256)).astype(getattr(ml_dtypes, dtype, dtype))
+    want = (x.astype("int64") ** 2).sum(-1)
+    got = np.asarray(irtool.build(module, target="c{blocked_updates=1}").run([x]))
+    np.testing.assert_array_equal(got, want)
