@@ -88,7 +88,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
             tile = choose_tile(rows, (vectors + 1) // 2, target, shared, block, far > 0, together)
     else:
-        tile = choose_window(rows, vectors, target)
+        tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
     if row is not None:
         tile = _bounded(r, row, tile, target.unrolled_updates)
     points = tile.points
@@ -101,6 +101,20 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+
+
+def _overlap(r: Reduction, row: Var) -> bool:
+    """True if the next step along a loop reads some of what a step reads."""
+    simplify = simplifier(r.loops, r.inner)
+    for e in loads(r.update):
+        if e.source is r.acc:
+            continue
+        for i in e.indices:
+            (step,) = coefficients(simplify, i, [row])
+            reach = [c * (n - 1) for v, n in r.inner for c in coefficients(simplify, i, [v]) if c is not None]
+            if step is None or (step and sum(map(abs, reach)) >= abs(step)):
+                return True
+    return False
 
 
 def rows_together(r: Reduction, target: VectorTarget) -> int:

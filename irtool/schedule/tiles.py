@@ -64,9 +64,15 @@ def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, togethe
     return _cost(rows, vectors, tile, target, True, together)
 
 
-def choose_window(rows: int, vectors: int, target: VectorTarget) -> Tile:
+_RUN = 4
+"""Vectors, at least, that are read one after the other."""
+
+
+def choose_window(rows: int, vectors: int, target: VectorTarget, overlap: bool = True) -> Tile:
     """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
-    are few rows."""
+    are few rows. Where windows do not `overlap`, nothing is shared: vectors that lie one after the other, in the order of memory."""
+    if not overlap and vectors >= _RUN:
+        return Tile(1, max(n for n in range(1, 2 * _RUN + 1) if vectors % n == 0))
     most = 14 if target.registers >= 32 else 7
     parts = -(-rows // min(rows, most))
     a = -(-rows // parts)

@@ -93,3 +93,12 @@ def test_vectors_are_as_narrow_as_the_blocks_that_they_are_stored_in():
     schedule_program(program, AVX512)
     assert [k.choice.reason.split()[-1] for k in program.kernels] == ["16", "8", "16"]
     assert "axis ax1 of 24" in program.kernels[1].choice.reason
+
+
+@pytest.mark.parametrize(("size", "tile"), [(2, "1 x 8 x 16"), (3, "7 x 1 x 16")], ids=["apart", "overlapping"])
+def test_windows_that_do_not_overlap_are_read_in_the_order_of_memory(size, tile):
+    call = f'nn.max_pool2d(%x, pool_size=[{size}, {size}], strides=[2, 2], padding=[0, 0, {size - 2}, {size - 2}], layout="NHWC")'
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 14, 14, 512), float32]) {{ {call} }}'
+    program = lower_module(prepare(irtool.infer_types(irtool.parse(text))))
+    schedule_program(program, AVX512)
+    assert program.kernels[-1].choice.reason.endswith(f"axis ax3 of 512, tile {tile}")
