@@ -23,6 +23,8 @@ NETWORKS: dict[str, tuple[Shape, dict[str, Shape], Sequence[Node]]] = {
     "convolution": (IMAGE, {"w": (20, 12, 3, 3)}, [_conv("x", "w")]),
     "strided convolution": (IMAGE, {"w": (20, 12, 3, 3)}, [_conv("x", "w", strides=[2, 2])]),
     "grouped convolution": (IMAGE, {"w": (24, 3, 3, 3)}, [_conv("x", "w", group=4)]),
+    "groups of four": ((1, 32, 20, 20), {"w": (48, 4, 3, 3)}, [_conv("x", "w", group=8)]),
+    "groups of eight": ((1, 104, 14, 14), {"w": (104, 8, 3, 3)}, [_conv("x", "w", group=13, strides=[2, 2])]),
     "depthwise": (IMAGE, {"w": (12, 1, 3, 3)}, [_conv("x", "w", group=12)]),
     "strided depthwise": (IMAGE, {"w": (12, 1, 3, 3)}, [_conv("x", "w", group=12, strides=[2, 2])]),
     "dense": (ROWS, {"w": (40, 30)}, [("Gemm", ("x", "w", "w_bias"), {})]),
