@@ -82,6 +82,11 @@ class Product:
         """True if sums read their own part of an operand along its axis: their group of channels."""
         return any(not isinstance(e.indices[axis], Var) for e, axis in self.operands)
 
+    def is_whole(self, kind: WordKind) -> bool:
+        """True if the numbers that a sum reads of each operand are whole words of that kind, or all that there are."""
+        simplify = Simplifier()
+        return all(_is_place(e, axis, self.k, self.extent, kind, simplify) for e, axis in self.operands)
+
     def count(self, e: Load, axis: int, words: int) -> int:
         """How many words an operand has along its axis, if a sum has so many: those of all groups."""
         if isinstance(e.indices[axis], Var):
@@ -227,6 +232,8 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         return False
     if p.kind is wide_kind() and target.wide_products < p.kind.numbers:
         return False
+    if target.summed_products > 1 and not p.is_whole(long_kind()):
+        return False
     only = _apart(r, p)
     if max(only) < 4:
         return False  # neither operand has an axis for vectors
@@ -253,7 +260,7 @@ def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
     """The product, of long words where an instruction takes more than four numbers: it multiplies matrices of them, and enough rows and
     columns of results have one in common, or it sums more than one of them, which lie one after the other."""
     long = long_kind()
-    if target.lanes(4) != 4 or p.kind.bits != long.bits or not isinstance(form, Reduction):
+    if target.lanes(4) != 4 or p.kind.bits != long.bits or not isinstance(form, Reduction) or not p.is_whole(long):
         return p
     if target.summed_products > 1 and p.extent > long.numbers:
         return replace(p, kind=long, innermost=True)

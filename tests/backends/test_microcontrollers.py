@@ -61,6 +61,29 @@ def test_a_quantized_network_and_floats_run(name: str, tmp_path: Path) -> None:
     assert_close([y for outputs in got for y in outputs], want, 1e-5)
 
 
+@pytest.mark.parametrize("name", BOARDS)
+def test_convolutions_of_groups_are_those_of_the_interpreter(name: str, tmp_path: Path) -> None:
+    """Of one word, of one and a half and two long ones."""
+    board = BOARDS[name]
+    require(CC, board.emulator)
+    bundle, want = Bundle(tmp_path, mcpu=board.mcpu, cc=CC, cflags=f"-mthumb -mfloat-abi={board.floats}"), []
+    for n, (each, out, groups) in enumerate([(4, 4, 6), (12, 8, 3), (16, 16, 2)]):
+        text = f"""{V}def @main(%x: Tensor[(1, {each * groups}, 9, 9), int8], %w: Tensor[({out * groups}, {each}, 3, 3), int8]) {{
+          %0 = qnn.conv2d(%x, %w, 3, 0, 0.05f, 0.02f, padding=[1, 1], groups={groups}, channels={out * groups}, kernel_size=[3, 3],
+                          out_dtype="int32");
+          qnn.requantize(%0, 0.001f, 0, 0.5f, -5, out_dtype="int8")
+        }}"""
+        module = irtool.infer_types(irtool.parse(text))
+        x = numbers("int8", each * groups * 81, 2 * n).reshape(1, each * groups, 9, 9)
+        w = numbers("int8", out * groups * each * 9, 2 * n + 1).reshape(out * groups, each, 3, 3)
+        bundle.add(bind_params(module, {"w": w}), [x])
+        want.append(np.asarray(irtool.evaluate(module, {"x": x, "w": w})))
+    board.prepare(tmp_path)
+    got = bundle.run(["-O2", *board.flags], cc=CC, prefix=board.emulator.split())
+    for g, w in zip((y for outputs in got for y in outputs), want, strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
 PATHS = {
     "portable": Way("gcc", "", [], "", "", 1),
     "without vectors": Way.on("Cortex-M33", "smlad", 1),

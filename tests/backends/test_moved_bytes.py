@@ -112,7 +112,7 @@ def test_instructions_get_what_they_take(case: str, build: str, tmp_path: Path) 
     elif case == "two layers":  # the second one's data are uint8
         assert found == {"u8s8"} if dtype == "int8" else {"s8s8"}
     else:
-        assert found == (set() if case in ("groups", "depthwise") else {taken})
+        assert found == (set() if case == "depthwise" else {taken})
 
 
 @pytest.mark.parametrize("build", BUILDS)
