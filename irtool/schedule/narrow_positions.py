@@ -1,4 +1,5 @@
-"""Positions counted in as few bits as the elements have that are looked through, so that vectors hold as many of both.
+"""Positions counted in as few bits as the elements have that are looked through, so that vectors hold as many of both; in 16 bits where
+8 are too few.
 
 i: int32, m: int8:  (i, m) = x[k] > m ? (k, x[k]) : (i, m); out = i
 
@@ -25,13 +26,12 @@ def narrow_positions(form: TupleReduction) -> TupleReduction:
     if order is None or least == 4 or any(b.dtype == "bool" for b in form.accs):
         return form
     simplify = simplifier(form.loops, form.inner)
-    chosen = {
-        acc: Buffer(acc.name, (), f"uint{8 * least}", acc.scope)
-        for acc, init, update in zip(form.accs, order.inits, order.updates, strict=True)
-        if dtypes.is_int(acc.dtype)
-        and dtypes.itemsize(acc.dtype) > least
-        and _holds(acc, init, update, 8 * least, simplify)
-    }
+    chosen: dict[Buffer, Buffer] = {}
+    for acc, init, update in zip(form.accs, order.inits, order.updates, strict=True):
+        widths = [n for n in (1, 2) if least <= n < dtypes.itemsize(acc.dtype)] if dtypes.is_int(acc.dtype) else []
+        bits = next((8 * n for n in widths if _holds(acc, init, update, 8 * n, simplify)), 0)
+        if bits:
+            chosen[acc] = Buffer(acc.name, (), f"uint{bits}", acc.scope)
     if not chosen:
         return form
     memo: dict[Expr, Expr] = {}

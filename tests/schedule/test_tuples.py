@@ -113,8 +113,8 @@ def test_blocks_on_every_machine(dtype: str, last: bool) -> None:
             np.testing.assert_array_equal(got, irtool.evaluate(module, [x]), err_msg=f"{machine} {n}")
 
 
-def test_positions_are_counted_in_as_many_bits_as_elements_have() -> None:
-    for classes, wanted in ((256, "uint8"), (257, "int32")):
+def test_positions_are_counted_in_as_few_bits_as_hold_them() -> None:
+    for classes, wanted in ((256, "uint8"), (257, "uint16"), (1 << 16, "uint16"), ((1 << 16) + 1, "int32")):
         program = lower_module(prepare(module_of("argmax(%x, axis=[0])", (classes, 300), "int8")))
         schedule_program(program, MACHINES[-1])
         (kernel,) = program.kernels
