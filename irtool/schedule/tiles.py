@@ -72,7 +72,8 @@ def choose_window(rows: int, vectors: int, target: VectorTarget, overlap: bool =
     """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
     are few rows. Where windows do not `overlap`, nothing is shared: vectors that lie one after the other, in the order of memory."""
     if not overlap and vectors >= _RUN:
-        return Tile(1, max(n for n in range(1, 2 * _RUN + 1) if vectors % n == 0))
+        parts = -(-vectors // (2 * _RUN))
+        return Tile(1, -(-vectors // parts))
     most = 14 if target.registers >= 32 else 7
     parts = -(-rows // min(rows, most))
     a = -(-rows // parts)

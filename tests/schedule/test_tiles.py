@@ -15,7 +15,7 @@ from irtool.schedule.block import Block
 from irtool.schedule.forms import Reduction
 from irtool.schedule.strategies.register_tile import tile_reduction
 from irtool.schedule.tile_choice import choose_register_tile
-from irtool.schedule.tiles import choose_tile
+from irtool.schedule.tiles import choose_tile, choose_window
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import Buffer, Scope, Store
 from irtool.tir.vector_target import VectorTarget
@@ -93,6 +93,11 @@ def test_vectors_are_as_narrow_as_the_blocks_that_they_are_stored_in():
     schedule_program(program, AVX512)
     assert [k.choice.reason.split()[-1] for k in program.kernels] == ["16", "8", "16"]
     assert "axis ax1 of 24" in program.kernels[1].choice.reason
+
+
+@pytest.mark.parametrize(("vectors", "run"), [(4, 4), (8, 8), (11, 6), (32, 8), (3, 1)])
+def test_runs_of_vectors_are_as_long_as_one_another(vectors, run):
+    assert choose_window(14, vectors, AVX512, overlap=False).vectors == run
 
 
 @pytest.mark.parametrize(("size", "tile"), [(2, "1 x 8 x 16"), (3, "7 x 1 x 16")], ids=["apart", "overlapping"])
