@@ -1,15 +1,10 @@
-"""Double-precision trigonometric functions of vectors: a family of `vector_math`, which says what the texts may name.
-
-Angles of tangents are reduced as in single precision (see `vector_trigonometry`): by a multiple of π/2 below 2^20, which is given in
-three parts of 32 bits and a rest, so that products with the first three are exact. For sines and cosines it is one of π, so that one
-polynomial does; a cosine is a sine half of π further on. Larger angles ask the C library.
-"""
+"""Double-precision trigonometric functions of vectors: a family of `vector_math`, which says what the texts may name."""
 
 from __future__ import annotations
 
 from .polynomials import horner
-from .templates import fill
 from .vector_arcs import arcs
+from .vector_waves import waves
 
 _TAN_OVER = (1.0, -0.12828248774391832, 0.0028058087404027256, -7.482573592718479e-06)
 _TAN_UNDER = (1.0, -0.4616158210772497, 0.02334441576609392, -0.00020843231966559823)
@@ -26,53 +21,6 @@ _ASIN_TERMS = (0.16666666666666669, 0.07499999999998433, 0.04464285714635543, 0.
                0.01740087944269402, -0.014851887071247204, 0.028757851367421566)  # fmt: skip
 """(asin(a) / a - 1) / a² as a polynomial of a² up to a = 1/2."""
 
-_TURN = """IRT_INLINE {t} irt_vturn_{n}({t} x, {i} *quarters) {{
-  {t} z = x * 0.63661977236758134308 + 6755399441055744.0, k = z - 6755399441055744.0;
-  {t} a = (x - k * 1.5707963267341256) - k * 6.077100506303966e-11, b = a - k * 2.0222662487111665e-21;
-  *quarters = ({i})z;
-  return b - (k * 8.478427660348229e-32 - ((a - b) - k * 2.0222662487111665e-21));
-}}"""
-_FAR = """static __attribute__((noinline, unused)) {t} irt_vfar_${name}_{n}({t} x, {t} y) {{
-  int k;
-  for (k = 0; k < {lanes}; ++k)
-    if (fabs(x[k]) > 1.0e6) y[k] = ${name}(x[k]);
-  return y;
-}}"""
-_RESULT = """
-  return irt_vany_beyond_{n}(x, 1.0e6) ? irt_vfar_${name}_{n}(x, y) : y;
-}}"""
-# sin(x - π half_turns).
-_WAVE = (
-    """IRT_INLINE {t} irt_vwave_{n}({t} x, {t} half_turns) {{
-  {t} k = half_turns, a = (x - k * 3.1415926534682512) - k * 1.2154201012607932e-10, b = a - k * 4.044532497422333e-21;
-  {t} r = b - (k * 1.6956855320696458e-31 - ((a - b) - k * 4.044532497422333e-21)), z = r * r;
-  {t} y = r + r * (z * """
-    + horner("z", _WAVE_TERMS, "")
-    + """);
-  return ({t})(({i})y | (({i})r & INT64_MIN));
-}}"""
-)
-_SIN = """IRT_INLINE {t} irt_vsin_{n}({t} x) {{
-  {t} z = x * 0.31830988618379067154 + 6755399441055744.0;
-  {t} y = irt_vwave_{n}(x, z - 6755399441055744.0);
-  y = ({t})(({i})y ^ (({i})z << 63));""" + fill(_RESULT, name="sin")
-_COS = """IRT_INLINE {t} irt_vcos_{n}({t} x) {{
-  {t} z = (x * 0.31830988618379067154 - 0.5) + 6755399441055744.0;
-  {t} y = irt_vwave_{n}(x, (z - 6755399441055744.0) + 0.5);
-  y = ({t})(({i})y ^ (~({i})z << 63));""" + fill(_RESULT, name="cos")
-# An odd number of quarters further on, the tangent is minus the inverse.
-_TAN = (
-    """IRT_INLINE {t} irt_vtan_{n}({t} x) {{
-  {i} q;
-  {t} r = irt_vturn_{n}(x, &q), z = r * r, s = r * """
-    + horner("z", _TAN_OVER, "")
-    + """, c = """
-    + horner("z", _TAN_UNDER, "")
-    + """;
-  {i} odd = (q & 1) != 0;
-  {t} y = irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c);"""
-    + fill(_RESULT, name="tan")
-)
 # atan b less b.
 _ATAN_UNIT = (
     """IRT_INLINE {t} irt_vatan_unit_{n}({t} b) {{
@@ -106,18 +54,13 @@ _ASIN_HALF = (
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {
-    ("turn", "float64"): _TURN,
-    **{(f"far_{name}", "float64"): fill(_FAR, name=name) for name in ("sin", "cos", "tan")},
-    ("wave", "float64"): _WAVE,
-    ("sin", "float64"): _SIN,
-    ("cos", "float64"): _COS,
-    ("tan", "float64"): _TAN,
+    **waves("float64", _WAVE_TERMS, _TAN_OVER, _TAN_UNDER),
     ("atan_unit", "float64"): _ATAN_UNIT,
     ("atan", "float64"): _ATAN,
     ("asin_half", "float64"): _ASIN_HALF,
     **arcs("float64"),
 }
 
-NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {("tan", "float64"): ("turn", "select", "any_beyond", "far_tan")}
+NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {}
 
 EXACT: tuple[str, ...] = ()
