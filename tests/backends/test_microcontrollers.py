@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,29 +19,38 @@ from tests.backends.instructions import Way, arm_loops, compile_program, require
 from tests.backends.microcontrollers import BOARDS, CC
 from tests.backends.test_dots import CASES, V, by_the_loop, numbers, program
 
+Case = tuple[irtool.Module, np.ndarray, np.ndarray]
+"""A module of `x` and `w`, and values for them."""
+
+
+def on_board(name: str, cases: Sequence[Case], folder: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """What modules give on the board, their weights bound, and what they give in the interpreter."""
+    board = BOARDS[name]
+    require(CC, board.emulator)
+    bundle = Bundle(folder, mcpu=board.mcpu, cc=CC, cflags=f"-mthumb -mfloat-abi={board.floats}")
+    want = []
+    for module, x, w in cases:
+        bundle.add(bind_params(module, {"w": w}), [x])
+        want.append(np.asarray(irtool.evaluate(module, {"x": x, "w": w})))
+    board.prepare(folder)
+    got = bundle.run(["-O2", *board.flags], cc=CC, prefix=board.emulator.split())
+    return [y for outputs in got for y in outputs], want
+
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_products_of_bytes_are_those_of_the_interpreter(name: str, tmp_path: Path) -> None:
-    board = BOARDS[name]
-    require(CC, board.emulator)
-    bundle, want = Bundle(tmp_path, mcpu=board.mcpu, cc=CC, cflags=f"-mthumb -mfloat-abi={board.floats}"), []
+    cases = []
     for n, case in enumerate(CASES):
         kinds = [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8")]
         for a, b in [kinds[0]] if case == "two layers" else [kinds[1], kinds[n % 4]]:
-            module, x, w = program(case, a, b)
-            bundle.add(bind_params(module, {"w": w}), [x])
-            want.append(np.asarray(irtool.evaluate(module, {"x": x, "w": w})))
-    board.prepare(tmp_path)
-    got = bundle.run(["-O2", *board.flags], cc=CC, prefix=board.emulator.split())
-    for g, w in zip((y for outputs in got for y in outputs), want, strict=True):
+            cases.append(program(case, a, b))
+    for g, w in zip(*on_board(name, cases, tmp_path), strict=True):
         np.testing.assert_array_equal(g, w)
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_quantized_network_and_floats_run(name: str, tmp_path: Path) -> None:
     """A convolution whose results are scaled to bytes, as quantized networks have it, a pool, and a layer of floats."""
-    board = BOARDS[name]
-    require(CC, board.emulator)
     g = np.random.default_rng(0)
     network = f"""{V}def @main(%x: Tensor[(1, 8, 12, 12), int8], %w: Tensor[(16, 8, 3, 3), int8]) {{
       %0 = qnn.conv2d(%x, %w, 3, 0, 0.05f, 0.02f, padding=[1, 1], channels=16, kernel_size=[3, 3], out_dtype="int32");
@@ -48,39 +58,28 @@ def test_a_quantized_network_and_floats_run(name: str, tmp_path: Path) -> None:
       nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2])
     }}"""
     layer = f"{V}def @main(%x: Tensor[(3, 40), float32], %w: Tensor[(10, 40), float32]) {{ nn.softmax(nn.dense(%x, %w, units=10)) }}"
-    bundle, want = Bundle(tmp_path, mcpu=board.mcpu, cc=CC, cflags=f"-mthumb -mfloat-abi={board.floats}"), []
-    for text, x, w in (
+    cases = [
         (network, numbers("int8", 8 * 144, 1).reshape(1, 8, 12, 12), numbers("int8", 16 * 72, 2).reshape(16, 8, 3, 3)),
         (layer, g.standard_normal((3, 40)).astype("float32"), g.standard_normal((10, 40)).astype("float32")),
-    ):
-        module = irtool.infer_types(irtool.parse(text))
-        bundle.add(bind_params(module, {"w": w}), [x])
-        want.append(np.asarray(irtool.evaluate(module, {"x": x, "w": w})))
-    board.prepare(tmp_path)
-    got = bundle.run(["-O2", *board.flags], cc=CC, prefix=board.emulator.split())
-    assert_close([y for outputs in got for y in outputs], want, 1e-5)
+    ]
+    got, want = on_board(name, [(irtool.infer_types(irtool.parse(text)), x, w) for text, x, w in cases], tmp_path)
+    assert_close(got, want, 1e-5)
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_convolutions_of_groups_are_those_of_the_interpreter(name: str, tmp_path: Path) -> None:
     """Of one word, of one and a half and two long ones."""
-    board = BOARDS[name]
-    require(CC, board.emulator)
-    bundle, want = Bundle(tmp_path, mcpu=board.mcpu, cc=CC, cflags=f"-mthumb -mfloat-abi={board.floats}"), []
+    cases = []
     for n, (each, out, groups) in enumerate([(4, 4, 6), (12, 8, 3), (16, 16, 2)]):
         text = f"""{V}def @main(%x: Tensor[(1, {each * groups}, 9, 9), int8], %w: Tensor[({out * groups}, {each}, 3, 3), int8]) {{
           %0 = qnn.conv2d(%x, %w, 3, 0, 0.05f, 0.02f, padding=[1, 1], groups={groups}, channels={out * groups}, kernel_size=[3, 3],
                           out_dtype="int32");
           qnn.requantize(%0, 0.001f, 0, 0.5f, -5, out_dtype="int8")
         }}"""
-        module = irtool.infer_types(irtool.parse(text))
         x = numbers("int8", each * groups * 81, 2 * n).reshape(1, each * groups, 9, 9)
         w = numbers("int8", out * groups * each * 9, 2 * n + 1).reshape(out * groups, each, 3, 3)
-        bundle.add(bind_params(module, {"w": w}), [x])
-        want.append(np.asarray(irtool.evaluate(module, {"x": x, "w": w})))
-    board.prepare(tmp_path)
-    got = bundle.run(["-O2", *board.flags], cc=CC, prefix=board.emulator.split())
-    for g, w in zip((y for outputs in got for y in outputs), want, strict=True):
+        cases.append((irtool.infer_types(irtool.parse(text)), x, w))
+    for g, w in zip(*on_board(name, cases, tmp_path), strict=True):
         np.testing.assert_array_equal(g, w)
 
 
