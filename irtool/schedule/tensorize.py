@@ -85,7 +85,15 @@ class Product:
     def is_whole(self, kind: WordKind) -> bool:
         """True if the numbers that a sum reads of each operand are whole words of that kind, or all that there are."""
         simplify = Simplifier()
-        return all(_is_place(e, axis, self.k, self.extent, kind, simplify) for e, axis in self.operands)
+        for e, axis in self.operands:
+            if e.indices[axis] is self.k:
+                continue
+            assert isinstance(e.source, Buffer)
+            terms, first = simplify.linear(e.indices[axis])
+            others = [first, self.extent, e.source.shape[axis], *(n for atom, n in terms.items() if atom is not self.k)]
+            if terms.get(self.k) != 1 or any(n % kind.numbers for n in others):
+                return False
+        return True
 
     def count(self, e: Load, axis: int, words: int) -> int:
         """How many words an operand has along its axis, if a sum has so many: those of all groups."""
@@ -151,28 +159,15 @@ def find_product(r: Reduction) -> Product | None:
     if len(operands) != 2:
         return None  # the sum of squares of one operand
     a, b = operands
-    simplify = simplifier(r.loops, r.inner)
     best: Product | None = None
     for k, extent in r.inner:
         places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
         if any(len(at) != 1 for at in places) or extent < kind.least or any(depends(c, k) for c in guards.values()):
             continue
-        first, second = places[0][0], places[1][0]
-        fits = all(_is_place(e, n, k, extent, kind, simplify) for e, n in ((a, first), (b, second)))
-        if fits and (best is None or extent > best.extent):
-            best = Product(kind, a, b, k, extent, first, second, guards)
+        found = Product(kind, a, b, k, extent, places[0][0], places[1][0], guards)
+        if found.is_whole(kind) and (best is None or extent > best.extent):
+            best = found
     return best
-
-
-def _is_place(e: Load, axis: int, k: Var, extent: int, kind: WordKind, simplify: Simplifier) -> bool:
-    """True if the numbers of a sum are whole words along the axis, or all that the axis has."""
-    index = e.indices[axis]
-    if index is k:
-        return True
-    assert isinstance(e.source, Buffer)
-    terms, first = simplify.linear(index)
-    others = [first, extent, e.source.shape[axis], *(n for atom, n in terms.items() if atom is not k)]
-    return terms.get(k) == 1 and all(n % kind.numbers == 0 for n in others)
 
 
 def _outside_conditions(e: Expr) -> list[Expr]:
