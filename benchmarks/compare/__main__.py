@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import json
+import os
 import platform
 import re
 import shlex
@@ -19,10 +20,11 @@ from typing import Any
 from irtool.backends.toolchain.compiler import Compiler
 
 from .. import __main__ as benchmarks
+from . import older
 from .export import NETWORKS
-from .precisions import PRECISIONS, Precision
+from .precisions import PRECISIONS
 from .tables import chart, resource_table, scaling_table, speed_table, values_table, wrong_outputs
-from .turns import Measured, measure
+from .turns import OLDER, Measured, measure
 from .values import Agreement
 from .worker import ENGINES
 
@@ -42,6 +44,10 @@ reference's own values: what differs there is a layer's own doing. irtool's sums
 
 """
 
+_OLDER = """ irtool builds with
+`--mcpu x86-64-v3`; the other engines, which choose by `cpuid`, are told that the processor has nothing beyond that level
+(`benchmarks/compare/older.py`)."""
+
 
 def main() -> None:
     """Exports what is missing, measures, prints; with --write into README.md and docs, too."""
@@ -59,9 +65,11 @@ def main() -> None:
         "--write", action="store_true", help="write the precision's page of docs, its chart, and README.md"
     )
     parser.add_argument(
-        "--page",
-        default="",
-        help="with --write, the name of another page in docs, for another processor; README.md stays as it is",
+        "--mcpu",
+        choices=("native", older.LEVEL),
+        default="native",
+        help=f"processor that irtool builds for; {older.LEVEL}: the other engines get no later instructions, either, and --write "
+        "writes a page of its own",
     )
     options = parser.parse_args()
     if options.files and (options.only or options.write):
@@ -81,15 +89,15 @@ def main() -> None:
     results: dict[str, Any] = {}
     if given:
         for path in given:
-            results[str(path)] = _compared(path, path.stem, counts, options.seconds, options.precision)
+            results[str(path)] = _compared(path, path.stem, counts, options)
         print(speed_table(results, counts), resource_table(results, counts[0]), sep="\n")
     for name in chosen if not given else ():
-        results[name] = _compared(_exported(name), NETWORKS[name].title, counts, options.seconds, options.precision)
+        results[name] = _compared(_exported(name), NETWORKS[name].title, counts, options)
     wrong = wrong_outputs(results, precision.difference)
     if given:
         sys.exit("\n".join(wrong) or None)
-    page = options.page or precision.page
-    text = _page(results, counts, options.seconds, precision, options.precision, page)
+    page = precision.page + ("_avx2" if options.mcpu == older.LEVEL else "")
+    text = _page(results, counts, options, page)
     print(text)
     if wrong:
         sys.exit("nothing is written: times of wrong outputs say nothing\n" + "\n".join(wrong))
@@ -100,13 +108,13 @@ def main() -> None:
             _put_into_readme(speed_table(results, counts))
 
 
-def _compared(exported: Path, title: str, counts: list[str], seconds: float, name: str) -> dict[str, Any]:
-    """What the engines need for the model in the precision of that name, said as soon as it is known."""
-    precision = PRECISIONS[name]
+def _compared(exported: Path, title: str, counts: list[str], options: argparse.Namespace) -> dict[str, Any]:
+    """What the engines need for the model in the precision that was asked for, said as soon as it is known."""
+    precision = PRECISIONS[options.precision]
     path = precision.model(exported)
     result: dict[str, Any] = {"title": title, "threads": {}}
     for t in counts:
-        found = measure(path, list(ENGINES), int(t), seconds, name)
+        found = measure(path, list(ENGINES), int(t), options.seconds, options.precision, options.mcpu)
         result["threads"][t] = {e: _summary(m) for e, m in found.items()}
         said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
         own = found["irtool"]
@@ -114,7 +122,7 @@ def _compared(exported: Path, title: str, counts: list[str], seconds: float, nam
             said += f"; outputs as the file says {100 * own.equal:.2f} %, others {own.steps} steps away at most"
         print(f"{title}, threads {t}: {said}", file=sys.stderr, flush=True)
     if precision.quantized:
-        result["layers"] = _layers(path)
+        result["layers"] = _layers(path, options.mcpu)
     return result
 
 
@@ -126,10 +134,11 @@ def _exported(name: str) -> Path:
     return path
 
 
-def _layers(path: Path) -> dict[str, Any]:
+def _layers(path: Path, mcpu: str) -> dict[str, Any]:
     """`values.compare_layers` of a network, in a process of its own, with the shares of equal values; said as well."""
-    command = [sys.executable, "-m", "benchmarks.compare.values", str(path)]
-    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    command = [sys.executable, "-m", "benchmarks.compare.values", str(path), mcpu]
+    environment = {**os.environ, **(older.environment(OLDER) if mcpu == older.LEVEL else {})}
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     found: dict[str, Any] = json.loads(said.splitlines()[-1])
     for engine, a in found.items():
         a["equal"] = Agreement(**a).equal
@@ -144,9 +153,8 @@ def _summary(m: Measured) -> dict[str, Any]:
     return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
 
 
-def _page(
-    results: dict[str, Any], counts: list[str], seconds: float, precision: Precision, name: str, page: str
-) -> str:
+def _page(results: dict[str, Any], counts: list[str], options: argparse.Namespace, page: str) -> str:
+    precision = PRECISIONS[options.precision]
     packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
     failures = [
         f"- {n['title']}, {e}, threads {t}: {m.get('error') or m['empty']}\n"
@@ -156,12 +164,12 @@ def _page(
         if m.get("error") or m.get("empty")
     ]
     reference = "the reference's (see Values)" if precision.quantized else "ONNX Runtime's"
-    return f"""# irtool beside ONNX Runtime and OpenVINO{"" if name == "float32" else f", {name}"}
+    return f"""# irtool beside ONNX Runtime and OpenVINO{_variant(options)}
 
-`{_command()}` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler().machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
+`{_command()}` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler(mcpu=options.mcpu).machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
-{precision.said} Each engine has a process of its
-own; the processes take turns, {seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
+{precision.said}{_OLDER if options.mcpu == older.LEVEL else ""} Each engine has a process of its
+own; the processes take turns, {options.seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
 parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
 
 ![Ratios as a chart]({page}.svg)
@@ -192,6 +200,12 @@ def _scaling(results: dict[str, Any], counts: list[str]) -> str:
         "kind, those of the second do not count.\n\n"
         f"{scaling_table(results, few, many)}\n"
     )
+
+
+def _variant(options: argparse.Namespace) -> str:
+    """What the title says of another precision and processor."""
+    said = [options.precision] if options.precision != "float32" else []
+    return "".join(f", {s}" for s in [*said, *([options.mcpu] if options.mcpu != "native" else [])])
 
 
 def _command() -> str:

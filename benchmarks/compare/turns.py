@@ -18,8 +18,12 @@ import numpy as np
 
 from .. import handover
 from ..signals import emptiness
+from . import older
 from .quantized import output_step
 from .values import literal_output
+
+OLDER = Path(__file__).parents[2] / "build" / "compare" / older.LEVEL
+"""Where copies of the other engines are that know no later instructions."""
 
 
 @dataclass
@@ -74,10 +78,12 @@ class Measured:
 class Worker:
     """A process with one engine; stopped (SIGSTOP) except in its turn, so that waiting threads take no time from others."""
 
-    def __init__(self, engine: str, model: Path, threads: int, folder: Path, precision: str = "float32") -> None:
+    def __init__(self, engine: str, model: Path, threads: int, folder: Path, precision: str, mcpu: str) -> None:
         self.measured = Measured()
         self.folder = folder
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
+        if mcpu == older.LEVEL and engine != "irtool":
+            environment |= older.environment(OLDER)
         self.log = (folder / "log").open("w+")
         self.process = subprocess.Popen(
             [
@@ -89,6 +95,7 @@ class Worker:
                 str(threads),
                 str(folder),
                 precision,
+                mcpu,
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -152,7 +159,7 @@ class Worker:
 
 
 def measure(
-    model: Path, engines: list[str], threads: int, seconds: float, precision: str = "float32"
+    model: Path, engines: list[str], threads: int, seconds: float, precision: str = "float32", mcpu: str = "native"
 ) -> dict[str, Measured]:
     """What each engine needs for a model: `seconds` of runs for each engine, in turns of about a fifth of a second. With several
     threads it takes up to three times as long, to meet processors that have a cache in common."""
@@ -161,7 +168,7 @@ def measure(
         for engine in engines:
             folder = Path(place) / engine
             folder.mkdir()
-            workers[engine] = Worker(engine, model, threads, folder, precision)
+            workers[engine] = Worker(engine, model, threads, folder, precision, mcpu)
         for w in workers.values():
             w.turn(3)
         working = [w for w in workers.values() if not w.measured.error]

@@ -115,7 +115,7 @@ def agreement(found: list[Any], wanted: dict[str, Any]) -> Agreement:
     return Agreement(len(wanted), sum(w.size for w in wanted.values()), unequal, steps, worst[1])
 
 
-def compare_layers(path: Path) -> dict[str, Agreement]:
+def compare_layers(path: Path, mcpu: str = "native") -> dict[str, Agreement]:
     """irtool and ONNX Runtime with its optimizations, layer by layer: each layer on the reference's own inputs."""
     import onnx
     import onnxruntime
@@ -132,7 +132,7 @@ def compare_layers(path: Path) -> dict[str, Agreement]:
         onnx.save(cut, file)
         module, params = irtool.from_onnx(file)
         names = [p.name for p in module["main"].params if p.name not in params]
-        result = irtool.build(module, params).run(dict(zip(names, given.values(), strict=True)))
+        result = irtool.build(module, params, mcpu=mcpu).run(dict(zip(names, given.values(), strict=True)))
         found["irtool"] = list(result) if isinstance(result, tuple | list) else [result]
         session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
         found["onnxruntime"] = session.run([n + MADE for n in values], given)
@@ -140,4 +140,4 @@ def compare_layers(path: Path) -> dict[str, Agreement]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({e: asdict(a) for e, a in compare_layers(Path(sys.argv[1])).items()}))
+    print(json.dumps({e: asdict(a) for e, a in compare_layers(Path(sys.argv[1]), sys.argv[2]).items()}))

@@ -1,4 +1,4 @@
-"""One engine in a process of its own: `python -m benchmarks.compare.worker ENGINE MODEL THREADS FOLDER PRECISION`.
+"""One engine in a process of its own: `python -m benchmarks.compare.worker ENGINE MODEL THREADS FOLDER PRECISION MCPU`.
 
 Loads the model, runs it once, and says in a line of JSON how long that took; then reads commands from standard input: a
 number is how often to run, answered by the times in a line of JSON. At the end of the input it says what memory it needed.
@@ -23,13 +23,13 @@ Run = Callable[[], Any]
 
 
 def irtool(
-    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision
+    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision, mcpu: str
 ) -> tuple[Run, dict[str, Any]]:
     """Imports, builds and loads; `opened_seconds` is the time to the first result of what was built."""
     import irtool as ir
 
     module, params = ir.from_onnx(model, shapes={n: a.shape for n, a in inputs.items()})
-    artifact = ir.build(module, params, out_dir=folder, openmp=threads > 1, **precision.build)
+    artifact = ir.build(module, params, out_dir=folder, openmp=threads > 1, mcpu=mcpu, **precision.build)
     size = sum(p.stat().st_size for p in Path(folder).iterdir() if p.suffix in (".so", ".bin", ".weights"))
     began = time.perf_counter()
     opened = ir.load(folder)
@@ -42,9 +42,9 @@ def irtool(
 
 
 def onnxruntime(
-    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision
+    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision, mcpu: str
 ) -> tuple[Run, dict[str, Any]]:
-    """A session on the CPU, all optimizations on, as many threads as asked for."""
+    """A session on the CPU, all optimizations on, as many threads as asked for; `older.environment` sets the processor."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
@@ -55,9 +55,9 @@ def onnxruntime(
 
 
 def openvino(
-    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision
+    model: str, inputs: dict[str, Any], threads: int, folder: str, precision: Precision, mcpu: str
 ) -> tuple[Run, dict[str, Any]]:
-    """A compiled model for the CPU, for latency."""
+    """A compiled model for the CPU, for latency; `older.environment` sets the processor."""
     import openvino as ov
 
     settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", **precision.openvino}
@@ -76,10 +76,10 @@ ENGINES = {"irtool": irtool, "onnxruntime": onnxruntime, "openvino": openvino}
 
 def main() -> None:
     """The life of a worker."""
-    engine, model, threads, folder, precision = sys.argv[1:6]
+    engine, model, threads, folder, precision, mcpu = sys.argv[1:7]
     inputs = dict(np.load(Path(model).with_suffix(".npz")))
     began = time.perf_counter()
-    run, about = ENGINES[engine](model, inputs, int(threads), folder, PRECISIONS[precision])
+    run, about = ENGINES[engine](model, inputs, int(threads), folder, PRECISIONS[precision], mcpu)
     found = run()
     first = time.perf_counter() - began
     found = found if isinstance(found, tuple | list) else [found]
