@@ -27,10 +27,11 @@ from .layout_preference import (
     reorders,
     spreads,
 )
-from .panels import largest_reduction, rows_beside, vectors_per_block
+from .panels import largest_reduction, rows_beside
 from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
 from .tile_choice import rows_together
+from .tiles import vectors_per_block
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:

@@ -45,7 +45,9 @@ def choose_tile(
     `together`: an instruction makes so many rows, of which those that do not exist are made in vain, and takes as many vectors of columns.
     """
     best = (float("inf"), Tile(1, 1))
-    least = rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 else 1
+    least = (
+        rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
+    )
     for a in range(least, min(rows, 28) + 1):
         for b in range(1, min(vectors, 8) + 1):
             if block and block % b:
@@ -62,6 +64,28 @@ def choose_tile(
 def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1) -> float:
     """Cycles per result of `rows` by `vectors` results in such tiles, whose steps along rows share the vector operand."""
     return _cost(rows, vectors, tile, target, True, together)
+
+
+_WIDEST_BLOCK = 4
+
+
+def vectors_per_block(
+    vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bool = False, together: int = 1
+) -> int:
+    """The width of the blocks, in vectors, with which tiles of that many rows and vectors cost least. `may_pad`: the last block may
+    be filled up with zeros; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`. So a tile reads one stream."""
+    best = (float("inf"), 1)
+    for width in range(min(vectors, _WIDEST_BLOCK), 0, -1):
+        whole = -(-vectors // width) * width
+        if whole > vectors and not may_pad:
+            continue
+        tile = choose_tile(rows, whole, target, block=width, far=far, together=together)
+        if tile.vectors != width > 1 and ((far and tile.rows == rows) or width % tile.vectors == 0):
+            continue  # it would read a part of each block, and later another
+        cost = tile_cost(rows, whole, tile, target, together) * whole / vectors
+        if cost < best[0] * (1 - 1e-6):
+            best = (cost, width)
+    return best[1]
 
 
 _RUN = 4
@@ -100,6 +124,17 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
     return total / (rows * vectors)
 
 
+_SPILLED = 6
+"""What a register is worth that AVX2 lacks: an accumulator goes to memory and back in each step, which takes longer than its sums."""
+
+
+def _lacking(x: int, y: int, target: VectorTarget) -> int:
+    """Registers that AVX2 lacks for a step: accumulators, the vectors, and one value of a row at a time."""
+    if (target.vector_bytes, target.registers) != (32, 16):
+        return 0
+    return max(0, x * y + y + 1 - target.registers)
+
+
 def _crowding(x: int, y: int, target: VectorTarget) -> int:
     """Registers that a tile of `x` rows and `y` vectors lacks.
 
@@ -111,5 +146,5 @@ def _crowding(x: int, y: int, target: VectorTarget) -> int:
     if target.vector_bytes == 64:
         return max(0, x * y + x - target.registers - 4)  # A multiply-add can broadcast an operand from memory.
     if target.registers == 16:
-        return max(0, x * y + x - target.registers + 1)  # It can read a vector there.
+        return _SPILLED * _lacking(x, y, target)
     return max(0, x * y + x + y - target.registers + 1)

@@ -23,6 +23,11 @@ def @main(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 1, 1), float
   nn.relu(nn.conv2d(%x, %w, channels=64, kernel_size=[1, 1]))
 }
 """
+WINDOW = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 32, 28, 28), float32], %w: Tensor[(32, 32, 3, 3), float32]) {
+  nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3])
+}
+"""
 PROCESSORS = {
     "avx2": ("gcc", "x86-64-v3", "", r"\bvfn?madd\w+\b.*%ymm", r"\(.*\)", r"%ymm\d+, -?\d*\(%r[sb]p\)"),
     "avx512": ("gcc", "x86-64-v4", "", r"\bvfn?madd\w+\b.*%zmm", r"\(.*\)", r"%zmm\d+, -?\d*\(%r[sb]p\)"),
@@ -40,7 +45,7 @@ PROCESSORS = {
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.parametrize("text", [DENSE, CONV], ids=["dense", "conv"])
+@pytest.mark.parametrize("text", [DENSE, CONV, WINDOW], ids=["dense", "conv", "window"])
 def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, processor: str, text: str) -> None:
     cc, mcpu, flags, multiply_add, load, spill = PROCESSORS[processor]
     if not shutil.which(cc):
@@ -50,7 +55,7 @@ def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, proces
         and "x86_64" not in subprocess.run([cc, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
     ):
         pytest.skip("gcc makes code for another architecture")
-    shape = (192, 256) if text is DENSE else (64, 64, 1, 1)
+    shape = {DENSE: (192, 256), CONV: (64, 64, 1, 1), WINDOW: (32, 32, 3, 3)}[text]
     weights = {"w": np.random.default_rng(0).random(shape, "float32")}
     made = irtool.build(
         irtool.parse(text),

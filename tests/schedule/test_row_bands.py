@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule.panels import vectors_per_block
+from irtool.schedule.tiles import vectors_per_block
 from irtool.tir.vector_target import VectorTarget
 
 WIDE = VectorTarget(64, 32)

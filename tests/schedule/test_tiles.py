@@ -15,7 +15,7 @@ from irtool.schedule.block import Block
 from irtool.schedule.forms import Reduction
 from irtool.schedule.strategies.register_tile import tile_reduction
 from irtool.schedule.tile_choice import choose_register_tile
-from irtool.schedule.tiles import choose_tile, choose_window
+from irtool.schedule.tiles import Tile, choose_tile, choose_window
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import Buffer, Scope, Store
 from irtool.tir.vector_target import VectorTarget
@@ -35,8 +35,18 @@ def test_accumulators_fit_the_registers(machine):
 def test_what_is_broadcast_has_registers_too(machine):
     for rows, vectors in product((56, 128, 3136), (1, 2, 4, 8, 32)):
         tile = choose_tile(rows, vectors, machine)
-        assert tile.points + tile.rows <= machine.registers
+        if machine is NEON:
+            assert tile.points + tile.rows <= machine.registers
+        assert tile.points + tile.vectors + 1 <= machine.registers
         assert tile.points >= 6, "enough sums to hide a multiply-add's latency"
+
+
+def test_tiles_of_avx2_leave_one_register():
+    assert choose_tile(197, 96, AVX2) == Tile(6, 2)
+    assert choose_tile(28, 2, AVX2, far=True) == Tile(6, 2)
+    assert choose_tile(7, 2, AVX2, far=True) == Tile(4, 2), (
+        "seven rows of two vectors are 14 sums, two vectors and a value"
+    )
 
 
 def test_many_rows_of_one_vector_would_spill():

@@ -37,6 +37,7 @@ from ..formulas.runs import SUMS
 from ..formulas.support import (
     FROM_BITS,
     KEEP_BRANCHES,
+    KEEP_LOOP,
     KEEP_READS,
     LONG_WORD_AT,
     PREFETCH,
@@ -61,7 +62,7 @@ from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, repeated_reads
-from .short_loops import is_short
+from .short_loops import is_short, shares_reads
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
@@ -187,7 +188,7 @@ class KernelWriter:
             self._body(flat(self.kernel.body, self.simplify, self._is_variable))
             items = self.code.items
         attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
-        attributes += [KEEP_READS] if WRITE_OUT in self.support else []
+        attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []
         self.support.update(dict.fromkeys(attributes))
         names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
         unused = [f"  (void){n};" for n in names if n not in self.used]
@@ -331,7 +332,10 @@ class KernelWriter:
             share = self.kernel.shares.get(s.var)
             pragma = _pragma(loops, share, s is self.tiled)
             self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
-        if self.vector and is_short(s):
+        if self.vector and shares_reads(s, self.simplify):
+            self.support[KEEP_LOOP] = None
+            self.code.line(KEEP_LOOP.name)
+        elif self.vector and is_short(s):
             self.code.line(self.expressions.helper(WRITE_OUT, extent))
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 

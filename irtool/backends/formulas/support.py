@@ -33,6 +33,7 @@ KEEP_READS = Helper("keep_reads")
 """An attribute of functions in which gcc must leave reads where they are used."""
 PREFETCH = Helper("prefetch")
 WRITE_OUT = Helper("write_out")
+KEEP_LOOP = Helper("keep_loop")
 """In front of a loop: the compiler is to write out so many steps of it."""
 TILES = Helper("tiles")
 """What programs with matrix tiles need to ask for these."""
@@ -71,10 +72,11 @@ _FIXED: dict[Helper, str] = {
 #else
 #define irt_keep_branches
 #endif""",
-    # Of several steps that are written out, gcc's global elimination of common parts reads ahead what registers have no room for.
+    # gcc reads ahead what registers have no room for: global elimination of common parts and the order before registers are assigned do so
+    # for several steps that are written out, predictive commoning for the next steps of a loop.
     KEEP_READS: """
 #if defined(__GNUC__) && !defined(__clang__)
-#define irt_keep_reads __attribute__((noinline, optimize("no-gcse")))
+#define irt_keep_reads __attribute__((noinline, optimize("no-gcse", "no-predictive-commoning", "no-schedule-insns")))
 #else
 #define irt_keep_reads
 #endif""",
@@ -92,6 +94,14 @@ _FIXED: dict[Helper, str] = {
 #define irt_write_out(steps) irt_pragma(GCC unroll steps)
 #else
 #define irt_write_out(steps)
+#endif""",
+    KEEP_LOOP: """
+#if defined(__clang__)
+#define irt_keep_loop _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define irt_keep_loop _Pragma("GCC unroll 1")
+#else
+#define irt_keep_loop
 #endif""",
     FROM_BITS["float16"]: """
 IRT_INLINE float irt_h2f(uint16_t h) {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...diagnostics import UsageError
 from ...tir.forms import Reduction
 from ...tir.vector_target import VectorTarget
-from ..tiles import choose_tile
+from ..tiles import choose_tile, vectors_per_block
 from .chain import Chain
 from .height import LEAST_ROWS, rank_heights
 from .tiled import NotRows
@@ -78,7 +78,10 @@ def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
     lanes, width = target.lanes_of("float32"), chain.products[1].loops[-1][1]
     if target.vector_bytes > NARROW:
         return 0
-    taken = lanes * choose_tile(rows, width // lanes, target).vectors
+    vectors = choose_tile(rows, width // lanes, target).vectors
+    if width // lanes % vectors:  # its tiles would not end with panels
+        vectors = vectors_per_block(width // lanes, rows, target, may_pad=False)
+    taken = lanes * vectors
     return taken if taken < width and width % taken == 0 else 0
 
 

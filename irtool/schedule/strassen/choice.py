@@ -23,8 +23,8 @@ from .tiling import Tiling
 _MOST_ROWS = 96
 """Pairs of rows of a block."""
 
-_SPILLS = 1.3
-"""Cycles of sums over those of their instructions."""
+_SPILLS, _SPILLS_OF_16 = 1.3, 2.0
+"""Cycles of sums over those of their instructions; on a processor with 16 registers of vectors."""
 
 _STACK = 1 << 20
 """Bytes of a block on the stack, at most."""
@@ -162,7 +162,8 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     pairs = t.count // 2
     data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # what is read, for the sizes of rows as well
     results = PRODUCTS + sums(RESULT).operations + len(RESULT)
-    moved = _SPILLS / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
+    spills = _SPILLS if target.registers > 16 else _SPILLS_OF_16
+    moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
     multiplied = PRODUCTS * product_cycles(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
     if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes

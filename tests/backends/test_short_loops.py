@@ -1,0 +1,44 @@
+"""Loops around the updates of a tile: those over a window's columns stay loops where registers are few, those over blocks are written out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+
+WINDOW = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 32, 14, 14), float32], %w: Tensor[(32, 32, {k}, {k}), float32]) {{
+  nn.conv2d(%x, %w, padding=[{p}, {p}, {p}, {p}], channels=32, kernel_size=[{k}, {k}])
+}}
+"""
+BLOCKS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 3, 3), float32], %v: Tensor[(256, 64, 1, 1), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3]));
+  nn.conv2d(%0, %v, channels=256, kernel_size=[1, 1])
+}
+"""
+
+
+def text_of(source: str, mcpu: str, place: Path) -> str:
+    module = irtool.infer_types(irtool.parse(source))
+    weights = {p.name: np.ones(p.type_annotation.shape, "float32") for p in module["main"].params if p.name != "x"}
+    irtool.build(module, weights, mcpu=mcpu, emit="c", name="net", out_dir=place, target="c{winograd=off}")
+    return (place / "net.c").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("mcpu", "kept"), [("x86-64-v3", True), ("x86-64-v4", False)])
+@pytest.mark.parametrize("window", [3, 5])
+def test_columns_of_windows_stay_a_loop(window: int, mcpu: str, kept: bool, tmp_path: Path) -> None:
+    text = text_of(WINDOW.format(k=window, p=window // 2), mcpu, tmp_path)
+    columns = [n for n, line in enumerate(text.splitlines()) if f"k1 < {window};" in line]
+    assert columns
+    before = {text.splitlines()[n - 1].strip() for n in columns}
+    assert (before == {"irt_keep_loop"}) == kept
+    assert ("irt_keep_reads" in text) == kept
+
+
+def test_steps_of_a_block_are_written_out(tmp_path: Path) -> None:
+    assert "irt_write_out(8)" in text_of(BLOCKS, "x86-64-v3", tmp_path)
