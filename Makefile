@@ -46,6 +46,7 @@ compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --write
 	.venv-compare/bin/python -m benchmarks.compare --precision int8 --write
 	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
+	.venv-compare/bin/python -m benchmarks.compare --mcpu x86-64-v3 --write
 
 # Random modules through random passes, and mutated texts; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600

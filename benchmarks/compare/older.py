@@ -38,16 +38,24 @@ def environment(place: Path) -> dict[str, str]:
             assert found.origin is not None
             shutil.copytree(Path(found.origin).parent, partial / package)
         for library in sorted(partial.rglob("*.so*")):
-            _replace(library)
+            replace_questions(library)
         partial.rename(site)
-    answers = place / "cpuid.so"
-    source = Path(__file__).with_name("older.c")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(answers), str(source)], check=True)
-    return {"PYTHONPATH": str(site), "LD_PRELOAD": str(answers)}
+    return {"PYTHONPATH": str(site), "LD_PRELOAD": str(answers(place))}
 
 
-def _replace(library: Path) -> None:
-    """Puts ud2 for each cpuid of a shared library."""
+def answers(place: Path) -> Path:
+    """The library that answers in place of `cpuid`, made in a folder."""
+    made, source = place / "cpuid.so", Path(__file__).with_name("older.c")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source)], check=True)
+    return made
+
+
+def replace_questions(library: Path) -> None:
+    """Puts ud2 for each cpuid of a shared library or a program.
+
+    Raises:
+        ValueError: the disassembler says that there is one where there is none.
+    """
     code = bytearray(library.read_bytes())
     if _CPUID not in code:
         return
