@@ -38,3 +38,36 @@ def test_every_kernel_has_vectors(channels: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(
         np.asarray(irtool.build(module, given).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
     )
+
+
+RES2 = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 256, {s}, {s}), float32], %a: Tensor[({t}, 256, 1, 1), float32], %b: Tensor[({c}, {c}, 3, 3), float32],
+          %d: Tensor[(256, {t}, 1, 1), float32]) {{
+  %0 = nn.conv2d(%x, %a, channels={t}, kernel_size=[1, 1]);
+  %1 = split(%0, indices_or_sections=4, axis=1);
+  %2 = nn.conv2d(%1.1, %b, padding=[1, 1], channels={c}, kernel_size=[3, 3]);
+  %3 = nn.conv2d(add(%2, %1.2), %b, padding=[1, 1], channels={c}, kernel_size=[3, 3]);
+  %4 = concatenate((%1.0, %2, %3, %1.3), axis=1);
+  nn.conv2d(%4, %d, channels=256, kernel_size=[1, 1])
+}}
+"""
+"""A module of Res2Net (Gao et al., 2019): parts of the channels begin within a block of 16."""
+
+
+@pytest.mark.parametrize("channels", [52, 12])
+def test_parts_that_begin_within_a_block_are_transposed(channels: int, tmp_path: Path) -> None:
+    module = irtool.infer_types(irtool.parse(RES2.format(s=28, c=channels, t=4 * channels)))
+    random = np.random.default_rng(0)
+    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
+    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
+    want = np.asarray(irtool.evaluate(module, given))
+    x = given.pop("x")
+    irtool.build(module, given, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m")
+    text = (tmp_path / "m.c").read_text()
+    parts = text.split("_split(const", 1)[1].split("\n}\n")[0]
+    vectors = parts.split("\n#else")[0]
+    assert vectors.count("_square_f32x16(") >= 4
+    assert "% 16" not in vectors
+    np.testing.assert_allclose(
+        np.asarray(irtool.build(module, given).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
+    )
