@@ -18,7 +18,7 @@ from ...tir.stmt import SERIAL, VECTORIZED, For, Scope, Store, pre_order
 
 _MOST_STEPS = 8
 _WIDEST = 32
-"""Bytes of a vector. With 32 registers of 64 bytes, a step takes so long that the end of a loop is hidden."""
+"""Bytes of a vector in loops that are written out. With 32 registers of 64 bytes, a step takes so long that the end of a loop is hidden."""
 _MOST_UPDATES = 96
 """Updates of vectors that a loop written out may have: the cache of decoded instructions has room for some such loops."""
 _MOST_COLUMNS = 16
@@ -28,7 +28,9 @@ _MOST_COLUMNS = 16
 def is_short(s: For) -> bool:
     """True for a loop of few steps, all of which update vectors in registers and have no loop of their own."""
     updates = _updates(s, _MOST_STEPS)
-    return bool(updates) and len(updates) * int(_extent(s)) <= _MOST_UPDATES
+    if not updates or any(_width(u) > _WIDEST for u in updates):
+        return False
+    return len(updates) * _extent(s) <= _MOST_UPDATES
 
 
 def shares_reads(s: For, simplify: Simplifier) -> bool:
@@ -64,7 +66,7 @@ def _updates(s: For, most: int) -> list[Store]:
         if isinstance(x, For) and x.kind != VECTORIZED:
             return []
         if isinstance(x, Store):
-            if x.buffer.scope != Scope.REGISTER or _width(x) > _WIDEST:
+            if x.buffer.scope != Scope.REGISTER:
                 return []
             found.append(x)
     return found if len(found) > 1 else []
