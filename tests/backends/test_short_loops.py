@@ -1,7 +1,9 @@
-"""Loops around the updates of a tile: those over a window's columns stay loops where registers are few, those over blocks are written out."""
+"""Loops around the updates of a tile: those over a window's columns stay loops, those over blocks are written out; functions stay apart."""
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -42,3 +44,24 @@ def test_columns_of_windows_stay_a_loop(window: int, mcpu: str, tmp_path: Path) 
 
 def test_steps_of_a_block_are_written_out(tmp_path: Path) -> None:
     assert "irt_write_out(8)" in text_of(BLOCKS, "x86-64-v3", tmp_path)
+
+
+TWICE = """#[version = "0.0.5"]
+def @main(%x: Tensor[(32, 256), float32], %w: Tensor[(256, 256), float32], %v: Tensor[(512, 256), float32]) {
+  %0 = erf(nn.dense(%x, %w, units=256));
+  erf(nn.dense(%0, %v, units=512))
+}
+"""
+
+
+def test_functions_that_sum_in_registers_stay_apart(tmp_path: Path) -> None:
+    text = text_of(TWICE, "x86-64-v3", tmp_path)
+    kernels = [
+        n for n, line in enumerate(text.splitlines()) if line.startswith("static void tvmgen_") and line.endswith("{")
+    ]
+    assert len(kernels) == 2
+    assert {text.splitlines()[n - 1] for n in kernels} <= {"irt_keep_apart", "irt_keep_reads"}
+    made = subprocess.run(
+        ["cc", "-O3", "-S", "-o", "-", "net.c"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert len(re.findall(r"^tvmgen_\w+:", made.stdout, re.M)) == 2

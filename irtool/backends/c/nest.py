@@ -36,6 +36,7 @@ from ..formulas import matrix_tiles
 from ..formulas.runs import SUMS
 from ..formulas.support import (
     FROM_BITS,
+    KEEP_APART,
     KEEP_BRANCHES,
     KEEP_LOOP,
     KEEP_READS,
@@ -189,6 +190,8 @@ class KernelWriter:
             items = self.code.items
         attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
         attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []
+        if not attributes and _sums_in_registers(self.kernel.body):
+            attributes = [KEEP_APART]
         self.support.update(dict.fromkeys(attributes))
         names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
         unused = [f"  (void){n};" for n in names if n not in self.used]
@@ -632,6 +635,16 @@ def _pragma(loops: Sequence[For], share: int | None, begun: bool) -> str:
     """
     collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
     return f"#pragma omp {'' if begun else 'parallel '}for{collapse} schedule(dynamic{f', {share}' if share else ''})"
+
+
+def _sums_in_registers(body: Stmt) -> bool:
+    """True if vectors in registers are updated in a loop."""
+    return any(
+        isinstance(x, Store) and x.buffer.scope == Scope.REGISTER
+        for s in pre_order(body)
+        if isinstance(s, For) and s.kind == VECTORIZED
+        for x in pre_order(s.body)
+    )
 
 
 def _reads_under_conditions(body: Stmt) -> bool:

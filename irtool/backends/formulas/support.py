@@ -31,10 +31,13 @@ KEEP_BRANCHES = Helper("keep_branches")
 """An attribute of functions that gcc must not vectorize."""
 KEEP_READS = Helper("keep_reads")
 """An attribute of functions in which gcc must leave reads where they are used."""
+KEEP_APART = Helper("keep_apart")
+"""An attribute of functions that must not become a part of others."""
 PREFETCH = Helper("prefetch")
 WRITE_OUT = Helper("write_out")
-KEEP_LOOP = Helper("keep_loop")
 """In front of a loop: the compiler is to write out so many steps of it."""
+KEEP_LOOP = Helper("keep_loop")
+"""In front of a loop: the compiler is to write out no steps of it."""
 TILES = Helper("tiles")
 """What programs with matrix tiles need to ask for these."""
 TILES_BEGUN, TILES_ENDED = Helper("begin_tiles"), Helper("end_tiles")
@@ -71,6 +74,13 @@ _FIXED: dict[Helper, str] = {
 #define irt_keep_branches __attribute__((noinline, optimize("no-tree-loop-if-convert")))
 #else
 #define irt_keep_branches
+#endif""",
+    # In a function that calls another one once, gcc puts its constants into registers for the whole of it, and sums into memory.
+    KEEP_APART: """
+#ifdef __GNUC__
+#define irt_keep_apart __attribute__((noinline))
+#else
+#define irt_keep_apart
 #endif""",
     # gcc reads ahead what registers have no room for: global elimination of common parts and the order before registers are assigned do so
     # for several steps that are written out, predictive commoning for the next steps of a loop.
