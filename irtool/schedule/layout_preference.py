@@ -31,6 +31,10 @@ _TILE_ROW = 64
 """Bytes in a row of a matrix tile."""
 
 
+_MANY = 24
+"""Vectors of which so few are left over, where blocks do not divide them, that it does not count."""
+
+
 @dataclass(frozen=True)
 class LayoutPreference:
     """Blocks of `factor` along `axis` of a parameter's buffer. `padded`: so long is the axis made with zeros, where it is
@@ -76,7 +80,9 @@ def layout_preferences(
         if extent >= full and (made is None or factor * 2 < full or (factor < full and ends)):
             filled = _padded(r, v, extent, full, constants)
             made, factor = (filled, 1) if filled else (made, factor)
-        if made is not None and factor * 2 == full and extent >= 2 * full and not ends:
+        halves = factor * 2 == full and extent >= 2 * full
+        single = factor == full and extent % full == 0 and _are_single(extent // full, target)
+        if made is not None and (halves or single) and not ends:
             wide = _whole_axis(r, v, extent, full, constants)
             made, factor = (wide, full) if wide else (made, factor)
         if made is None:
@@ -179,11 +185,17 @@ def _padded(
     return {b: LayoutPreference(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
 
 
+def _are_single(vectors: int, target: VectorTarget) -> bool:
+    """True if blocks of so many vectors in sum have one vector each, and tiles that read a single vector for each broadcast value are
+    slow: AVX2 makes two multiply-adds a cycle, and each of them would need a read."""
+    return (target.vector_bytes, target.registers) == (32, 16) and vectors >= _MANY and all(vectors % n for n in (2, 3))
+
+
 def _whole_axis(
     r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """All results along an axis beside each other, so that they are whole vectors and a tail, where blocks would be halves of
-    vectors: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in blocks, the
+    vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in blocks, the
     last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
     made = _filled(_along(r, v, extent))
     sources = {e.source for e in _operands(r)}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
+from tests.backends.instructions import require_processor
 
 GHOST = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 48, {s}, {s}), float32], %a: Tensor[({c}, 48, 1, 1), float32], %d: Tensor[({c}, 1, 3, 3), float32],
@@ -71,3 +72,30 @@ def test_parts_that_begin_within_a_block_are_transposed(channels: int, tmp_path:
     np.testing.assert_allclose(
         np.asarray(irtool.build(module, given).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
     )
+
+
+XCEPTION = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 19, 19), float32], %a: Tensor[(200, 64, 1, 1), float32], %d: Tensor[(200, 1, 3, 3), float32],
+          %e: Tensor[(200, 200, 1, 1), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %a, channels=200, kernel_size=[1, 1]));
+  %1 = nn.conv2d(%0, %d, padding=[1, 1], groups=200, channels=200, kernel_size=[3, 3]);
+  %2 = nn.relu(nn.conv2d(%1, %e, channels=200, kernel_size=[1, 1]));
+  %3 = nn.conv2d(%2, %d, padding=[1, 1], groups=200, channels=200, kernel_size=[3, 3]);
+  nn.conv2d(%3, %e, channels=200, kernel_size=[1, 1])
+}
+"""
+"""Separable convolutions of Xception (Chollet, 2017), of channels that are 25 vectors of eight."""
+
+
+def test_tiles_of_avx2_have_several_vectors(tmp_path: Path) -> None:
+    require_processor("x86-64-v3")
+    module = irtool.infer_types(irtool.parse(XCEPTION))
+    random = np.random.default_rng(0)
+    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
+    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
+    want = np.asarray(irtool.evaluate(module, given))
+    x = given.pop("x")
+    made = irtool.build(module, given, mcpu="x86-64-v3", out_dir=tmp_path)
+    reasons = [s["reason"] for k in made.report["kernels"] for s in k["stages"]]
+    assert sum("axis ax1 of 200, tile 6 x 2 x 8" in r for r in reasons) == 3, reasons
+    np.testing.assert_allclose(np.asarray(made.run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max())
