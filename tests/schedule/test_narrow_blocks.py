@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import irtool
 from tests.backends.instructions import require_processor
+
+
+def filled(text: str) -> tuple[Any, dict[str, Any], Any, Any]:
+    """A module, weights that keep results at about one, the input `x`, and what the interpreter makes of them."""
+    module = irtool.infer_types(irtool.parse(text))
+    random = np.random.default_rng(0)
+    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
+    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
+    want = np.asarray(irtool.evaluate(module, given))
+    x = given.pop("x")
+    return module, given, x, want
+
 
 GHOST = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 48, {s}, {s}), float32], %a: Tensor[({c}, 48, 1, 1), float32], %d: Tensor[({c}, 1, 3, 3), float32],
@@ -25,12 +38,7 @@ def @main(%x: Tensor[(1, 48, {s}, {s}), float32], %a: Tensor[({c}, 48, 1, 1), fl
 
 @pytest.mark.parametrize("channels", [12, 120], ids=["quarters of vectors", "halves of vectors"])
 def test_every_kernel_has_vectors(channels: int, tmp_path: Path) -> None:
-    module = irtool.infer_types(irtool.parse(GHOST.format(s=28, c=channels, t=2 * channels)))
-    random = np.random.default_rng(0)
-    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
-    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
-    want = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
+    module, given, x, want = filled(GHOST.format(s=28, c=channels, t=2 * channels))
     irtool.build(module, given, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m")
     kernels = (tmp_path / "m.c").read_text().split("\nstatic void tvmgen_")[1:]
     assert len(kernels) >= 4
@@ -57,12 +65,7 @@ def @main(%x: Tensor[(1, 256, {s}, {s}), float32], %a: Tensor[({t}, 256, 1, 1), 
 
 @pytest.mark.parametrize("channels", [52, 12])
 def test_parts_that_begin_within_a_block_are_transposed(channels: int, tmp_path: Path) -> None:
-    module = irtool.infer_types(irtool.parse(RES2.format(s=28, c=channels, t=4 * channels)))
-    random = np.random.default_rng(0)
-    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
-    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
-    want = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
+    module, given, x, want = filled(RES2.format(s=28, c=channels, t=4 * channels))
     irtool.build(module, given, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m")
     text = (tmp_path / "m.c").read_text()
     parts = text.split("_split(const", 1)[1].split("\n}\n")[0]
@@ -89,12 +92,7 @@ def @main(%x: Tensor[(1, 64, 19, 19), float32], %a: Tensor[(200, 64, 1, 1), floa
 
 def test_tiles_of_avx2_have_several_vectors(tmp_path: Path) -> None:
     require_processor("x86-64-v3")
-    module = irtool.infer_types(irtool.parse(XCEPTION))
-    random = np.random.default_rng(0)
-    shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
-    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
-    want = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
+    module, given, x, want = filled(XCEPTION)
     made = irtool.build(module, given, mcpu="x86-64-v3", out_dir=tmp_path)
     reasons = [s["reason"] for k in made.report["kernels"] for s in k["stages"]]
     assert sum("axis ax1 of 200, tile 6 x 2 x 8" in r for r in reasons) == 3, reasons
