@@ -24,7 +24,7 @@ from . import older
 from .export import NETWORKS
 from .precisions import PRECISIONS
 from .tables import chart, resource_table, scaling_table, speed_table, values_table, wrong_outputs
-from .turns import OLDER, Measured, measure
+from .turns import Measured, measure
 from .values import Agreement
 from .worker import ENGINES
 
@@ -137,7 +137,7 @@ def _exported(name: str) -> Path:
 def _layers(path: Path, mcpu: str) -> dict[str, Any]:
     """`values.compare_layers` of a network, in a process of its own, with the shares of equal values; said as well."""
     command = [sys.executable, "-m", "benchmarks.compare.values", str(path), mcpu]
-    environment = {**os.environ, **(older.environment(OLDER) if mcpu == older.LEVEL else {})}
+    environment = {**os.environ, **older.environment(mcpu)}
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     found: dict[str, Any] = json.loads(said.splitlines()[-1])
     for engine, a in found.items():

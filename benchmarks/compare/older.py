@@ -19,16 +19,21 @@ PACKAGES = ("onnxruntime", "openvino")
 _CPUID, _UD2 = b"\x0f\xa2", b"\x0f\x0b"
 
 
+_PLACE = Path(__file__).parents[2] / "build" / "compare" / LEVEL
+
+
 @cache
-def environment(place: Path) -> dict[str, str]:
-    """Variables for a process in which the engines find no instructions beyond x86-64-v3. The copies are made in the folder where they
-    are missing, which takes a minute.
+def environment(mcpu: str) -> dict[str, str]:
+    """Variables for a process in which the engines find no instructions beyond x86-64-v3, if that is the processor; none for another.
+    The copies are made where they are missing, which takes a minute.
 
     Raises:
         FileNotFoundError: there is no `objdump`.
         subprocess.CalledProcessError: one of the tools fails.
     """
-    site = place / "-".join(f"{p}-{version(p)}" for p in PACKAGES)
+    if mcpu != LEVEL:
+        return {}
+    site = _PLACE / "-".join(f"{p}-{version(p)}" for p in PACKAGES)
     if not site.is_dir():
         partial = site.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
@@ -40,7 +45,7 @@ def environment(place: Path) -> dict[str, str]:
         for library in sorted(partial.rglob("*.so*")):
             replace_questions(library)
         partial.rename(site)
-    return {"PYTHONPATH": str(site), "LD_PRELOAD": str(answers(place))}
+    return {"PYTHONPATH": str(site), "LD_PRELOAD": str(answers(_PLACE))}
 
 
 def answers(place: Path) -> Path:

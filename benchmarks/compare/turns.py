@@ -22,9 +22,6 @@ from . import older
 from .quantized import output_step
 from .values import literal_output
 
-OLDER = Path(__file__).parents[2] / "build" / "compare" / older.LEVEL
-"""Where copies of the other engines are that know no later instructions."""
-
 
 @dataclass
 class Measured:
@@ -82,8 +79,8 @@ class Worker:
         self.measured = Measured()
         self.folder = folder
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
-        if mcpu == older.LEVEL and engine != "irtool":
-            environment |= older.environment(OLDER)
+        if engine != "irtool":
+            environment |= older.environment(mcpu)
         self.log = (folder / "log").open("w+")
         self.process = subprocess.Popen(
             [
