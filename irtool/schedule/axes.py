@@ -6,7 +6,7 @@ for c: … x[c // 16, c % 16] …  (blocks)            ⇒   for c_b, c_i: … x
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from math import gcd
 
@@ -83,7 +83,7 @@ def split_blocks(m: Map) -> Map:
         places += [s.buffer.offset(s.indices) for s in m.stores if s.buffer.layout is not None]
         layouts = [b.layout or () for b in (*(e.source for e in read), *(s.buffer for s in m.stores))]
         sizes = {divisor for layout in layouts for _, divisor, _ in layout if divisor > 1}
-        factors = {n: None for c in sorted(sizes) if (n := _divisor(simplify, places, v, extent, {c}, parts=True))}
+        factors = {n: None for c in sorted(sizes) if (n := _divisor(simplify, places, v, extent, c))}
         common = gcd(*factors)
         factor = common if common >= _VECTOR else next(iter(factors), 0)
         if factor:
@@ -112,16 +112,9 @@ def split_groups(r: Reduction) -> Reduction:
     return r
 
 
-def _divisor(
-    simplify: Simplifier,
-    places: Sequence[Expr],
-    v: Var,
-    extent: int,
-    sizes: Collection[int] | None = None,
-    parts: bool = False,
-) -> int:
-    """The number that places divide an axis by, one of `sizes` if they are given, if it divides its extent; 0 if there is none. `parts`:
-    the largest number instead that divides it, the extent, and where the axis begins; none below a vector."""
+def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int, block: int = 0) -> int:
+    """The number that places divide an axis by, if it divides its extent; 0 if there is none. `block`: only that number, or where the axis
+    begins or ends within such a block the largest one that divides both and the block; none below a vector."""
     for p in places:
         for e in post_order(simplify(p)):
             if (
@@ -131,12 +124,12 @@ def _divisor(
                 and any(x is v for x in post_order(e.a))
             ):
                 c = int(e.b.value)
-                if sizes is not None and c not in sizes:
+                if block and c != block:
                     continue
                 terms, first = simplify.linear(e.a)
                 if terms.get(v) != 1:
                     continue
-                if parts and (extent % c or first % c):
+                if block and (extent % c or first % c):
                     c = gcd(c, extent, first, *(n for x, n in terms.items() if x is not v))
                     c = c if c >= _VECTOR else 0
                 if c and extent % c == 0 and extent > c:

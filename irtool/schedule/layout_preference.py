@@ -23,6 +23,7 @@ from ..tir.words import PACKS
 from .affine import depends, loads
 from .moved_bytes import as_it_was
 from .tile_choice import rows_together, sums_long_words
+from .tiles import is_avx2
 
 _NUMBERS = {**PACKS, PACK_PAIR: NUMBERS, PACK_WIDE: NUMBERS}
 """Numbers in a word, by what makes one."""
@@ -188,15 +189,15 @@ def _padded(
 def _are_single(vectors: int, target: VectorTarget) -> bool:
     """True if blocks of so many vectors in sum have one vector each, and tiles that read a single vector for each broadcast value are
     slow: AVX2 makes two multiply-adds a cycle, and each of them would need a read."""
-    return (target.vector_bytes, target.registers) == (32, 16) and vectors >= _MANY and all(vectors % n for n in (2, 3))
+    return is_avx2(target) and vectors >= _MANY and all(vectors % n for n in (2, 3))
 
 
 def _whole_axis(
     r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """All results along an axis beside each other, so that they are whole vectors and a tail, where blocks would be halves of
-    vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in blocks, the
-    last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
+    vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in
+    blocks, the last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
     made = _filled(_along(r, v, extent))
     sources = {e.source for e in _operands(r)}
     packed = sources & constants

@@ -130,9 +130,12 @@ _SPILLED = 6
 
 def _lacking(x: int, y: int, target: VectorTarget) -> int:
     """Registers that AVX2 lacks for a step: accumulators, the vectors, and one value of a row at a time."""
-    if (target.vector_bytes, target.registers) != (32, 16):
-        return 0
-    return max(0, x * y + y + 1 - target.registers)
+    return max(0, x * y + y + 1 - target.registers) if is_avx2(target) else 0
+
+
+def is_avx2(target: VectorTarget) -> bool:
+    """True for 16 registers of 32 bytes."""
+    return (target.vector_bytes, target.registers) == (32, 16)
 
 
 def _crowding(x: int, y: int, target: VectorTarget) -> int:

@@ -4,7 +4,7 @@ A loop over a block of eight channels ends every eight steps, and processors wit
 loop then costs a sixth of the time. Compilers write such loops out by themselves only where they are shorter still.
 
 A loop over a window's columns reads in one step what neighbouring results read in the next. Written out, gcc keeps what several steps
-read in registers, and accumulators in memory instead where there are 16 registers: 3 x 3 convolutions took up to 1.6 times as long.
+read in registers, and accumulators in memory instead: with AVX2, 3 x 3 convolutions took up to 1.6 times as long.
 """
 
 from __future__ import annotations
