@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ from ..deferred import np
 from ..ir import TupleType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .fourier import factors, not_a_number, second_step, turn, wave_table
 from .shapes import require_compatible, require_rank, tensor
-from .waves import wave_expressions, waves
 
 
 @operator("dft", "re_data", "im_data", pattern=Pattern.OPAQUE, attrs="DFTAttrs", level=3, declares_attrs=False)
@@ -20,7 +21,8 @@ from .waves import wave_expressions, waves
 class Dft(Operator):
     """The discrete Fourier transform along the last axis; takes and returns real and imaginary parts.
 
-    `X[n] = sum over k of x[k] * exp(-2 pi i n k / N)`; `inverse` turns the sign around and divides by N.
+    `X[n] = sum over k of x[k] * exp(-2 pi i n k / N)`; `inverse` turns the sign around and divides by N. A signal with an
+    infinity or a NaN has a transform of NaN throughout.
     """
 
     inverse: bool = False
@@ -43,41 +45,45 @@ class Dft(Operator):
         return TupleType((real, imaginary))
 
     def evaluate(self, real: np.ndarray, imaginary: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        re, im, extent = real.astype(np.float64), imaginary.astype(np.float64), real.shape[-1]
-        if not extent:
+        if not real.shape[-1]:
             return real, imaginary
-        if np.isfinite(re).all() and np.isfinite(im).all():
-            signal = re + 1j * im
-            signal = np.fft.ifft(signal) if self.inverse else np.fft.fft(signal)
-            return signal.real.astype(real.dtype), signal.imag.astype(imaginary.dtype)
-        # Infinity meets what the definition multiplies it by, not what a fast transform does.
-        cos, sin = waves(np.outer(np.arange(extent), np.arange(extent)), extent)
-        sin, scale = (sin, extent) if self.inverse else (-sin, 1)
-        left, right = re[..., None, :], im[..., None, :]
-        return (
-            ((left * cos - right * sin).sum(-1) / scale).astype(real.dtype),
-            ((left * sin + right * cos).sum(-1) / scale).astype(imaginary.dtype),
-        )
+        with np.errstate(invalid="ignore"):
+            signal = real.astype(np.float64) + 1j * imaginary.astype(np.float64)
+            found = np.fft.ifft(signal) if self.inverse else np.fft.fft(signal)
+        found[~np.isfinite(signal).all(-1)] = complex(math.nan, math.nan)
+        return found.real.astype(real.dtype), found.imag.astype(imaginary.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         real, imaginary = inputs
-        extent = real.shape[-1]
+        *batch, extent = real.shape
+        if not extent:
+            return [te.compute(x.shape, lambda *i, x=x: x[i], name="empty") for x in inputs]
         wide = accumulator_dtype(real.dtype)
-        scale = te.const(1.0 / extent if self.inverse and extent else 1.0, wide)
+        p, q = factors(extent)
 
-        def part(name: str, dtype: str, term: Any) -> Any:
-            k = te.reduce_axis(extent, name="k")
+        def samples(at: Any, i: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(te.cast(x[(*i, at)], wide) for x in inputs)
 
+        waves = wave_table(p, p, p, wide, self.inverse)
+        k = te.reduce_axis(p, name="k")
+
+        def first(*i: Any) -> Any:
+            *at, row, to, f = i
+            a, b = samples(k * q + row, tuple(at))
+            return te.sum(a * waves[k, 0, to, f] + b * waves[k, 1, to, f], axis=k)
+
+        found = te.compute((*batch, q, 2, p), first, name="first_step")
+        if q > 1:
+            found = second_step(turn(found, extent, self.inverse), q, self.inverse)
+        nothing = not_a_number(batch, extent, samples)
+        scale = te.const(1.0 / extent if self.inverse else 1.0, wide)
+
+        def result(part: int, name: str, dtype: str) -> Any:
             def element(*i: Any) -> Any:
-                cos, sin = wave_expressions(te.cast(i[-1], "int64") * te.cast(k, "int64"), extent, wide)
-                at = (*i[:-1], k)
-                a, b = te.cast(real[at], wide), te.cast(imaginary[at], wide)
-                return te.sum(term(a, b, cos, sin if self.inverse else -sin), axis=k)
+                *at, n = i
+                value = found[(*at, te.floordiv(n, p), part, te.floormod(n, p))]
+                return te.cast(value * scale + nothing[tuple(at)], dtype)
 
-            total = te.compute(real.shape, element, name=f"dft_{name}")
-            return te.compute(real.shape, lambda *i: te.cast(total[i] * scale, dtype), name=name, tag="elemwise")
+            return te.compute(real.shape, element, name=name, tag="elemwise")
 
-        return [
-            part("real", real.dtype, lambda a, b, cos, sin: a * cos - b * sin),
-            part("imaginary", imaginary.dtype, lambda a, b, cos, sin: a * sin + b * cos),
-        ]
+        return [result(0, "real", real.dtype), result(1, "imaginary", imaginary.dtype)]

@@ -13,8 +13,12 @@ from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
+from .fourier import factors, not_a_number, product, second_step, wave
 from .shapes import add, floordiv, require_floats, require_rank, sub, tensor
-from .waves import wave_expressions, waves
+from .waves import waves
+
+_GAIN = 2.5
+"""Two steps store their samples in between and have fewer results side by side: they take so many times as long for a multiplication."""
 
 
 @operator("stft", "data", "window", pattern=Pattern.OPAQUE, attrs="StftAttrs", level=3, declares_attrs=False)
@@ -23,7 +27,7 @@ class Stft(Operator):
     """Fourier transforms of windows of a signal, `hop_length` apart: (batch,) frequency, frame, real and imaginary part.
 
     Sums over the `win_length` samples of a window; `onesided` keeps the frequencies up to n_fft / 2, `normalized` divides
-    by sqrt(n_fft). The signal is a vector, or a batch of them.
+    by sqrt(n_fft). The signal is a vector, or a batch of them. A window with an infinity or a NaN has a transform of NaN throughout.
     """
 
     n_fft: int = -1
@@ -65,30 +69,57 @@ class Stft(Operator):
         if frames < 1 or (frames - 1) * self.hop_length + self.win_length > x.shape[-1]:
             raise IrError(f"windows of {self.win_length} samples do not fit a signal of {x.shape[-1]}")
         at = np.arange(frames)[:, None] * self.hop_length + np.arange(self.win_length)
-        pieces = x[..., at].astype("float64") * window[: self.win_length]
-        frequencies = np.arange(self.n_fft // 2 + 1 if self.onesided else self.n_fft)
-        cos, sin = waves(np.outer(frequencies, np.arange(self.win_length)), self.win_length)
-        real, imaginary = pieces @ cos.T, pieces @ -sin.T
-        spectrum = np.stack([np.swapaxes(real, -1, -2), np.swapaxes(imaginary, -1, -2)], axis=-1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            pieces = x[..., at].astype("float64") * window[: self.win_length]
+            frequencies = np.arange(self.n_fft // 2 + 1 if self.onesided else self.n_fft)
+            cos, sin = waves(np.outer(frequencies, np.arange(self.win_length)), self.win_length)
+            spectrum = np.stack([pieces @ cos.T, pieces @ -sin.T], axis=-1)
+        spectrum[~np.isfinite(pieces).all(-1)] = math.nan
+        spectrum = np.swapaxes(spectrum, -2, -3)
         if self.normalized:
             spectrum = spectrum / math.sqrt(self.n_fft)
         return spectrum.astype(x.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         x, window = inputs
+        *batch, frequencies, frames, _ = out_type.shape
         dtype = accumulator_dtype(x.dtype)
-        k = te.reduce_axis(self.win_length, name="k")
+        p, q, count = self._steps(frequencies)
+        k = te.reduce_axis(p, name="k")
+
+        def wave_in_window(row: Any, at: Any, part: Any, f: Any) -> Any:
+            sample = at * q + row
+            return te.cast(window[sample], dtype) * wave(product(sample, f), self.win_length, part, dtype)
+
+        waves_in_window = te.compute((q, p, 2, frequencies if q == 1 else p), wave_in_window, name="waves_in_window")
+
+        def sample_of(at: Any, i: tuple[Any, ...]) -> Any:
+            *where, frame = i
+            return te.cast(x[(*where, frame * self.hop_length + at)], dtype)
+
+        def first(*i: Any) -> Any:
+            *at, row, part, f = i
+            return te.sum(sample_of(k * q + row, tuple(at)) * waves_in_window[row, k, part, f], axis=k)
+
+        found = te.compute((*batch, frames, q, *waves_in_window.shape[-2:]), first, name="first_step")
+        found = second_step(found, count) if q > 1 else found
+        nothing = not_a_number(
+            (*batch, frames), self.win_length, lambda at, i: [sample_of(at, i) * te.cast(window[at], dtype)]
+        )
         scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
+        side = found.shape[-1]
 
-        def element(*i: Any) -> Any:
-            *batch, frequency, frame, part = i
-            steps = te.cast(frequency, "int64") * te.cast(k, "int64")
-            cos, sin = wave_expressions(steps, self.win_length, dtype)
-            wave = te.select(part == 0, cos, te.const(0.0, dtype) - sin)
-            sample = te.cast(x[(*batch, frame * self.hop_length + k)], dtype)
-            return te.sum(te.cast(window[k], dtype) * sample * wave, axis=k)
+        def result(*i: Any) -> Any:
+            *at, n, frame, part = i
+            value = found[(*at, frame, te.floordiv(n, side), part, te.floormod(n, side))]
+            return te.cast(value * scale + nothing[(*at, frame)], x.dtype)
 
-        total = te.compute(out_type.shape, element, name="stft")
-        if not self.normalized and dtype == x.dtype:
-            return total
-        return te.compute(out_type.shape, lambda *i: te.cast(total[i] * scale, x.dtype))
+        return te.compute(out_type.shape, result, tag="elemwise")
+
+    def _steps(self, frequencies: int) -> tuple[int, int, int]:
+        """P and Q, and the frequencies of the second step; one step, with all frequencies side by side, unless two take far fewer
+        multiplications."""
+        p, q = factors(self.win_length)
+        count = -(-frequencies // p)
+        one, two = self.win_length * frequencies, self.win_length * p + 2 * count * p * q
+        return (p, q, count) if q > 1 and _GAIN * two < one else (self.win_length, 1, 1)

@@ -1,0 +1,91 @@
+"""Fourier transforms in two steps, as products of matrices.
+
+A signal of N = P Q samples is transformed in sums over P and over Q samples (Cooley and Tukey 1965), where the definition has sums over
+N. With samples x[Q p + q] and frequencies f + P g:
+
+    X[f + P g] = sum over q of exp(-2 pi i q g / Q) exp(-2 pi i q f / N) (sum over p of exp(-2 pi i p f / P) x[Q p + q])
+
+In both steps the frequencies f lie side by side, and what samples are multiplied by is in tables. Complex numbers lie as all real parts
+and all imaginary ones, along an axis `part` of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import te
+from .waves import wave_expressions
+
+_WIDTH = 16
+"""Results that a step computes side by side: fewer take as long."""
+_TURN = 8
+"""Turning a sample takes as long as so many samples of a sum."""
+
+
+def factors(extent: int) -> tuple[int, int]:
+    """P and Q with the fewest multiplications; Q is 1 where one step has as few."""
+
+    def cost(p: int) -> float:
+        q = extent // p
+        return -(-p // _WIDTH) * _WIDTH / p * (p if q == 1 else p + q + _TURN)
+
+    p = min((p for p in range(1, extent + 1) if extent % p == 0), key=lambda p: (cost(p), -p))
+    return p, extent // p
+
+
+def product(a: Any, b: Any) -> Any:
+    """A product of indices, as an int64 expression."""
+    return te.cast(a, "int64") * te.cast(b, "int64")
+
+
+def wave(steps: Any, extent: int, part: Any, dtype: str, inverse: bool = False) -> Any:
+    """A part of `exp(-2 pi i steps / extent)`, of its conjugate with `inverse`; `steps` is an int64 expression."""
+    cos, sin = wave_expressions(steps, extent, dtype)
+    return te.select(part.equal(0), cos, sin if inverse else -sin)
+
+
+def wave_table(rows: int, columns: int, extent: int, dtype: str, inverse: bool = False) -> Any:
+    """`exp(-2 pi i row column / extent)` as what parts of samples are multiplied by and then summed, `[row, of, to, column]`: the part
+    `of` of a sample for the part `to` of a sum."""
+
+    def element(row: Any, of: Any, to: Any, column: Any) -> Any:
+        found = wave(product(row, column), extent, te.bitwise_xor(of, to), dtype, inverse)
+        return te.select(te.all(of.equal(1), to.equal(0)), -found, found)
+
+    return te.compute((rows, 2, 2, columns), element, name="waves")
+
+
+def turn(sums: Any, extent: int, inverse: bool) -> Any:
+    """Sums of the first step, `[…, q, part, f]`, each turned by what its samples lie behind the first ones: the signal of the second."""
+    turns = wave_table(sums.shape[-3], sums.shape[-1], extent, sums.dtype, inverse)
+
+    def turned(*i: Any) -> Any:
+        *at, q, to, f = i
+        return sums[(*at, q, 0, f)] * turns[q, 0, to, f] + sums[(*at, q, 1, f)] * turns[q, 1, to, f]
+
+    return te.compute(sums.shape, turned, name="turned", tag="elemwise")
+
+
+def second_step(signal: Any, count: int, inverse: bool = False) -> Any:
+    """The first `count` frequencies g of a signal `[…, q, part, f]`: `[…, g, part, f]`."""
+    *batch, extent, parts, frequencies = signal.shape
+    waves = wave_table(extent, count, extent, signal.dtype, inverse)
+    k = te.reduce_axis(extent, name="k")
+
+    def element(*i: Any) -> Any:
+        *at, g, to, f = i
+        return te.sum(signal[(*at, k, 0, f)] * waves[k, 0, to, g] + signal[(*at, k, 1, f)] * waves[k, 1, to, g], axis=k)
+
+    return te.compute((*batch, count, parts, frequencies), element, name="second_step")
+
+
+def not_a_number(shape: Sequence[int], extent: int, samples: Callable[[Any, tuple[Any, ...]], Sequence[Any]]) -> Any:
+    """0 for a signal of finite samples, NaN for any other: sums would have infinities at some frequencies, which depend on the steps."""
+    k = te.reduce_axis(extent, name="k")
+
+    def element(*i: Any) -> Any:
+        first, *others = (x * te.const(0, x.dtype) for x in samples(k, i))
+        return te.sum(sum(others, first), axis=k)
+
+    return te.compute(tuple(shape), element, name="not_a_number")

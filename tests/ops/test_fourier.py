@@ -1,0 +1,72 @@
+"""Fourier transforms in C, in one step and in two, beside those of the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.ops.fourier import factors
+
+HEADER = '#[version = "0.0.5"]\n'
+
+
+def both(text: str, given: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Every result as the interpreter and as compiled C have it."""
+    module = irtool.infer_types(irtool.parse(HEADER + text))
+    pairs = [irtool.evaluate(module, list(given.values())), irtool.build(module, cache=False).run(given)]
+    expected, found = (list(map(np.asarray, x)) if isinstance(x, tuple | list) else [np.asarray(x)] for x in pairs)
+    return list(zip(expected, found, strict=True))
+
+
+def close(expected: np.ndarray, found: np.ndarray, tolerance: float) -> None:
+    assert np.array_equal(np.isnan(expected), np.isnan(found))
+    known = ~np.isnan(expected)
+    largest = np.abs(expected[known]).max(initial=0)
+    assert np.abs(expected[known] - found[known]).max(initial=0) <= tolerance * max(largest, 1)
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3, 13, 16, 34, 60, 96, 100, 127, 256])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_transforms_of_any_length(extent: int, inverse: bool) -> None:
+    rng = np.random.default_rng(extent)
+    given = {name: rng.normal(size=(3, extent)).astype("float32") for name in "ri"}
+    given["r"][1, extent // 2] = np.inf
+    type_ = f"Tensor[(3, {extent}), float32]"
+    flag = ", inverse=True" if inverse else ""
+    for expected, found in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i{flag}) }}", given):
+        assert np.isnan(expected[1]).all() and np.isfinite(expected[[0, 2]]).all()
+        close(expected, found, 2e-6)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [("float16", 2e-3), ("float64", 1e-13)])
+def test_transforms_of_other_floats(dtype: str, tolerance: float) -> None:
+    rng = np.random.default_rng(0)
+    given = {name: rng.normal(size=(2, 2, 60)).astype(dtype) for name in "ri"}
+    type_ = f"Tensor[(2, 2, 60), {dtype}]"
+    for expected, found in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}", given):
+        close(expected, found, tolerance)
+
+
+@pytest.mark.parametrize("length, n_fft", [(13, 13), (48, 64), (96, 96), (128, 128), (64, 200)])
+@pytest.mark.parametrize("onesided", [False, True])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_short_time_transforms(length: int, n_fft: int, onesided: bool, batch: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(length)
+    given = {"x": rng.normal(size=(*batch, 500)).astype("float32"), "w": rng.random(length).astype("float32")}
+    given["x"][..., 285] = np.nan
+    shape = ", ".join(map(str, given["x"].shape)) + ("," if not batch else "")
+    attributes = f"n_fft={n_fft}, hop_length=40, win_length={length}, normalized={not onesided}, onesided={onesided}"
+    text = (
+        f"def @main(%x: Tensor[({shape}), float32], %w: Tensor[({length}), float32]) {{ stft(%x, %w, {attributes}) }}"
+    )
+    ((expected, found),) = both(text, given)
+    assert np.isnan(expected).any() and np.isfinite(expected).any()
+    close(expected, found, 2e-6)
+
+
+def test_steps_multiply_to_the_length() -> None:
+    for extent in range(1, 600):
+        p, q = factors(extent)
+        assert p * q == extent
+    assert factors(768) == (32, 24) and factors(97) == (97, 1)
