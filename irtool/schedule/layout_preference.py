@@ -91,7 +91,7 @@ def layout_preferences(
         if factor == full and extent % full == 0:
             made = _with_wide_blocks(r, v, extent, made, full, constants | scaled, target)
         independent = sum(1 for e in _operands(r) if not any(_moves(i, v, max(factor, 4)) for i in e.indices))
-        if not independent and factor < full and _is_product(r, v, target.copied_steps):
+        if not independent and _is_product(r, v, target.copied_steps):
             continue
         if (
             factor > 1
@@ -161,8 +161,8 @@ def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:
-    """True if every operand is read again for `least` steps of another loop than `v`, as in a product of matrices: narrow blocks
-    of such products beside each other are worse than a copy of one matrix."""
+    """True if every operand is read again for `least` steps of another loop than `v`, as in a product of matrices: of products beside
+    each other in blocks, each multiplication needs its own numbers, which is worse than a copy of one matrix."""
     others = [x for x, n in r.loops if x is not v and n >= least]
     operands = _operands(r)
     return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)

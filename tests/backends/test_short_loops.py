@@ -65,3 +65,19 @@ def test_functions_that_sum_in_registers_stay_apart(tmp_path: Path) -> None:
         ["cc", "-O3", "-S", "-o", "-", "net.c"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert len(re.findall(r"^tvmgen_\w+:", made.stdout, re.M)) == 2
+
+
+COLUMN = """#[version = "0.0.5"]
+def @main(%x: Tensor[(128, 26), int64]) {
+  take(%x, 25, axis=1)
+}
+"""
+
+
+def test_loops_over_elements_far_apart_stay_loops(tmp_path: Path) -> None:
+    """Written out, they take gcc seconds to compile."""
+    module = irtool.infer_types(irtool.parse(COLUMN))
+    irtool.build(module, {}, mcpu="x86-64-v4", emit="c", name="net", out_dir=tmp_path)
+    lines = [line.strip() for line in (tmp_path / "net.c").read_text(encoding="utf-8").splitlines()]
+    (gather,) = (n for n, line in enumerate(lines) if line.startswith("*(irt_i64x8_u *)"))
+    assert lines[gather - 2] == "irt_keep_loop" and lines[gather - 1].startswith("for (")

@@ -63,7 +63,7 @@ from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, repeated_reads
-from .short_loops import is_short, shares_reads
+from .short_loops import gathers, is_short, shares_reads
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
@@ -335,7 +335,7 @@ class KernelWriter:
             share = self.kernel.shares.get(s.var)
             pragma = _pragma(loops, share, s is self.tiled)
             self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
-        if self.vector and shares_reads(s, self.simplify):
+        if self.vector and (shares_reads(s, self.simplify) or gathers(s, self.simplify)):
             self.support[KEEP_LOOP] = None
             self.code.line(KEEP_LOOP.name)
         elif self.vector and is_short(s):
