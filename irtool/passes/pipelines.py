@@ -68,6 +68,10 @@ _OWN: tuple[PipelineRow, ...] = (
         "kernels of convolutions and pools pad what they read; a padded copy would be a kernel of its own",
     ),
     (
+        "SinkConcatenate",
+        "activations behind a concatenation fuse with the layers that it is made of, and these write their part of it",
+    ),
+    (
         "UnfoldScaleAxis",
         "scales that are left to be computed cost least where there are fewest elements, and their weights are constants again",
     ),

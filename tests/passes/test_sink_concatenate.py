@@ -1,0 +1,43 @@
+"""What SinkConcatenate moves in front of a concatenation is what was behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.passes.bind import bind_params
+
+IMAGE = """def @main(%x: Tensor[(1, 3, 6, 6), float32], %w: Tensor[(4, 3, 1, 1), float32], %s: Tensor[{scale}, float32]) {{
+  %0 = nn.conv2d(%x, %w, channels=4, kernel_size=[1, 1], padding=[0, 0, 0, 0]);
+  %1 = (%0, nn.max_pool2d(%x, pool_size=[1, 1]), nn.conv2d(%x, %w, channels=4, kernel_size=[1, 1], padding=[0, 0, 0, 0]));
+  %2 = nn.leaky_relu(subtract(%s, concatenate(%1, axis={axis})), alpha=0.5f);
+  multiply(maximum(%2, %s), exp(%2))
+}}"""
+ROWS = """def @main(%x: Tensor[(5, 3), float32], %w: Tensor[(4, 3), float32], %s: Tensor[(8), float32]) {
+  %0 = (nn.dense(%x, %w, units=4), nn.relu(nn.dense(%x, %w, units=4)));
+  add(tanh(concatenate(%0, axis=-1)), %s)
+}"""
+CASES = [
+    IMAGE.format(scale="(11, 1, 1)", axis=1),
+    IMAGE.format(scale="(1, 6)", axis=1),
+    IMAGE.format(scale="()", axis=-3),
+    IMAGE.format(scale="(1, 11, 6, 1)", axis=1),
+    ROWS,
+]
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_every_element_stays_the_same(text: str) -> None:
+    rng = np.random.default_rng(1)
+    module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\n' + text))
+    given = {
+        p.name: rng.normal(size=p.type_annotation.shape).astype("float32").reshape(p.type_annotation.shape)
+        for p in module["main"].params
+    }
+    bound = irtool.infer_types(bind_params(module, {n: a for n, a in given.items() if n != "x"}))
+    sunk = irtool.infer_types(irtool.run_passes(bound, "SinkConcatenate", opt_level=3))
+    result = sunk["main"].body
+    assert result.op.name == "concatenate"
+    expected, found = (irtool.evaluate(m, [given["x"]]) for m in (bound, sunk))
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
