@@ -10,6 +10,7 @@ from ..tir.program import TEMP, Program, constant_inputs, constants_in_use, runs
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
+from .copy_other_shapes import copy_other_shapes
 from .equal_constants import share_equal_constants
 from .finite_weights import FiniteWeights
 from .fuse_epilogues import fuse_epilogues
@@ -213,6 +214,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "ReadOwnShapes",
         "images are read in the shape that they were made in; before layouts, which no tensor has that is seen under several shapes",
         read_own_shapes,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "CopyOtherShapes",
+        "convolutions that will be transformed keep their results to themselves, where others see these under another shape",
+        copy_other_shapes,
         vectors=True,
         once=True,
     ),

@@ -38,16 +38,31 @@ _GAIN = 0.9
 
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     """True if a convolution of bfloat16 numbers, whose layouts are not chosen yet, will be faster transformed than made of words of
-    two: channels are taken to lie side by side, as they do behind other convolutions."""
+    two."""
+    if target.winograd not in ("auto", "off"):
+        return _can_have_blocks(c, target) and bool(_tilings(c, int(target.winograd), target.lanes(FLOAT), target))
+    paired = _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
+    return _least_cycles(c, target) <= _GAIN * paired
+
+
+def saved_cycles(c: Convolution, target: VectorTarget) -> float:
+    """Cycles that a convolution whose layouts are not chosen yet takes less if it is transformed; 0 where it will not be."""
+    plain, least = _plain(c, target), _least_cycles(c, target)
+    return plain - least if least <= _GAIN * plain else 0.0
+
+
+def _least_cycles(c: Convolution, target: VectorTarget) -> float:
+    """Cycles of the best plan for a convolution, as far as layouts go that are not chosen yet; infinite without one."""
+    if target.winograd == "off" or not _can_have_blocks(c, target) or c.updates < target.transformed_updates:
+        return inf
+    plans = (t for size in SIZES for t in _tilings(c, size, target.lanes(FLOAT), target))
+    return min((_cycles(c, t, target) for t in plans), default=inf)
+
+
+def _can_have_blocks(c: Convolution, target: VectorTarget) -> bool:
+    """True if channels can lie side by side, as they do behind other convolutions."""
     lanes = target.lanes(FLOAT)
-    if target.winograd == "off" or c.channel[1] % lanes or c.filters[1] % lanes:
-        return False
-    if target.winograd != "auto":
-        return bool(_tilings(c, int(target.winograd), lanes, target))
-    if c.updates < target.transformed_updates:
-        return False
-    costs = [_cycles(c, t, target) for size in SIZES for t in _tilings(c, size, lanes, target)]
-    return bool(costs) and min(costs) <= _GAIN * _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
+    return not (c.channel[1] % lanes or c.filters[1] % lanes)
 
 
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
