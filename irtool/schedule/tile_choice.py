@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import gcd
 
+from ..tir.dtypes import itemsize
 from ..tir.expr import Call, Expr, Select, Var, post_order
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Scope
@@ -14,6 +16,11 @@ from .affine import coefficients, depends, loads, simplifier, stride
 from .forms import Loop, Reduction, substituted
 from .native_lanes import accumulator_lanes
 from .tiles import Tile, choose_tile, choose_window
+
+_WAY = 4096
+"""Bytes of the nearest cache in which each set has one line: a page, so that addresses need no translation to find it."""
+_LINE = 64
+"""Bytes of a line."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,11 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         block, together = _block(r, v) // lanes, rows_together(r, target)
         tile = choose_tile(rows, vectors, target, shared, block, far > 0, together)
         if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
-            tile = choose_tile(rows, (vectors + 1) // 2, target, shared, block, far > 0, together)
+            vectors = (vectors + 1) // 2
+            tile = choose_tile(rows, vectors, target, shared, block, far > 0, together)
+        most = rows if row is None else _rows_in_cache(split, row, simplify, target)
+        if tile.rows > most:
+            tile = choose_tile(most, vectors, target, shared, block, far > 0, together)
     else:
         tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
     if row is not None:
@@ -101,6 +112,23 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * 2 / max(1, inner_steps) + apart
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+
+
+def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:
+    """Of how many rows the nearest cache keeps a line each, where all are read element by element: rows whose beginnings are a power
+    of two apart share a few of its sets."""
+    v, rows = r.loops[row]
+    ways = max(1, target.l1_cache_bytes // _WAY)
+    most = rows
+    for e in loads(r.update):
+        if e.source is r.acc:
+            continue
+        place = e.source.offset(e.indices)
+        along = stride(simplify, place, v)
+        if along and any(stride(simplify, place, k) == 1 and n > 1 for k, n in r.inner):
+            apart = gcd(abs(along) * itemsize(e.dtype), _WAY)
+            most = min(most, ways * _WAY // max(apart, _LINE))
+    return most
 
 
 def _overlap(r: Reduction, row: Var) -> bool:
