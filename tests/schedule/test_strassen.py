@@ -292,22 +292,28 @@ def test_what_is_not_finite_stays_in_its_row(way: str, value: float) -> None:
 
 @pytest.mark.promise("strassen")
 @pytest.mark.parametrize("way", WAYS)
-def test_residuals_are_added_once(way: str) -> None:
+@pytest.mark.parametrize("factor", [0, 1e-6])
+def test_residuals_are_added_once(way: str, factor: float) -> None:
     """In blocks that are made in two turns as well, and where results take the place of what is added."""
     x = np.random.default_rng(3).standard_normal((45, 64)).astype("float32")
-    x[4] = 0
+    x[4] *= np.float32(factor)
     plain = product(x, "nn.bias_add(%0, %b)", way)
     made = product(x, "add(nn.bias_add(%0, %b), %x)", way)
     np.testing.assert_allclose(made, plain + x, rtol=0, atol=1e-4)
 
 
 @pytest.mark.promise("strassen")
-def test_a_norm_of_rows_of_zeros() -> None:
-    """Zeros divided by a norm that is kept from zero by very little are zeros: padded windows of networks."""
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("smallest", [1.0, 1e-6])
+def test_a_norm_of_rows_of_zeros(way: str, smallest: float) -> None:
+    """Zeros divided by a norm that is kept from zero by very little are zeros: padded windows of networks. In one turn, and in two."""
     x = np.random.default_rng(3).standard_normal((64, 64)).astype("float32")
     x[::5] = 0
-    made = product(x, "divide(%0, add(sqrt(sum(multiply(%0, %0), axis=[-1], keepdims=True)), 1e-12f))", "stack")
+    x[1] *= np.float32(smallest)
+    made = product(x, "divide(%0, add(sqrt(sum(multiply(%0, %0), axis=[-1], keepdims=True)), 1e-12f))", way)
     assert not made[::5].any()
+    others = np.arange(64) % 5 > 0
+    np.testing.assert_allclose((made[others] ** 2).sum(axis=1), 1, rtol=1e-5)
 
 
 @pytest.mark.promise("strassen")

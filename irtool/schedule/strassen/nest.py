@@ -12,7 +12,8 @@ Rows i and i + b of a block of 2 b rows, the halves of the sum, and the halves o
 
 Rounding errors are relative to the larger row of a pair, and what is infinite in one row gets into the results of the other. So a
 block with a pair of which one row is much larger is made in two turns: of pairs of the upper rows with themselves, then of the lower
-ones. A row of zeros then has zeros for results, and a row with a NaN keeps it to itself, as in the product that is written.
+ones. A row with a NaN keeps it to itself, as in the product that is written. A row of zeros has zeros for results, which are put in place
+of the rounding errors of the other row: windows of images are filled up with such rows.
 
 Each of these is a stage with a name, which a strategy schedules, or a script:
 
@@ -20,6 +21,7 @@ Each of these is a stage with a name, which a strategy schedules, or a script:
     sums          the seven sums of a pair of rows
     product       their products with those of the weights
     result, out   four results, and what is stored of each
+    zeros         zeros in place of two results
 
 Where few rows read many weights, the sums of a band of blocks are made first, to the workspace. Threads share the rows of all of its
 blocks then, and the blocks of columns, too. There are two turns of a band, the second one for those of its blocks that need it.
@@ -47,6 +49,7 @@ from ...tir.expr import (
     less_equal,
     logical_and,
     logical_not,
+    logical_or,
     minimum,
     not_equal,
     substitute,
@@ -66,6 +69,7 @@ from .tiling import Tiling
 Places = dict[Expr, Expr]
 """What stands for the axes of a row."""
 
+_ZERO = const(0.0, "float32")
 _LARGEST = 1e30
 """A row of this size, and one that is not finite, is much larger than any: sums and products of several could overflow."""
 
@@ -101,10 +105,11 @@ class _Turn:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two rows: their axes, their numbers, and 0 if they are different, 1 if they are the same."""
+    """Two rows: their axes, their numbers, their numbers within the block, and 0 if they are different, 1 if they are the same."""
 
     places: tuple[Places, Places]
     numbers: tuple[Expr, Expr]
+    within: tuple[Expr, Expr]
     mark: Var
 
 
@@ -146,14 +151,14 @@ class _Nest:
 
         if not t.bands:
             turn = _Turn(Var("turn"), uneven, const(0))
-            products = For(columns, groups, self._multiply(data, turn, block, columns))
+            products = For(columns, groups, self._multiply(data, sizes, turn, block, columns))
             turns = For(turn.number, turn.count, seq([self._add(data, turn, block), products]))
-            comparison = Allocate(sizes, seq([self._measure(sizes, const(0), block), self._compare(sizes, turn)]))
-            return For(block, t.blocks, allocated(seq([comparison, turns])), PARALLEL)
+            lines = [self._measure(sizes, const(0), block), self._compare(sizes, turn), turns]
+            return For(block, t.blocks, allocated(Allocate(sizes, seq(lines))), PARALLEL)
         band, pairs, number = Var("band"), Var("pairs"), Var("turn")
         first = band * t.blocks if t.bands > 1 else const(0)
         compared, multiplied = _Turn(number, uneven, pairs), _Turn(number, uneven, block)
-        product = multiplied.where_needed(self._multiply(data, multiplied, first + block, columns))
+        product = multiplied.where_needed(self._multiply(data, sizes, multiplied, first + block, columns))
         both = seq(
             [
                 For(pairs, t.blocks, self._add(data, compared, first + pairs, PARALLEL), PARALLEL),
@@ -189,13 +194,16 @@ class _Nest:
 
     def _pair(self, turn: _Turn, block: Expr, row: Var, body: Callable[[_Pair], Stmt]) -> Stmt:
         """Statements for a pair of rows of a turn."""
-        mark, rows, number = Var("mark"), self.tiling.rows, self._number(block, row)
+        mark, rows, number = Var("mark"), self.tiling.rows, self._number(block, const(0))
         same = not_equal(mark, 0)
-        upper = number + if_then_else(logical_and(same, equal(turn.number, 1)), rows, 0)
-        lower = number + if_then_else(logical_and(same, equal(turn.number, 0)), 0, rows)
+        within = (
+            row + if_then_else(logical_and(same, equal(turn.number, 1)), rows, 0),
+            row + if_then_else(logical_and(same, equal(turn.number, 0)), 0, rows),
+        )
+        upper, lower = (number + n for n in within)
 
         def at(u: Places) -> Stmt:
-            return self._located(lower, lambda w: body(_Pair((u, w), (upper, lower), mark)))
+            return self._located(lower, lambda w: body(_Pair((u, w), (upper, lower), within, mark)))
 
         return Let(mark, turn.mark, self._located(upper, at))
 
@@ -217,13 +225,10 @@ class _Nest:
         """Marks a block with a pair of which one row is much larger."""
         row = Var("row")
         upper, lower = Load(sizes, (turn.block, row)), Load(sizes, (turn.block, row + self.tiling.rows))
-        even = all_of(
-            [
-                less_equal(upper, lower * MUCH_LARGER),
-                less_equal(lower, upper * MUCH_LARGER),
-                less(upper + lower, const(_LARGEST, "float32")),  # false for NaN as well
-            ]
-        )
+        nearly = logical_and(less_equal(upper, lower * MUCH_LARGER), less_equal(lower, upper * MUCH_LARGER))
+        nothing = logical_or(equal(upper, _ZERO), equal(lower, _ZERO))
+        finite = less(upper + lower, const(_LARGEST, "float32"))  # false for NaN as well
+        even = logical_and(logical_or(nearly, nothing), finite)
         marked = If(logical_not(even), Store(turn.uneven, (turn.block,), const(1, "int32")))
         return seq([Store(turn.uneven, (turn.block,), const(0, "int32")), For(row, self.tiling.rows, marked)])
 
@@ -266,12 +271,12 @@ class _Nest:
 
     # -- products and results ------------------------------------------------------------------------------------------
 
-    def _multiply(self, data: Buffer, turn: _Turn, block: Expr, columns: Var) -> Stmt:
+    def _multiply(self, data: Buffer, sizes: Buffer, turn: _Turn, block: Expr, columns: Var) -> Stmt:
         """The products of a block with a block of columns, and the results."""
         t = self.tiling
         product = Buffer("product", (t.rows, PRODUCTS, t.columns), "float32", Scope.LOCAL)
         row = Var("row")
-        results = self._pair(turn, block, row, lambda pair: self._results(product, row, columns, pair))
+        results = self._pair(turn, block, row, lambda pair: self._results(product, sizes, turn, row, columns, pair))
         body = seq([self._products(data, turn.block, product, columns), For(row, t.rows, results)])
         return Allocate(product, body)
 
@@ -290,7 +295,7 @@ class _Nest:
         )
         return self.stages.add("product", form)
 
-    def _results(self, product: Buffer, row: Var, columns: Var, pair: _Pair) -> Stmt:
+    def _results(self, product: Buffer, sizes: Buffer, turn: _Turn, row: Var, columns: Var, pair: _Pair) -> Stmt:
         """Four results of a pair of rows from seven products, for all vectors of columns."""
         t, lanes = self.tiling, self.tiling.lanes
         group, v = Var("group"), Var("v")
@@ -306,6 +311,10 @@ class _Nest:
         )
         half = self.product.filters[1] // 2
         lines: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], stores)]
+        for within, first in zip(pair.within, (0, 2)):
+            cleared = [Store(done, (const(first + n), v), _ZERO) for n in (0, 1)]
+            nothing = equal(Load(sizes, (turn.block, within)), _ZERO)
+            lines.append(If(nothing, self.stages.add_map("zeros", [(v, lanes)], cleared)))
         for places, number, first in zip(pair.places, pair.numbers, (0, 2)):
             outs = [
                 self.stages.add_map(
