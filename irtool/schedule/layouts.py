@@ -17,6 +17,7 @@ from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, TEMP, Branch, Derivation, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.stmt import Buffer, Layout, Scope, blocked, in_panels
 from ..tir.vector_target import VectorTarget
+from .affine import depends
 from .layout_preference import (
     LayoutPreference,
     constants_along,
@@ -32,6 +33,8 @@ from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
 from .tile_choice import rows_together
 from .tiles import vectors_per_block
+from .winograd.choice import saved_cycles
+from .winograd.find import find_convolution
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
@@ -43,7 +46,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     maps = {slot.resolve() for s in elementwise for slot in s.outputs}
     single = [s for s in elementwise if len(s.outputs) == 1]
     weights = {s.outputs[0].resolve() for s in single if constants_beside(s)} - plain
-    preferred = {s: _preferences_of(s, target, weights) for s in calls}
+    preferred = {s: {**_of_transformed_data(s, target), **_preferences_of(s, target, weights)} for s in calls}
     readers: dict[Slot, list[tuple[RunKernel, Buffer]]] = {}
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
@@ -101,6 +104,21 @@ def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> d
     constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT)
     scaled = frozenset(b for slot, b in inputs if slot in weights and slot.shape == b.shape)
     return layout_preferences(s.kernel, target, constants, scaled)
+
+
+def _of_transformed_data(s: RunKernel, target: VectorTarget) -> dict[Buffer, LayoutPreference]:
+    """Blocks of channels in the data of convolutions that will be transformed."""
+    k = s.kernel
+    if k.finished:
+        return {}
+    constants = [b for slot, b in zip(s.inputs, k.inputs) if slot.resolve().kind == CONSTANT]
+    found: dict[Buffer, LayoutPreference] = {}
+    for at in range(len(k.stages)):
+        c = find_convolution(k.stages, at, constants)
+        if c is not None and c.data.source in k.inputs and saved_cycles(c, target) > 0:
+            (axis,) = (n for n, i in enumerate(c.data.indices) if depends(i, c.channel[0]))
+            found[c.data.source] = LayoutPreference(axis, target.lanes_of(c.form.acc.dtype))
+    return found
 
 
 def _along_results(s: RunKernel, chosen: dict[Slot, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
