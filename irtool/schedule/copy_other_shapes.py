@@ -11,6 +11,8 @@ transformed, which may cost far more than the copy.
 
 from __future__ import annotations
 
+from itertools import count
+
 from ..tir.expr import Load, Var
 from ..tir.forms import Map
 from ..tir.kernel import Kernel
@@ -22,10 +24,13 @@ from .product_cycles import NEXT
 from .winograd.choice import saved_cycles
 from .winograd.find import find_convolution
 
+_NAME = "tvmgen_default_fused_copy"
+
 
 def copy_other_shapes(program: Program, target: VectorTarget) -> None:
     """Puts a copy behind every convolution for which that pays."""
     copies: dict[tuple[tuple[int, ...], str], Kernel] = {}
+    names = {k.name for k in program.kernels}
     for f in program.functions.values():
         named = {x.resolve() for x in (*f.params, *f.results)}
         users: dict[Slot, list[object]] = {}
@@ -44,7 +49,7 @@ def copy_other_shapes(program: Program, target: VectorTarget) -> None:
                     continue
                 others = _that_see_another_shape(slot, step, users[slot])
                 if others and _saved(step, target) > 2 * slot.nbytes / NEXT:
-                    body.insert(at, _copied(step, slot, others, copies))
+                    body.insert(at, _copied(step, slot, others, copies, names))
                     at += 1
     program.kernels = kernels_in_use(program)
 
@@ -72,7 +77,11 @@ def _saved(s: RunKernel, target: VectorTarget) -> float:
 
 
 def _copied(
-    producer: RunKernel, slot: Slot, readers: list[RunKernel], copies: dict[tuple[tuple[int, ...], str], Kernel]
+    producer: RunKernel,
+    slot: Slot,
+    readers: list[RunKernel],
+    copies: dict[tuple[tuple[int, ...], str], Kernel],
+    names: set[str],
 ) -> RunKernel:
     """The copy of a result, which takes its place for some who read it."""
     copy = Slot(f"{slot.name}_copy", slot.shape, slot.dtype, TEMP)
@@ -81,17 +90,18 @@ def _copied(
         s.inputs[:] = [copy if is_view else x for x, is_view in zip(s.inputs, views)]
     key = (slot.shape, slot.dtype)
     if key not in copies:
-        copies[key] = _copy_of(slot, len(copies))
+        numbered = (f"{_NAME}_{n}" if n else _NAME for n in count())
+        copies[key] = _copy_of(slot, next(name for name in numbered if name not in names))
+        names.add(copies[key].name)
     return RunKernel(copies[key], [slot], [copy], places=producer.places)
 
 
-def _copy_of(slot: Slot, number: int) -> Kernel:
+def _copy_of(slot: Slot, name: str) -> Kernel:
     """The kernel that copies a tensor."""
     source = Buffer("p0", slot.shape, slot.dtype, Scope.PARAM)
     out = Buffer("out", slot.shape, slot.dtype, Scope.PARAM)
     loops = tuple((Var(f"ax{n}", "int32"), extent) for n, extent in enumerate(slot.shape))
     indices = tuple(v for v, _ in loops)
-    name = "tvmgen_default_fused_copy" + (f"_{number}" if number else "")
     return Kernel(
         name,
         [source, out],

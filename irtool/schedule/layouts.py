@@ -46,7 +46,8 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     maps = {slot.resolve() for s in elementwise for slot in s.outputs}
     single = [s for s in elementwise if len(s.outputs) == 1]
     weights = {s.outputs[0].resolve() for s in single if constants_beside(s)} - plain
-    preferred = {s: {**_of_transformed_data(s, target), **_preferences_of(s, target, weights)} for s in calls}
+    computed = {slot for slot in maps - plain if slot.kind == TEMP}
+    preferred = {s: {**_of_transformed_data(s, target, computed), **_preferences_of(s, target, weights)} for s in calls}
     readers: dict[Slot, list[tuple[RunKernel, Buffer]]] = {}
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
@@ -63,14 +64,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
         for slot, b in zip(s.inputs, s.kernel.inputs):
             slot = slot.resolve()
             preference = preferred[s].get(b)
-            if (
-                preference is not None
-                and slot in maps
-                and slot.kind == TEMP
-                and slot not in plain
-                and reorders(b, preference)
-                and not spread(slot, preference)
-            ):
+            if preference is not None and slot in computed and reorders(b, preference) and not spread(slot, preference):
                 chosen.setdefault(slot, preference)
     for s in calls:
         after = _blocks_of_results(s, preferred[s], chosen, plain)
@@ -106,18 +100,22 @@ def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> d
     return layout_preferences(s.kernel, target, constants, scaled)
 
 
-def _of_transformed_data(s: RunKernel, target: VectorTarget) -> dict[Buffer, LayoutPreference]:
-    """Blocks of channels in the data of convolutions that will be transformed."""
+def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]) -> dict[Buffer, LayoutPreference]:
+    """Blocks of channels in the data of convolutions that will be transformed, of those that are computed element by element."""
     k = s.kernel
-    if k.finished:
+    free = {b for slot, b in zip(s.inputs, k.inputs) if slot.resolve() in computed}
+    if k.finished or not free:
         return {}
     constants = [b for slot, b in zip(s.inputs, k.inputs) if slot.resolve().kind == CONSTANT]
     found: dict[Buffer, LayoutPreference] = {}
     for at in range(len(k.stages)):
         c = find_convolution(k.stages, at, constants)
-        if c is not None and c.data.source in k.inputs and saved_cycles(c, target) > 0:
-            (axis,) = (n for n, i in enumerate(c.data.indices) if depends(i, c.channel[0]))
-            found[c.data.source] = LayoutPreference(axis, target.lanes_of(c.form.acc.dtype))
+        if c is None or c.data.source not in free:
+            continue
+        axes = [n for n, i in enumerate(c.data.indices) if depends(i, c.channel[0])]
+        lanes = target.lanes_of(c.form.acc.dtype)
+        if len(axes) == 1 and c.data.source.shape[axes[0]] % lanes == 0 and saved_cycles(c, target) > 0:
+            found[c.data.source] = LayoutPreference(axes[0], lanes)
     return found
 
 
