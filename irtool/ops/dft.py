@@ -12,7 +12,7 @@ from ..deferred import np
 from ..ir import TupleType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .fourier import factors, not_a_number, second_step, turn, wave_table
+from .fourier import factors, not_a_number, second_step, turn, waves_of
 from .shapes import require_compatible, require_rank, tensor
 
 
@@ -64,13 +64,13 @@ class Dft(Operator):
         def samples(at: Any, i: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(te.cast(x[(*i, at)], wide) for x in inputs)
 
-        waves = wave_table(p, p, p, wide, self.inverse)
+        waves = waves_of(p, p, p, wide, self.inverse)
         k = te.reduce_axis(p, name="k")
 
         def first(*i: Any) -> Any:
             *at, row, to, f = i
             a, b = samples(k * q + row, tuple(at))
-            return te.sum(a * waves[k, 0, to, f] + b * waves[k, 1, to, f], axis=k)
+            return te.sum(a * waves(k, 0, to, f) + b * waves(k, 1, to, f), axis=k)
 
         found = te.compute((*batch, q, 2, p), first, name="first_step")
         if q > 1:

@@ -5,13 +5,15 @@ N. With samples x[Q p + q] and frequencies f + P g:
 
     X[f + P g] = sum over q of exp(-2 pi i q g / Q) exp(-2 pi i q f / N) (sum over p of exp(-2 pi i p f / P) x[Q p + q])
 
-In both steps the frequencies f lie side by side, and what samples are multiplied by is in tables. Complex numbers lie as all real parts
+In both steps the frequencies f lie side by side, and what samples are multiplied by is in tables, unless these were too large: a
+length that is a large prime is summed in one step, with the waves of a single turn looked up one by one. Complex numbers lie as all real parts
 and all imaginary ones, along an axis `part` of two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isqrt
 from typing import Any
 
 from .. import te
@@ -21,6 +23,8 @@ _WIDTH = 16
 """Results that a step computes side by side: fewer take as long."""
 _TURN = 8
 """Turning a sample takes as long as so many samples of a sum."""
+MOST_IN_TABLE = 1 << 22
+"""Elements of a table of waves."""
 
 
 def factors(extent: int) -> tuple[int, int]:
@@ -30,7 +34,8 @@ def factors(extent: int) -> tuple[int, int]:
         q = extent // p
         return -(-p // _WIDTH) * _WIDTH / p * (p if q == 1 else p + q + _TURN)
 
-    p = min((p for p in range(1, extent + 1) if extent % p == 0), key=lambda p: (cost(p), -p))
+    small = [n for n in range(1, isqrt(extent) + 1) if extent % n == 0]
+    p = min((p for n in small for p in (n, extent // n)), key=lambda p: (cost(p), -p))
     return p, extent // p
 
 
@@ -45,24 +50,45 @@ def wave(steps: Any, extent: int, part: Any, dtype: str, inverse: bool = False) 
     return te.select(part.equal(0), cos, sin if inverse else -sin)
 
 
-def wave_table(rows: int, columns: int, extent: int, dtype: str, inverse: bool = False) -> Any:
-    """`exp(-2 pi i row column / extent)` as what parts of samples are multiplied by and then summed, `[row, of, to, column]`: the part
-    `of` of a sample for the part `to` of a sum."""
+def waves_of(
+    rows: int, columns: int, extent: int, dtype: str, inverse: bool = False
+) -> Callable[[Any, Any, Any, Any], Any]:
+    """`exp(-2 pi i row column / extent)` as what parts of samples are multiplied by and then summed, by `(row, of, to, column)`: the
+    part `of` of a sample for the part `to` of a sum."""
+    if 4 * rows * columns > MOST_IN_TABLE:
+        single = single_waves(extent, dtype, inverse)
+
+        def looked_up(row: Any, of: int, to: Any, column: Any) -> Any:
+            found = single(product(row, column), 1 - to if of else to)
+            return te.select(to.equal(0), -found, found) if of else found
+
+        return looked_up
 
     def element(row: Any, of: Any, to: Any, column: Any) -> Any:
         found = wave(product(row, column), extent, te.bitwise_xor(of, to), dtype, inverse)
         return te.select(te.all(of.equal(1), to.equal(0)), -found, found)
 
-    return te.compute((rows, 2, 2, columns), element, name="waves")
+    table = te.compute((rows, 2, 2, columns), element, name="waves")
+    return lambda row, of, to, column: table[row, of, to, column]
+
+
+def single_waves(extent: int, dtype: str, inverse: bool = False) -> Callable[[Any, Any], Any]:
+    """`wave` of a part by `(steps, part)`, from a table of one turn."""
+
+    def element(part: Any, steps: Any) -> Any:
+        return wave(te.cast(steps, "int64"), extent, part, dtype, inverse)
+
+    table = te.compute((2, extent), element, name="waves_of_a_turn")
+    return lambda steps, part: table[part, te.cast(te.floormod(steps, te.const(extent, "int64")), "int32")]
 
 
 def turn(sums: Any, extent: int, inverse: bool) -> Any:
     """Sums of the first step, `[…, q, part, f]`, each turned by what its samples lie behind the first ones: the signal of the second."""
-    turns = wave_table(sums.shape[-3], sums.shape[-1], extent, sums.dtype, inverse)
+    turns = waves_of(sums.shape[-3], sums.shape[-1], extent, sums.dtype, inverse)
 
     def turned(*i: Any) -> Any:
         *at, q, to, f = i
-        return sums[(*at, q, 0, f)] * turns[q, 0, to, f] + sums[(*at, q, 1, f)] * turns[q, 1, to, f]
+        return sums[(*at, q, 0, f)] * turns(q, 0, to, f) + sums[(*at, q, 1, f)] * turns(q, 1, to, f)
 
     return te.compute(sums.shape, turned, name="turned", tag="elemwise")
 
@@ -70,12 +96,12 @@ def turn(sums: Any, extent: int, inverse: bool) -> Any:
 def second_step(signal: Any, count: int, inverse: bool = False) -> Any:
     """The first `count` frequencies g of a signal `[…, q, part, f]`: `[…, g, part, f]`."""
     *batch, extent, parts, frequencies = signal.shape
-    waves = wave_table(extent, count, extent, signal.dtype, inverse)
+    waves = waves_of(extent, count, extent, signal.dtype, inverse)
     k = te.reduce_axis(extent, name="k")
 
     def element(*i: Any) -> Any:
         *at, g, to, f = i
-        return te.sum(signal[(*at, k, 0, f)] * waves[k, 0, to, g] + signal[(*at, k, 1, f)] * waves[k, 1, to, g], axis=k)
+        return te.sum(signal[(*at, k, 0, f)] * waves(k, 0, to, g) + signal[(*at, k, 1, f)] * waves(k, 1, to, g), axis=k)
 
     return te.compute((*batch, count, parts, frequencies), element, name="second_step")
 

@@ -13,7 +13,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .fourier import factors, not_a_number, product, second_step, wave
+from .fourier import MOST_IN_TABLE, factors, not_a_number, product, second_step, single_waves, wave
 from .shapes import add, floordiv, require_floats, require_rank, sub, tensor
 from .waves import waves
 
@@ -87,11 +87,17 @@ class Stft(Operator):
         p, q, count = self._steps(frequencies)
         k = te.reduce_axis(p, name="k")
 
+        side = frequencies if q == 1 else p
+        large = 2 * self.win_length * side > MOST_IN_TABLE
+        single = single_waves(self.win_length, dtype) if large else None
+
         def wave_in_window(row: Any, at: Any, part: Any, f: Any) -> Any:
             sample = at * q + row
-            return te.cast(window[sample], dtype) * wave(product(sample, f), self.win_length, part, dtype)
+            steps = product(sample, f)
+            found = wave(steps, self.win_length, part, dtype) if single is None else single(steps, part)
+            return te.cast(window[sample], dtype) * found
 
-        waves_in_window = te.compute((q, p, 2, frequencies if q == 1 else p), wave_in_window, name="waves_in_window")
+        table = None if large else te.compute((q, p, 2, side), wave_in_window, name="waves_in_window")
 
         def sample_of(at: Any, i: tuple[Any, ...]) -> Any:
             *where, frame = i
@@ -99,15 +105,15 @@ class Stft(Operator):
 
         def first(*i: Any) -> Any:
             *at, row, part, f = i
-            return te.sum(sample_of(k * q + row, tuple(at)) * waves_in_window[row, k, part, f], axis=k)
+            wave_there = wave_in_window(row, k, part, f) if table is None else table[row, k, part, f]
+            return te.sum(sample_of(k * q + row, tuple(at)) * wave_there, axis=k)
 
-        found = te.compute((*batch, frames, q, *waves_in_window.shape[-2:]), first, name="first_step")
+        found = te.compute((*batch, frames, q, 2, side), first, name="first_step")
         found = second_step(found, count) if q > 1 else found
         nothing = not_a_number(
             (*batch, frames), self.win_length, lambda at, i: [sample_of(at, i) * te.cast(window[at], dtype)]
         )
         scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
-        side = found.shape[-1]
 
         def result(*i: Any) -> Any:
             *at, n, frame, part = i

@@ -70,3 +70,20 @@ def test_steps_multiply_to_the_length() -> None:
         p, q = factors(extent)
         assert p * q == extent
     assert factors(768) == (32, 24) and factors(97) == (97, 1)
+
+
+def test_lengths_that_are_large_primes_take_little_memory() -> None:
+    """Their waves in a table would be four for every pair of samples."""
+    rng = np.random.default_rng(0)
+    given = {name: rng.normal(size=(1, 2053)).astype("float32") for name in "ri"}
+    type_ = "Tensor[(1, 2053), float32]"
+    for expected, found in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}", given):
+        close(expected, found, 5e-6)
+    module = irtool.infer_types(irtool.parse(f"{HEADER}def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}"))
+    assert irtool.build(module, cache=False).report["arena_bytes"] < 1 << 17
+
+    given = {"x": rng.normal(size=9000).astype("float32"), "w": rng.random(4093).astype("float32")}
+    attributes = "n_fft=4093, hop_length=4000, win_length=4093, normalized=False, onesided=True"
+    text = f"def @main(%x: Tensor[(9000,), float32], %w: Tensor[(4093,), float32]) {{ stft(%x, %w, {attributes}) }}"
+    ((expected, found),) = both(text, given)
+    close(expected, found, 5e-6)
