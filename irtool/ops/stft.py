@@ -89,15 +89,16 @@ class Stft(Operator):
 
         side = frequencies if q == 1 else p
         large = 2 * self.win_length * side > MOST_IN_TABLE
-        single = single_waves(self.win_length, dtype) if large else None
+        single = single_waves(self.win_length, dtype)
+
+        def wave_at(steps: Any, part: Any) -> Any:
+            return single(steps, part) if large else wave(steps, self.win_length, part, dtype)
 
         def wave_in_window(row: Any, at: Any, part: Any, f: Any) -> Any:
             sample = at * q + row
-            steps = product(sample, f)
-            found = wave(steps, self.win_length, part, dtype) if single is None else single(steps, part)
-            return te.cast(window[sample], dtype) * found
+            return te.cast(window[sample], dtype) * wave_at(product(sample, f), part)
 
-        table = None if large else te.compute((q, p, 2, side), wave_in_window, name="waves_in_window")
+        table = te.compute((q, p, 2, side), wave_in_window, name="waves_in_window") if not large else None
 
         def sample_of(at: Any, i: tuple[Any, ...]) -> Any:
             *where, frame = i

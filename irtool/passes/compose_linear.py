@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..deferred import np
-from ..ir import Call, Constant, Expr, Function, Module, TensorType, Tuple, children, post_order, rewrite
+from ..ir import Call, Constant, Expr, Function, Module, Tuple, children, post_order, rewrite
 from ..ops.base import call, is_call_to
 from ..ops.dtypes import dtype_of
 from .base import FunctionPass, register_pass
 from .constants import array_constant, has_data, to_array
 from .context import PassContext
+from .extents import extents_of
 from .reshaping import reshape_to
 
 _DTYPES = ("float32", "float64")
@@ -79,7 +80,7 @@ class _Composer:
 
     def _push(self, e: Expr, weight: Any, axis: int) -> _Moved | None:
         """`weight`, (outputs, inputs), applied along an axis of `e`, behind what `e` applies; None where it has to stay in front."""
-        if self.users[e] != 1 or not isinstance(e, Call) or _shape(e) is None:
+        if self.users[e] != 1 or not isinstance(e, Call) or extents_of(e) is None:
             return None
         if is_call_to(e, "image.resize2d"):
             return self._past_resizing(e, weight, axis)
@@ -109,7 +110,7 @@ class _Composer:
             or "crop" in a.coordinate_transformation_mode
         ):
             return None
-        source = _shape(e.args[0])
+        source = extents_of(e.args[0])
         if source is None or (a.out_dtype or dtype_of(e)) != dtype_of(e.args[0]):
             return None
         if _size(source) >= _size(_static(e)) or weight.shape[0] > _MOST_GROWTH * weight.shape[1]:
@@ -130,7 +131,7 @@ class _Composer:
         moved: list[Expr] = []
         at = 0
         for f in fields:
-            shape = _shape(f)
+            shape = extents_of(f)
             if shape is None:
                 return None
             part = weight[:, at : at + shape[axis]]
@@ -153,7 +154,7 @@ class _Composer:
         return _Moved(_sum([_layer(rest, matrix, axis, whole, dtype_of(e)), *moved], shape), True)
 
     def _past_reshape(self, e: Call, weight: Any, axis: int) -> _Moved | None:
-        shape, source = list(_static(e)), _shape(e.args[0])
+        shape, source = list(_static(e)), extents_of(e.args[0])
         if source is None or 0 in shape:
             return None
         before = _size(shape[:axis])
@@ -166,7 +167,7 @@ class _Composer:
 
     def _past_addition(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         for data, bias in (e.args, e.args[::-1]):
-            if not has_data(bias) or _shape(data) != _static(e):
+            if not has_data(bias) or extents_of(data) != _static(e):
                 continue
             assert isinstance(bias, Constant)
             values = _along(to_array(bias), _static(e), axis)
@@ -194,7 +195,7 @@ class _Composer:
         layer = _matrix_of(e)
         if layer is None or layer[1] != axis or not _saves(weight, layer[0]):
             return None
-        source = _shape(e.args[0])
+        source = extents_of(e.args[0])
         if source is None:
             return None
         product = weight @ layer[0]
@@ -246,7 +247,7 @@ def _is_plain_convolution(e: Call) -> bool:
         and has_data(e.args[1])
         and dtype_of(e) in _DTYPES
         and dtype_of(e) == dtype_of(e.args[0]) == dtype_of(e.args[1])
-        and _shape(e) is not None
+        and extents_of(e) is not None
     )
 
 
@@ -263,7 +264,7 @@ def _matrix_of(e: Expr) -> tuple[Any, int] | None:
             return None
         return weight[:, :, 0, 0].astype("float64"), 1
     if is_call_to(e, "nn.dense") and has_data(e.args[1]) and dtype_of(e) in _DTYPES:
-        shape = _shape(e)
+        shape = extents_of(e)
         if shape is None or not dtype_of(e) == dtype_of(e.args[0]) == dtype_of(e.args[1]):
             return None
         return to_array(e.args[1]).astype("float64"), len(shape) - 1  # type: ignore[arg-type]  # has_data
@@ -293,13 +294,8 @@ def _along(values: Any, shape: tuple[int, ...], axis: int) -> Any:
     return np.broadcast_to(values.reshape(-1), (shape[axis],))
 
 
-def _shape(e: Expr) -> tuple[int, ...] | None:
-    t = e.checked_type
-    return t.extents if isinstance(t, TensorType) else None
-
-
 def _static(e: Expr) -> tuple[int, ...]:
-    shape = _shape(e)
+    shape = extents_of(e)
     assert shape is not None
     return shape
 

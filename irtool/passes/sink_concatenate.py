@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from ..infer import infer_expr
-from ..ir import Call, Constant, Expr, Function, MissingData, Module, TensorType, Tuple, children, post_order, rewrite
+from ..ir import Call, Constant, Expr, Function, MissingData, Module, TensorType, Tuple, post_order, rewrite
+from ..ir.scope import users_of
 from ..ops.base import Pattern, call, called_operator, is_call_to
 from ..ops.binary import Binary
 from .base import FunctionPass, register_pass
 from .constants import has_data
 from .context import PassContext
+from .extents import extents_of
 from .fold_constant import fold_constants
 from .scale_axis.backward import fold_backward
 
@@ -57,11 +59,8 @@ class _Sinker:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.users: dict[Expr, list[Expr]] = {}
+        self.users = {e: [user for user, _ in uses] for e, uses in users_of(function).items()}
         nodes = list(post_order(function))
-        for e in nodes:
-            for x in children(e):
-                self.users.setdefault(x, []).append(e)
         self.cuts: dict[Expr, _Cuts] = {}
         for e in nodes:
             cuts = self._of_layers(e) or self._of_parts(e)
@@ -77,8 +76,8 @@ class _Sinker:
         """The cuts of a concatenation of layers."""
         if not is_call_to(e, "concatenate") or not isinstance(e.args[0], Tuple) or len(self.users[e.args[0]]) != 1:
             return None
-        shape, fields = _extents(e), e.args[0].fields
-        parts = [_extents(f) for f in fields]
+        shape, fields = extents_of(e), e.args[0].fields
+        parts = [extents_of(f) for f in fields]
         if shape is None or not all(isinstance(f, Call) and len(self.users[f]) == 1 for f in fields):
             return None
         if not any(self._is_layer(f) for f in fields):
@@ -110,9 +109,9 @@ class _Sinker:
         if len(found) != 1:
             return None
         (cuts,) = found
-        shape = _extents(cuts.concatenation)
+        shape = extents_of(cuts.concatenation)
         others = [x for x in e.args if x not in self.cuts]
-        return cuts if _extents(e) == shape and all(_can_be_cut(x, shape) for x in others) else None
+        return cuts if extents_of(e) == shape and all(_can_be_cut(x, shape) for x in others) else None
 
     def _leave_what_is_read_whole(self, nodes: Sequence[Expr]) -> None:
         """Forgets cuts behind a value that something else reads as well: it would be put together beside its parts."""
@@ -151,7 +150,7 @@ class _Sinker:
 
 def _can_be_cut(e: Expr, shape: tuple[int, ...] | None) -> bool:
     """True for a constant of such a shape, or of one that is broadcast to it."""
-    return shape is not None and isinstance(e, Constant) and has_data(e) and len(_extents(e) or ()) <= len(shape)
+    return shape is not None and isinstance(e, Constant) and has_data(e) and len(extents_of(e) or ()) <= len(shape)
 
 
 def _cut(e: Expr, cuts: _Cuts) -> list[Expr]:
@@ -164,9 +163,3 @@ def _cut(e: Expr, cuts: _Cuts) -> list[Expr]:
         return [e] * (len(cuts.places) - 1)
     before = (slice(None),) * axis
     return [Constant(e.data[(*before, slice(a, b))].copy(), e.dtype, span=e.span) for a, b in pairwise(cuts.places)]
-
-
-def _extents(e: Expr) -> tuple[int, ...] | None:
-    """The shape of a tensor, where all its extents are numbers."""
-    t = e.checked_type
-    return t.extents if isinstance(t, TensorType) else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..ir import Call, Constant, Expr, Function, Module, TensorType, rewrite
+from ..ir import Call, Constant, Expr, Function, Module, rewrite
 from ..ops.base import call, is_call_to
 from .base import FunctionPass, register_pass
 from .context import PassContext
+from .extents import extents_of
 
 
 @register_pass("UnfoldScaleAxis", level=3, required=("InferType",))
@@ -54,7 +55,7 @@ def _scaled(e: Expr) -> tuple[int, int] | None:
         return None
     for constant, scale in ((0, 1), (1, 0)):
         if isinstance(product.args[constant], Constant) and not isinstance(product.args[scale], Constant):
-            read, weights, by = (_extents(x) for x in (data, product.args[constant], product.args[scale]))
+            read, weights, by = (extents_of(x) for x in (data, product.args[constant], product.args[scale]))
             if read is None or weights is None or by is None or len(read) != len(weights) or len(by) > len(weights):
                 continue
             wide = (1,) * (len(weights) - len(by)) + by
@@ -62,9 +63,3 @@ def _scaled(e: Expr) -> tuple[int, int] | None:
             if along and read[1] == weights[1] and math.prod(read) < math.prod(weights):
                 return constant, scale
     return None
-
-
-def _extents(e: Expr) -> tuple[int, ...] | None:
-    """The shape of a tensor, where all its extents are numbers."""
-    t = e.checked_type
-    return t.extents if isinstance(t, TensorType) else None

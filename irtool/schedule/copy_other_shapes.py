@@ -16,13 +16,13 @@ from itertools import count
 from ..tir.expr import Load, Var
 from ..tir.forms import Map
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use, steps
+from ..tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, steps
 from ..tir.stmt import Buffer, Scope, Store
 from ..tir.vector_target import VectorTarget
 from .fuse_kernels import straight_bodies
 from .product_cycles import NEXT
 from .winograd.choice import saved_cycles
-from .winograd.find import find_convolution
+from .winograd.find import convolutions_of
 
 _NAME = "tvmgen_default_fused_copy"
 
@@ -70,10 +70,7 @@ def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]
 
 def _saved(s: RunKernel, target: VectorTarget) -> float:
     """Cycles that a call takes less if it is a transformed convolution."""
-    k = s.kernel
-    constants = [b for x, b in zip(s.inputs, k.inputs) if x.resolve().kind == CONSTANT]
-    found = (find_convolution(k.stages, at, constants) for at in range(len(k.stages)))
-    return sum(saved_cycles(c, target) for c in found if c is not None)
+    return sum(saved_cycles(c, target) for c in convolutions_of(s))
 
 
 def _copied(

@@ -34,7 +34,7 @@ from .shared_weights import shared_weights
 from .tile_choice import rows_together
 from .tiles import vectors_per_block
 from .winograd.choice import saved_cycles
-from .winograd.find import find_convolution
+from .winograd.find import convolutions_of
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
@@ -106,11 +106,9 @@ def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]
     free = {b for slot, b in zip(s.inputs, k.inputs) if slot.resolve() in computed}
     if k.finished or not free:
         return {}
-    constants = [b for slot, b in zip(s.inputs, k.inputs) if slot.resolve().kind == CONSTANT]
     found: dict[Buffer, LayoutPreference] = {}
-    for at in range(len(k.stages)):
-        c = find_convolution(k.stages, at, constants)
-        if c is None or c.data.source not in free:
+    for c in convolutions_of(s):
+        if c.data.source not in free:
             continue
         axes = [n for n, i in enumerate(c.data.indices) if depends(i, c.channel[0])]
         lanes = target.lanes_of(c.form.acc.dtype)

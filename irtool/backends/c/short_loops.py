@@ -64,7 +64,7 @@ def shares_reads(s: For, simplify: Simplifier) -> bool:
 
 def gathers(s: For, simplify: Simplifier) -> bool:
     """True for a loop of few steps that make vectors of elements further apart than a vector has elements, if they are many."""
-    if s.kind != SERIAL or not isinstance(s.extent, Const) or not 1 < s.extent.value <= _MOST_COLUMNS:
+    if not _has_few_steps(s, _MOST_COLUMNS):
         return False
     elements = 0
     for x in pre_order(s.body):
@@ -84,7 +84,7 @@ def _loads(s: For) -> list[Load]:
 
 def _updates(s: For, most: int) -> list[Store]:
     """The updates of a loop of so many steps at most, if it does nothing but update several vectors in registers."""
-    if s.kind != SERIAL or not isinstance(s.extent, Const) or not 1 < s.extent.value <= most:
+    if not _has_few_steps(s, most):
         return []
     found = []
     for x in pre_order(s.body):
@@ -95,6 +95,11 @@ def _updates(s: For, most: int) -> list[Store]:
                 return []
             found.append(x)
     return found if len(found) > 1 else []
+
+
+def _has_few_steps(s: For, most: int) -> bool:
+    """True for a loop whose steps follow each other, several and so many at most."""
+    return s.kind == SERIAL and isinstance(s.extent, Const) and 1 < s.extent.value <= most
 
 
 def _extent(s: For) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...tir.expr import Cast, Expr, Load, Var
 from ...tir.forms import AnyForm, Loop, Reduction
+from ...tir.program import RunKernel, constant_inputs
 from ...tir.simplify import Linear
 from ...tir.stmt import Buffer
 from ..affine import factors, simplifier
@@ -26,6 +27,13 @@ cost digits."""
 
 _LANES = 4
 """Fewest channels that lie side by side in vectors."""
+
+
+def convolutions_of(s: RunKernel) -> Iterator[Convolution]:
+    """The stages of a call that are convolutions with constants for weights."""
+    constants = constant_inputs([s])
+    found = (find_convolution(s.kernel.stages, at, constants) for at in range(len(s.kernel.stages)))
+    return (c for c in found if c is not None)
 
 
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
