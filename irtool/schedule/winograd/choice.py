@@ -62,7 +62,7 @@ def _least_cycles(c: Convolution, target: VectorTarget) -> float:
 def _can_have_blocks(c: Convolution, target: VectorTarget) -> bool:
     """True if channels can lie side by side, as they do behind other convolutions."""
     lanes = target.lanes(FLOAT)
-    return not (c.channel[1] % lanes or c.filters[1] % lanes)
+    return not (c.channel[1] % lanes or c.filters_of_group % lanes)
 
 
 def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
@@ -115,9 +115,9 @@ def tiling_by_hand(
         raise UsageError(f"tiles have {' or '.join(map(str, SIZES))} results along an axis, not {tile}")
     if not is_side_by_side(c, lanes):
         raise UsageError(f"vectors of {lanes} channels do not lie side by side in all that is read and written")
-    if filters < lanes or filters % lanes or c.filters[1] % filters:
+    if filters < lanes or filters % lanes or c.filters_of_group % filters:
         raise UsageError(
-            f"{filters} output channels at a time are no whole vectors of {lanes}, or do not divide {c.filters[1]}"
+            f"{filters} output channels at a time are no whole vectors of {lanes}, or do not divide {c.filters_of_group}"
         )
     rows, columns = _tiles(c, tile)
     count = c.images * rows * columns
@@ -138,8 +138,8 @@ def tiling_by_hand(
 
 
 def is_side_by_side(c: Convolution, lanes: int) -> bool:
-    """True if so many channels, a power of two, lie side by side in all that is read and written."""
-    return are_side_by_side(c.form, [(c.data, c.channel)], c.filters, lanes)
+    """True if so many channels, a power of two, lie side by side in all that is read and written, and are of one group of filters."""
+    return c.filters_of_group % lanes == 0 and are_side_by_side(c.form, [(c.data, c.channel)], c.filters, lanes)
 
 
 def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
@@ -155,7 +155,7 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
     others: list[Tiling] = []
     few = _bytes(c, products) * 2 <= target.streamed_bytes
     for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
-        if c.filters[1] % filters:
+        if c.filters_of_group % filters:
             continue
         for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
             blocks = -(-count // tiles)
@@ -203,7 +203,7 @@ def _result_bytes(t: Tiling) -> int:
 
 def _data_bytes(c: Convolution, t: Tiling) -> int:
     """Bytes of the transformed data of a band, or of a block."""
-    return t.tiles * (t.blocks if t.bands else 1) * t.products * c.steps * FLOAT
+    return t.tiles * (t.blocks if t.bands else 1) * t.products * c.inputs * FLOAT
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
@@ -217,7 +217,7 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
-        multiplied += taken * kinds * steps * FLOAT * (1 + filters // t.filters) / NEXT
+        multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT / NEXT
     return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)
 
 
@@ -226,7 +226,7 @@ def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     (height, inputs), width = t.window, t.across.products
     sizes = height * inputs + t.products + height * sums(t.across.data).operations
     operations = sizes + width * sums(t.down.data).operations
-    return _transform_cycles(t.tiles * t.blocks * max(1, t.bands) * c.steps * operations, t, target)
+    return _transform_cycles(t.tiles * t.blocks * max(1, t.bands) * c.inputs * operations, t, target)
 
 
 def _transform_cycles(operations: int, t: Tiling, target: VectorTarget) -> float:

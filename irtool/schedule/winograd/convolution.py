@@ -23,10 +23,12 @@ class Convolution:
             `slice`, the other axes' `of`.
         image: the axes of images: of a batch, and of depth, if it has more than one result.
         filters: the axis of output channels, and how many there are.
-        channel: the axis of input channels, and how many there are.
+        channel: the axis of input channels, and how many there are, of all groups.
         depth: the axis of slices; None where there is none, or every slice is an image of its own.
         rows, columns: the spatial axes. Data of one dimension have a single row.
         weights: the buffer of the weights; `order` has its axes in the order filters, taps along depth, channels, rows, columns.
+        groups: of channels: each has as many filters as any other, which sum the channels of their own group only. There is no depth
+            where there are several.
     """
 
     form: Reduction
@@ -40,6 +42,7 @@ class Convolution:
     columns: SpatialAxis
     weights: Buffer
     order: tuple[int, ...]
+    groups: int = 1
 
     @property
     def images(self) -> int:
@@ -62,9 +65,19 @@ class Convolution:
         return self.rows.stride, self.columns.stride
 
     @property
-    def steps(self) -> int:
-        """Products that are summed for each product of a tile: input channels of all slices, those of one side by side."""
+    def inputs(self) -> int:
+        """Numbers of the data for each product of a tile: input channels of all slices, those of one side by side."""
         return self.taps * self.channel[1]
+
+    @property
+    def steps(self) -> int:
+        """Products that are summed for each product of a tile and a filter: those of the inputs that are of its group."""
+        return self.inputs // self.groups
+
+    @property
+    def filters_of_group(self) -> int:
+        """Output channels of a group."""
+        return self.filters[1] // self.groups
 
     @property
     def skipped_steps(self) -> int:

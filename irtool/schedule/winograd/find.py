@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...tir.expr import Cast, Expr, Load, Var
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Var
 from ...tir.forms import AnyForm, Loop, Reduction
 from ...tir.program import RunKernel, constant_inputs
 from ...tir.simplify import Linear
@@ -67,7 +67,8 @@ def _factors(r: Reduction) -> tuple[Load, Load] | None:
 
 @dataclass(frozen=True)
 class _Index:
-    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two variables may be absent."""
+    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two variables may be absent. `group`: to this
+    is added the first channel of the group that a filter belongs to: that variable, and how many filters a group has."""
 
     place: int
     of: Var | None
@@ -76,6 +77,7 @@ class _Index:
     dilation: int
     shift: int
     size: int
+    group: Loop | None = None
 
     def is_window(self, extents: dict[Var, int]) -> bool:
         """True for a row or a column of windows that can be transformed."""
@@ -105,6 +107,22 @@ class _Index:
         return DepthAxis(self.shift, 0, self.size - 1, self.of, results, Var("slice"), taps, self.stride, self.dilation)
 
 
+def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
+    """The variable whose groups of so many steps have channels of their own, in `v // n * channels + channel`."""
+    extents = dict((*r.loops, *r.inner))
+    quotients = [e for e in terms if not isinstance(e, Var)]
+    channels = [v for v, _ in r.inner if terms.get(v) == 1]
+    if len(quotients) != 1 or len(channels) != 1 or len(terms) != 2:
+        return None
+    quotient, count = quotients[0], extents[channels[0]]
+    if not isinstance(quotient, Binary) or quotient.op != "floordiv" or terms[quotient] != count:
+        return None
+    v, n = quotient.a, quotient.b
+    if not isinstance(v, Var) or not isinstance(n, Const) or v not in dict(r.loops) or extents[v] % n.value:
+        return None
+    return v, int(n.value)
+
+
 @dataclass(frozen=True)
 class _Axes:
     """What the indices of the data are; there may be columns without rows."""
@@ -112,14 +130,14 @@ class _Axes:
     rows: _Index | None
     columns: _Index
     depth: _Index | None
-    channel: Var
+    channel: _Index
     images: tuple[Var, ...]
 
     @property
     def steps(self) -> list[Var]:
         """Loops of the sum: taps along depth, channels, rows and columns."""
         before, rows, columns = (i.tap if i is not None else None for i in (self.depth, self.rows, self.columns))
-        return [v for v in (before, self.channel, rows, columns) if v is not None]
+        return [v for v in (before, self.channel.tap, rows, columns) if v is not None]
 
 
 def _indices(r: Reduction, data: Load) -> list[_Index] | None:
@@ -130,6 +148,9 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
         terms, shift = simplify.linear(i)
         if not terms:
             continue
+        group = _group(terms, r)
+        if group is not None:
+            terms = {e: step for e, step in terms.items() if isinstance(e, Var)}
         of = [v for v, _ in r.loops if v in terms]
         taps = [v for v, _ in r.inner if v in terms]
         if len(of) + len(taps) != len(terms) or len(of) > 1 or len(taps) > 1 or min(terms.values()) < 1:
@@ -143,6 +164,7 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
                 int(terms[taps[0]]) if taps else 0,
                 int(shift),
                 size,
+                group,
             )
         )
     return found
@@ -163,10 +185,12 @@ def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Ax
     others += [i for i in summed if i is not channels]
     if len(others) > 1 or channels.tap is None:
         return None
+    if any(i.group is not None for i in indices if i is not channels) or (others and channels.group is not None):
+        return None
     of = sorted([*images, *(i for i in others if i.of is not None)], key=lambda i: i.place)
     depth = others[0] if others else None
     rows = windows[0] if len(windows) > 1 else None
-    return _Axes(rows, windows[-1], depth, channels.tap, tuple(i.of for i in of if i.of is not None))
+    return _Axes(rows, windows[-1], depth, channels, tuple(i.of for i in of if i.of is not None))
 
 
 def _likeliness(i: _Index, data: Load, extents: dict[Var, int]) -> tuple[bool, int]:
@@ -196,11 +220,14 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
     ):
         return None
     order = _order(weights, [filters[0], *steps], extents)
-    if order is None:
+    channel = axes.channel
+    assert channel.tap is not None
+    if order is None or (channel.group is not None and channel.group[0] is not filters[0]):
         return None
+    groups = extents[filters[0]] // channel.group[1] if channel.group is not None else 1
     depth = axes.depth.depth(extents) if axes.depth is not None else None
     limits = [simplifier(r.loops, r.inner).linear(g) for g in guards]
-    own: dict[int, Expr] = {axes.columns.place: columns.of}
+    own: dict[int, Expr] = {axes.columns.place: columns.of, channel.place: channel.tap}
     columns, bounds = _bounded(columns, axes.columns, limits)
     if axes.rows is not None:
         own[axes.rows.place] = rows.of
@@ -220,12 +247,13 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
         Load(data.source, tuple(own.get(n, i) for n, i in enumerate(data.indices))),
         tuple(map(loop, axes.images)),
         loop(filters[0]),
-        loop(axes.channel),
+        (channel.tap, extents[channel.tap] * groups),
         depth,
         rows,
         columns,
         weights.source,
         order,
+        groups,
     )
 
 

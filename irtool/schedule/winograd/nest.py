@@ -67,7 +67,7 @@ class _Nest:
     @property
     def row(self) -> int:
         """Elements from a tile's steps to those of the next tile."""
-        return apart(self.conv.steps, self.lanes)
+        return apart(self.conv.inputs, self.lanes)
 
     def build(self) -> Stmt:
         """The whole nest."""
@@ -126,7 +126,10 @@ class _Nest:
     def _products(self, data: Buffer, block: Expr, product: Buffer, filters: Var) -> Stmt:
         t = self.tiling
         p, tile, o, c = Var("p"), Var("tile"), Var("o"), Var("c")
-        read = Load(data, (block, p, tile * self.row + c))
+        steps: Expr = c
+        if self.conv.groups > 1:
+            steps = filters // (self.conv.filters_of_group // t.filters) * self.conv.steps + c
+        read = Load(data, (block, p, tile * self.row + steps))
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
         form = Reduction(
             ((p, t.products), (tile, t.tiles), (o, t.filters)),
