@@ -2,33 +2,27 @@
 
     for i, j: out[i, j] = f(x[i, j])    ⇒    for ij_o: out[ij_o*8 : ij_o*8 + 8] = f(x[…]), and the elements that are left
 
-Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them. Where places are
+Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them; where they are on a loop
+around it, too (channels in blocks, of which some have a part of one operand and a part of another), that one before. Where places are
 not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out. Where the loop is
 shorter than a vector (three channels side by side), it is fused with the one around it, if that gives such vectors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ...tir import dtypes
 from ...tir.expr import Cast, Expr, Load, Var, children
 from ...tir.stmt import Stmt
-from ..affine import loads, simplifier, stride
 from ..block import Block
 from ..forms import Map
-from ..guards import changes
 from ..native_lanes import native_lanes
 from ..nest import lower_all
-from ..primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, untraced, vectorize
+from ..primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, vectorize
 from ..segments import period_segments
-from ..shared_reads import rows_that_share
-from ..uneven_axis import uneven_axis
+from ..vector_loops import Ranges, Vectors, choose_ranges, choose_vectors
 from .base import Candidate, Stage, Strategy, strategy
-
-_INTERLEAVED_BYTES = 8
-"""Bytes of so few elements side by side that compilers interleave the rows that they come from."""
 
 
 @strategy("elementwise")
@@ -39,7 +33,9 @@ class Elementwise(Strategy):
         if stage.map is None:
             return None
         lanes = _lanes(stage)
-        chosen = _choose_vectors(stage.map, lanes) if lanes > 1 else None
+        chosen: Vectors | Ranges | None = choose_vectors(stage.map, lanes) if lanes > 1 else None
+        if chosen is None and lanes > 1:
+            chosen = choose_ranges(stage.map, lanes)
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
         return Candidate(1 / lanes if chosen else 1, how, chosen)
 
@@ -48,16 +44,25 @@ class Elementwise(Strategy):
 
     def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
         """The stage in parts: vectors, and the elements that are left."""
-        m = stage.map
-        assert m is not None
+        assert stage.map is not None
+        block = Block.of(stage.map)
+        if not isinstance(candidate.plan, Ranges):
+            return self._in_vectors(stage, block, candidate.plan)
+        parts = []
+        ranges = candidate.plan.ranges
+        for over, vectors in ranges.items():
+            with part(len(ranges)):
+                (b,) = loop_partition(block, candidate.plan.loop, [over])
+                parts += self._in_vectors(stage, b, vectors)
+        return parts
+
+    def _in_vectors(self, stage: Stage, block: Block[Map], plan: Vectors | None) -> list[Block[Map]]:
         shared = stage.work >= stage.target.parallel_elements and not stage.serial
-        block = Block.of(m)
-        if candidate.plan is None:
-            return [parallel(block, m.loops[0][0]) if shared and m.loops else block]
-        plan: Vectors = candidate.plan
+        if plan is None:
+            return [parallel(block, block.loops[0][0]) if shared and block.loops else block]
         v, cuts = plan.along, plan.cuts
         if plan.is_fused:
-            block = fuse(block, m.loops[-2][0], m.loops[-1][0])
+            block = fuse(block, block.loops[-2][0], block.loops[-1][0])
             v, _ = block.loops[-1]
         block = reorder(block, [*(x for x, _ in block.loops if x is not v), v])
         several = None
@@ -111,13 +116,6 @@ def split_vectors(
     return b, tuple(vectors), lane
 
 
-def is_interleaved(m: Map, extent: int) -> bool:
-    """True for copies in rows of so few elements that compilers make them themselves, of vectors of the operand's rows. Of 4 × 2 or
-    8 × 1 bytes they make twice as many in a second as squares of 8 bytes have."""
-    size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
-    return extent * size == _INTERLEAVED_BYTES and size < 4 and all(isinstance(s.value, Load) for s in m.stores)
-
-
 def vector_lanes(stage: Stage) -> int:
     """Elements of a vector for a map; 1 where its elements are made one by one, each with the row that it belongs to."""
     assert stage.map is not None
@@ -151,54 +149,3 @@ def _lanes(stage: Stage) -> int:
         return lanes
     widest = max(dtypes.itemsize(d) for s in stage.map.stores for d in (s.buffer.dtype, s.value.dtype))
     return stage.target.lanes(widest)
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
-    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read."""
-
-    along: Var
-    cuts: list[int]
-    period: int
-    is_fused: bool = False
-    rows: tuple[Var, int] | None = None
-
-
-def _choose_vectors(m: Map, lanes: int) -> Vectors | None:
-    """Vectors along one loop, or along the last two as one where the last one is shorter than a vector."""
-    if len(m.loops) > 1 and m.loops[-1][1] < lanes:
-        (outer, _), (inner, _) = m.loops[-2:]
-        with untraced():
-            fused = fuse(Block.of(m), outer, inner).result()
-        assert isinstance(fused, Map)
-        found = _vector_loop(fused, lanes, is_fused=True)
-        if found is not None and found.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
-            return replace(found, is_fused=True)
-    return _vector_loop(m, lanes)
-
-
-def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
-    """The loop along which every store is contiguous and every read contiguous or constant, or in steps that repeat themselves."""
-    best: tuple[int, Vectors] | None = None
-    simplify = simplifier(m.loops)
-    for v, extent in m.loops:
-        if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
-            continue
-        places = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
-        strides = [stride(simplify, place, v) for place in places]
-        # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
-        size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
-        is_left = extent * size < _INTERLEAVED_BYTES or is_interleaved(m, extent)
-        if is_left and any(s not in (0, 1) for s in strides):
-            continue
-        uneven = [p for p, s in zip(places, strides) if s is None]
-        axis = uneven_axis(uneven, v, m.loops, lanes, is_fused)
-        cuts = changes(simplify, [s.value for s in m.stores], v, extent)
-        if cuts is None or axis is None:
-            continue
-        cuts = sorted({*cuts, *axis.cuts})
-        cost = sum(1 for s in strides if s not in (0, 1))
-        if best is None or cost < best[0]:
-            best = (cost, Vectors(v, cuts, axis.period, rows=rows_that_share(m, uneven, v)))
-    return best[1] if best is not None else None

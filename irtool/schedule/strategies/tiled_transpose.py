@@ -26,8 +26,9 @@ from ..nest import lower_all
 from ..primitives import cache_read, parallel, part, reorder, split, vectorize
 from ..square_segments import Squares, in_groups, in_strips, squares_of
 from ..transpose_order import PIECE, Moved, choose_order, widths
+from ..vector_loops import is_interleaved
 from .base import Candidate, Stage, Strategy, strategy
-from .elementwise import is_interleaved, split_vectors, vector_lanes
+from .elementwise import split_vectors, vector_lanes
 
 _LEAST = 4
 """Elements along an axis that are worth a square."""
