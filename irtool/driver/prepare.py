@@ -107,7 +107,10 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     """
     from ..infer import infer_types
     from ..passes.legalize import BYTE_PRODUCTS
+    from ..passes.pad_channels import LANES
 
+    machine = options.backend.machine()
+    own = {BYTE_PRODUCTS: True, LANES: machine.lanes(4) if machine.vector_bytes else 0}
     functions: dict[str, Any] = {}
     made = module
     for entry in options.entries:
@@ -120,7 +123,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
             instruments,
             options.required_pass,
             options.disabled_pass,
-            {BYTE_PRODUCTS: True, **dict(options.config)},
+            {**own, **dict(options.config)},
         )
         first = not functions
         made = rename_functions(made, {n: _own_name(n, entry, first, options.entries) for n in made.functions})

@@ -79,6 +79,10 @@ _OWN: tuple[PipelineRow, ...] = (
         "ComposeLinear",
         "weights are constants now: linear layers without anything between them are composed, at the lowest resolution",
     ),
+    (
+        "PadChannels",
+        "the target's vectors may be wider than the channels that layers have: blocks of them are whole vectors then",
+    ),
 )
 """What only `irtool build` runs, first of all and before kernels are formed: TVM has no such passes, and its own give TVM's results."""
 _SPLIT: PipelineRow = ("SplitArgs", "the target may limit the number of kernel arguments")

@@ -1,0 +1,1 @@
+"""Channels that are added to tensors so that they fill vectors."""

@@ -1,0 +1,125 @@
+"""Adds channels to tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from typing import Any
+
+from ...ir import Call, Constant, Expr, Tuple
+from ...ops.base import call, is_call_to
+from ...ops.dtypes import dtype_of
+from ..constants import array_constant, has_data, scalar_constant, tensor_constant, to_array
+from ..extents import extents_of
+from .calls import fields_of, is_convolution, is_depthwise, kept_operands
+from .channels import PaddedChannels, whole_channels
+
+
+class Padder:
+    """The rewriting of a function, in which some calls get channels: beside what stands for their results, these with all channels."""
+
+    def __init__(self, chosen: Set[Expr], lanes: int) -> None:
+        self.chosen = chosen
+        self.lanes = lanes
+        self.padded: dict[Expr, tuple[Expr, PaddedChannels]] = {}
+
+    def leave(self, old: Expr, new: Expr) -> Expr:
+        """What stands for a node, of operands that were rewritten."""
+        if not isinstance(old, Call) or not isinstance(new, Call):
+            return new
+        if is_convolution(old) and old.args[0] in self.padded:
+            data, channels = self.padded[old.args[0]]
+            new = _with(new, data, _spread(old.args[1], channels, 1))
+        if old not in self.chosen:
+            return new
+        made, channels = self._with_channels(old, new)
+        self.padded[old] = made, channels
+        return channels.own_of(made)
+
+    def _with_channels(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
+        """The call with channels added to its result."""
+        if is_convolution(old):
+            own = _shape(old)[1]
+            channels = PaddedChannels.behind(own, whole_channels(own, self.lanes))
+            made = _with(new, new.args[0], _spread(new.args[1], channels, 0))
+            return _with_count(made, channels.count), channels
+        if fields_of(old):
+            return self._concatenated(old, new)
+        (channels,) = {self.padded[x][1] for x in kept_operands(old)}
+        return self._kept(old, new, channels), channels
+
+    def _concatenated(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
+        """Tensors one behind the other, with all their channels: those of whole vectors first, zeros last."""
+        fields = new.args[0]
+        assert isinstance(fields, Tuple)
+        parts = [self.padded.get(x) or (e, _own(x)) for x, e in zip(fields_of(old), fields.fields, strict=True)]
+        order = sorted(range(len(parts)), key=lambda n: parts[n][1].count % self.lanes != 0)
+        places: list[tuple[int, ...]] = [()] * len(parts)
+        count = 0
+        for n in order:
+            places[n] = tuple(count + p for p in parts[n][1].places)
+            count += parts[n][1].count
+        channels = PaddedChannels(sum(places, ()), whole_channels(count, self.lanes))
+        made = [parts[n][0] for n in order]
+        if channels.count > count:
+            batch, _, *image = _shape(old)
+            made.append(call("zeros", shape=(batch, channels.count - count, *image), dtype=dtype_of(old)))
+        return call("concatenate", Tuple(tuple(made)), axis=1, span=old.span), channels
+
+    def _kept(self, old: Call, new: Call, channels: PaddedChannels) -> Call:
+        """A call that keeps the channels of its operands."""
+        if is_depthwise(old):
+            made = _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
+            return _with_count(_with_attrs(made, groups=channels.count), channels.count)
+        if is_call_to(old, "nn.prelu"):
+            return _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
+        rank = len(_shape(old))
+        operands = zip(old.args, new.args, strict=True)
+        return _with(
+            new, *(self.padded[x][0] if x in self.padded else _beside(x, e, channels, rank) for x, e in operands)
+        )
+
+
+def _beside(old: Expr, new: Expr, channels: PaddedChannels, rank: int) -> Expr:
+    """An operand with one element for each channel, or for all, of a result of that rank: with zeros for added channels."""
+    own = _shape(old)
+    axis = len(own) - rank + 1
+    if axis < 0 or own[axis] != len(channels.places):
+        return new
+    if has_data(old):
+        return _spread(old, channels, axis)
+    widths = tuple((0, int(n == axis)) for n in range(len(own)))
+    padded = call("nn.pad", new, scalar_constant(0.0, dtype_of(old)), pad_width=widths)
+    place = {p: n for n, p in enumerate(channels.places)}
+    indices = [place.get(n, own[axis]) for n in range(channels.count)]
+    return call("take", padded, tensor_constant(indices, "int32"), axis=axis, mode="fast")
+
+
+def _own(e: Expr) -> PaddedChannels:
+    """The channels of a tensor as it is."""
+    count = _shape(e)[1]
+    return PaddedChannels.behind(count, count)
+
+
+def _shape(e: Expr) -> tuple[int, ...]:
+    shape = extents_of(e)
+    assert shape is not None
+    return shape
+
+
+def _spread(constant: Expr, channels: PaddedChannels, axis: int) -> Expr:
+    assert isinstance(constant, Constant)
+    return array_constant(channels.spread(to_array(constant), axis), constant.dtype)
+
+
+def _with(e: Call, *args: Expr) -> Call:
+    return Call(e.op, args, e.attrs, (), e.span)
+
+
+def _with_attrs(e: Call, **attrs: Any) -> Call:
+    return Call(e.op, e.args, replace(e.attrs, **attrs), e.type_args, e.span)
+
+
+def _with_count(e: Call, count: int) -> Call:
+    """A convolution that says how many channels it makes, if it did before."""
+    return e if e.attrs.channels is None else _with_attrs(e, channels=count)

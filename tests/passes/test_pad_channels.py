@@ -1,0 +1,124 @@
+"""Channels that PadChannels adds change no element of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irtool
+from irtool.ir import Call, post_order
+from irtool.passes.bind import bind_params
+from irtool.passes.channel_padding.channels import PaddedChannels, whole_channels
+
+V = '#[version = "0.0.5"]\n'
+SAME = "padding=[1, 1, 1, 1], kernel_size=[3, 3]"
+
+KEPT: dict[str, str] = {
+    "functions": "sigmoid(clip(nn.leaky_relu(%0, alpha=0.1f), a_min=0.5f, a_max=3f))",
+    "biases": "maximum(add(multiply(%s, %0), 0.5f), 0.1f)",
+    "prelu": "nn.prelu(%0, reshape(%s, newshape=[-1]))",
+    "depthwise": "nn.conv2d(%0, %d, groups={count}, channels={count}, padding=[1, 1, 1, 1], kernel_size=[3, 3])",
+    "pools": "nn.avg_pool2d(nn.max_pool2d(%0, pool_size=[3, 3], padding=[1, 1, 1, 1]), pool_size=[2, 2])",
+    "resized": 'image.resize2d(%0, size=[30, 30], roi=[0f, 0f, 0f, 0f], method="cubic")',
+    "gates": "multiply(%0, sigmoid(nn.global_avg_pool2d(%0)))",
+    "gates in other shapes": "multiply(reshape(exp(reshape(nn.global_max_pool2d(%0), newshape=[1, -1])), newshape=[{count}, 1, 1]), %0)",
+    "sums": "add(nn.relu(%0), nn.conv2d(%x, %u, channels={count}, PAD))",
+    "concatenations": "concatenate((%x, nn.relu(%0), %0), axis=1)",
+    "concatenations in concatenations": "concatenate((%x, nn.max_pool2d(concatenate((%0, %x), axis=1), pool_size=[3, 3], padding=[1, 1, 1, 1])), axis=1)",
+}
+
+
+def network(kept: str, count: int, results: int = 16) -> irtool.Module:
+    """A convolution with so many channels, what keeps them, and a convolution that reads them."""
+    channels = {"concatenations": 2 * count + 10, "concatenations in concatenations": count + 20}.get(kept, count)
+    middle = KEPT[kept].replace("PAD", SAME).format(count=count)
+    text = f"""def @main(%x: Tensor[(1, 10, 20, 20), float32], %u: Tensor[({count}, 10, 3, 3), float32], %s: Tensor[({count}, 1, 1), float32],
+  %d: Tensor[({count}, 1, 3, 3), float32], %w: Tensor[({results}, {channels}, 3, 3), float32]) {{
+  %0 = nn.conv2d(%x, %u, channels={count}, {SAME});
+  %1 = {middle};
+  nn.conv2d(%1, %w, channels={results}, {SAME})
+}}"""
+    return irtool.infer_types(irtool.parse(V + text))
+
+
+def values(module: irtool.Module) -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    return {p.name: rng.normal(size=p.type_annotation.shape).astype("float32") for p in module["main"].params}
+
+
+def padded(module: irtool.Module, given: dict[str, Any], lanes: int) -> tuple[irtool.Module, irtool.Module]:
+    """The module with constants for weights, before and after."""
+    weights = {n: a for n, a in given.items() if n != "x"}
+    bound = irtool.run_passes(bind_params(module, weights), "InferType,FoldConstant,InferType", opt_level=3)
+    return bound, irtool.infer_types(irtool.run_passes(bound, f"PadChannels{{lanes={lanes}}}", opt_level=3))
+
+
+def most_channels(module: irtool.Module) -> set[int]:
+    """Channels that convolutions make."""
+    calls = [e for e in post_order(module["main"].body) if isinstance(e, Call)]
+    return {e.attrs.channels for e in calls if getattr(e.attrs, "name", "") == "nn.conv2d"}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_every_element_stays_the_same(kept: str) -> None:
+    module = network(kept, 37)
+    given = values(module)
+    before, after = padded(module, given, 16)
+    assert 37 in most_channels(before) and 37 not in most_channels(after)
+    expected, found = (np.asarray(irtool.evaluate(m, [given["x"]])) for m in (before, after))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(sorted(KEPT)), st.integers(9, 50), st.sampled_from([4, 8, 16]), st.integers(3, 40))
+def test_any_number_of_channels(kept: str, count: int, lanes: int, results: int) -> None:
+    module = network(kept, count, results)
+    given = values(module)
+    before, after = padded(module, given, lanes)
+    expected, found = (np.asarray(irtool.evaluate(m, [given["x"]])) for m in (before, after))
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kept", ["gates", "concatenations", "depthwise"])
+@pytest.mark.parametrize("target", ["c{mcpu=x86-64-v3}", "c{mcpu=x86-64-v4}", "c{math=strict,mcpu=x86-64-v3}"])
+def test_builds(kept: str, target: str) -> None:
+    module = network(kept, 37)
+    given = values(module)
+    x = given.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    made = irtool.build(module, params=given, inputs=["x"], target=target).run([x])
+    assert np.abs(made - expected).max() < 1e-5 * np.abs(expected).max()
+
+
+def test_numbers_that_are_not_finite_stay_where_they_are() -> None:
+    """Added channels hold numbers whatever the data is, so that their weights make zeros of them."""
+    module = network("gates", 37)
+    given = values(module)
+    given["x"][:, :, :4] = np.inf
+    given["x"][:, :, 9:] = np.nan
+    before, after = padded(module, given, 16)
+    expected, found = (np.asarray(irtool.evaluate(m, [given["x"]])) for m in (before, after))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+
+
+@pytest.mark.parametrize(
+    ("lanes", "counts"),
+    [
+        (16, {3: 3, 8: 8, 12: 16, 20: 24, 24: 24, 33: 48, 37: 48, 66: 80, 97: 112, 149: 160, 333: 336}),
+        (8, {3: 4, 12: 12, 18: 24, 21: 24, 37: 40}),
+        (4, {3: 4, 5: 5, 6: 8, 37: 40}),
+    ],
+)
+def test_whole_channels(lanes: int, counts: dict[int, int]) -> None:
+    assert {n: whole_channels(n, lanes) for n in counts} == counts
+
+
+def test_places() -> None:
+    channels = PaddedChannels((0, 1, 4, 5), 8)
+    np.testing.assert_array_equal(channels.spread(np.arange(1, 5), 0), [1, 2, 0, 0, 3, 4, 0, 0])
+    np.testing.assert_array_equal(channels.spread(np.ones((2, 4)), 1)[1], [1, 1, 0, 0, 1, 1, 0, 0])
