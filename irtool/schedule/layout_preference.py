@@ -236,17 +236,18 @@ def _with_wide_blocks(
 
 def _summed(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, LayoutPreference]:
     """Blocks along a summed axis, where there are too few results beside each other for a vector: an image of three channels
-    made from many."""
+    made from many. The whole axis is one where vectors do not divide it."""
     for v, extent in r.inner:
+        block = factor if extent % factor == 0 else extent
         found: dict[Buffer, LayoutPreference] = {}
         for e in _operands(r):
             moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
             if len(moving) == 1 and e.indices[moving[0]] is v:
-                found[e.source] = LayoutPreference(moving[0], factor)
+                found[e.source] = LayoutPreference(moving[0], block)
             elif moving:
                 found = {}
                 break
-        if extent % factor == 0 and len(found) > 1 and any(b in constants for b in found):
+        if block * 2 >= factor and len(found) > 1 and any(b in constants for b in found):
             return found
     return {}
 

@@ -9,6 +9,7 @@ row-major again because its last kernel writes it so. Weights are packed when th
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from ..tir.equal_data import BEGINNING
@@ -72,7 +73,10 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
     packable = {
-        s: {**_packable(s, preferred[s] or _along_results(s, chosen), target), **follow_results(s, chosen)}
+        s: {
+            **_packable(s, _beside_data(s, preferred[s], chosen) or _along_results(s, chosen), target),
+            **follow_results(s, chosen),
+        }
         for s in calls
     }
     shared = shared_weights(calls, packable, plain)
@@ -125,6 +129,26 @@ def _along_results(s: RunKernel, chosen: dict[Slot, LayoutPreference]) -> dict[B
     layouts = {b: chosen[slot] for slot, b in inputs if slot in chosen}
     constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT)
     return constants_along(s.kernel, layouts, constants) if layouts and constants else {}
+
+
+def _beside_data(
+    s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference]
+) -> dict[Buffer, LayoutPreference]:
+    """What a call prefers, with the constants along a summed axis in the blocks that the data has there, which may be others than it
+    asked for."""
+    sums = {
+        (b.shape[w.axis], w.factor): chosen[slot.resolve()].factor
+        for slot, b in zip(s.inputs, s.kernel.inputs)
+        if (w := preferred.get(b)) is not None and slot.resolve() in chosen
+        if chosen[slot.resolve()].axis == w.axis and chosen[slot.resolve()].factor != w.factor
+    }
+    constants = {b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT}
+    if not sums or any(b in preferred for b in s.kernel.outputs):
+        return preferred
+    return {
+        b: replace(w, factor=sums.get((b.shape[w.axis], w.factor), w.factor)) if b in constants else w
+        for b, w in preferred.items()
+    }
 
 
 def row_major_slots(program: Program) -> set[Slot]:

@@ -9,10 +9,13 @@ from ..tir import dtypes
 from ..tir.expr import Binary, Load, post_order
 from ..tir.forms import AnyForm
 from ..tir.vector_target import VectorTarget
-from .affine import depends, loads, simplifier, stride
+from .affine import depends, factors, loads, simplifier, stride
 from .axes import fuse_sums
 from .forms import Map, Reduction
 from .update_order import COMBINED, EXTREMES
+
+_MANY = 4
+"""Vectors of steps that are worth the combination of lanes where rows are half a vector long."""
 
 
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
@@ -38,8 +41,10 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
             continue
         if 1 not in moving.values() or any(s not in (0, 1) for s in moving.values()):
             continue
-        # Short rows that overlap, or are read many times, are not worth it; products of integers have instructions of their own.
-        if (extent >= lanes and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
+        # Short rows that overlap, or are read many times, are not worth it, unless many are summed; products of integers have instructions
+        # of their own.
+        least = lanes if math.prod(m for _, m in r.inner) < _MANY * lanes else lanes // 2
+        if (extent >= least and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
             return n
     return None
 
@@ -58,10 +63,13 @@ def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
     """
     found = set()
     for f in forms:
-        if not isinstance(f, Map | Reduction) or (
-            isinstance(f, Reduction) and choose_row_axis(fuse_sums(f), target) is None
-        ):
+        if not isinstance(f, Map | Reduction) or (isinstance(f, Reduction) and not _sums_rows(fuse_sums(f), target)):
             return 0
         if isinstance(f, Reduction):
             found.add(math.prod(n for _, n in f.loops))
     return -1 if not found else found.pop() if len(found) == 1 else 0
+
+
+def _sums_rows(r: Reduction, target: VectorTarget) -> bool:
+    """True for sums of rows, but not for those of windows, of which several share the weights."""
+    return choose_row_axis(r, target) is not None and (len(r.inner) == 1 or factors(r) is None)

@@ -23,6 +23,9 @@ from ..row_choice import row_width
 from .base import Candidate, Stage, Strategy, strategy
 from .register_tile import RegisterTile
 
+_FEW_VECTORS = 3
+"""Vectors of a row of which half a one is left over, in windows."""
+
 _MOST_VECTORS = 32
 """Vectors of a row whose lanes are combined together with those of other rows."""
 
@@ -52,6 +55,8 @@ class RowReduction(Strategy):
         v, extent = candidate.plan
         # Lanes of float16 are folded one by one: twice as many would take twice as long.
         lanes = row_width(extent, stage.target.lanes_of(r.acc.dtype))
+        if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < _FEW_VECTORS * lanes:
+            lanes //= 2  # a part of a vector in each of many rows costs more than half vectors do
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
         shared = r.loops and r.work >= stage.target.parallel_elements and not stage.serial
         if not _are_side_by_side(stage, r, lanes):
@@ -94,11 +99,16 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
 
 def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
     """True if results along a loop are sums of products with the same elements, which are read once for several of them, and the other
-    elements lie close to each other, as those of windows do: rows of a matrix that comes from memory are better read one by one."""
+    elements lie close to each other, or are those of windows that overlap: rows of a matrix that comes from memory are better read
+    one by one."""
     operands = factors(r)
     if operands is None:
         return False
     simplify = simplifier(r.loops, r.inner)
-    moving = [{stride(simplify, x.source.offset(x.indices), i) for x in loads(e) if depends(x, i)} for e in operands]
+    moving = [[x.source.offset(x.indices) for x in loads(e) if depends(x, i)] for e in operands]
     near, fixed = sorted(moving, key=len, reverse=True)
-    return len(near) == 1 and not fixed and all(s is not None and 0 < s <= lanes for s in near)
+    if not near or fixed or len({stride(simplify, place, i) for place in near}) > 1:
+        return False
+    step = stride(simplify, near[0], i)
+    overlap = any(stride(simplify, near[0], k) == step for k, _ in r.inner)
+    return step is not None and step > 0 and (step <= lanes or overlap)
