@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Function, Module, post_order, rewrite
-from ..ops.base import is_call_to
 from .base import FunctionPass, register_pass
-from .channel_padding.calls import CONVOLUTIONS
+from .channel_padding.calls import is_layer
 from .channel_padding.padder import Padder
 from .channel_padding.webs import choose_tensors
 from .config_option import ConfigOption
@@ -41,7 +40,7 @@ class PadChannels(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         lanes = self.lanes or int(context.option(LANES, 0))
-        if lanes < 4 or not any(is_call_to(e, *CONVOLUTIONS) for e in post_order(function.body)):
+        if lanes < 4 or not any(is_layer(e) for e in post_order(function.body)):
             return function
         chosen = choose_tensors(function, lanes)
         return rewrite(function, Padder(chosen, lanes).leave) if chosen else function

@@ -16,6 +16,8 @@ Each takes the names of operators; the function below it is the rule, found by n
                     qnn.CanonicalizeOps
 `unpacked`          `rule(call, data_type)`: arithmetic in the place of a call: SimplifyInference
 `decomposed`        the same for DecomposeOps
+`makes_channels`    `rule(call)`: whether a layer is one whose weights PadChannels may fill up with zeros
+`keeps_channels`    `rule(call, added)`: how large numbers in added channels may be behind a call: PadChannels
 `absorbs_padding`   `rule(call, pad)`: the attributes with the padding in front added to them: FoldExplicitPadding
 `asks_for`          `rule(call, message)`: the scales that a call could take from its arguments: ForwardFoldScaleAxis
 `passes_on`         `rule(call, args, message)`: the call without the scales of its arguments: ForwardFoldScaleAxis
@@ -24,6 +26,7 @@ Each takes the names of operators; the function below it is the rule, found by n
 ==================  =====================================================================================================
 """
 
+from .channel_padding.rule import keeps_channels, makes_channels
 from .decompose_ops import decomposed
 from .fake_quantization.affine import rule as integer_form
 from .fold_explicit_padding import absorbs_padding
@@ -42,8 +45,10 @@ __all__ = [
     "decomposed",
     "gradient",
     "integer_form",
+    "keeps_channels",
     "layout_rule",
     "legalization",
+    "makes_channels",
     "offers",
     "passes_on",
     "takes_up",

@@ -105,7 +105,10 @@ def layout_preferences(
         rank = (packed, min(independent, 1), last, factor)
         if best is None or rank > best[0]:
             best = (rank, made)
-    made = best[1] if best is not None else _summed(r, full, constants)
+    # Parts of vectors that no constant is packed for, such as a few images, come after vectors along a summed axis.
+    is_weak = best is None or (not best[0][0] and best[0][-1] * 2 < full)
+    summed = _summed(r, full, constants) if is_weak else {}
+    made = summed or (best[1] if best is not None else {})
     return made | {b: w for f in forms if f is not r for b, w in _alike(f, r, made, constants).items()}
 
 
@@ -113,7 +116,8 @@ def constants_along(
     kernel: Kernel, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """The constants of the kernel's largest reduction in blocks along the axis along which its result is in blocks, for these layouts of
-    its operands: the weights of a depthwise convolution whose data come in blocks of half a vector, which it would not ask for itself."""
+    its operands: the weights of a depthwise convolution whose data come in blocks of half a vector, which it would not ask for itself.
+    Where its result is in none, along the axis that is summed."""
     forms = [f for f in kernel.stages if isinstance(f, Reduction)]
     if not forms:
         return {}
@@ -125,6 +129,24 @@ def constants_along(
         if wanted is not None and isinstance(v, Var):
             made = _filled(_along(r, v, wanted.factor)) or {}
             return {b: w for b, w in made.items() if b in constants}
+    return _along_sum(r, layouts, constants)
+
+
+def _along_sum(
+    r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """The constants of a reduction in the blocks that another operand has along an axis that is summed."""
+    operands, summed = _operands(r), {v for v, _ in r.inner}
+    for e in operands:
+        wanted = layouts.get(e.source)
+        v = e.indices[wanted.axis] if wanted is not None else None
+        if wanted is not None and isinstance(v, Var) and v in summed:
+            places = {o.source: [n for n, i in enumerate(o.indices) if depends(i, v)] for o in operands}
+            return {
+                o.source: LayoutPreference(places[o.source][0], wanted.factor)
+                for o in operands
+                if o.source in constants and len(places[o.source]) == 1 and o.indices[places[o.source][0]] is v
+            }
     return {}
 
 

@@ -20,10 +20,10 @@ _HALVES = 1.25
 def whole_channels(count: int, lanes: int) -> int:
     """So many channels or more, whole vectors or halves of them, whichever takes least; as many where that would be too many more."""
     half = max(4, lanes // 2)
-    if count % half == 0 or count % lanes == 0:
+    if count % half == 0:
         return count
     full, halves = (-(-count // n) * n for n in (lanes, half))
-    made = full if full % lanes == 0 and full <= halves * (_HALVES if halves % lanes else 1) else halves
+    made = full if full <= halves * (_HALVES if halves % lanes else 1) else halves
     return made if made <= _MOST_GROWTH * count else count
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir import Call, Constant, Expr, Tuple
-from ...ops.base import call, is_call_to
+from ...ops.base import call
 from ...ops.dtypes import dtype_of
 from ..constants import array_constant, has_data, scalar_constant, tensor_constant, to_array
 from ..extents import extents_of
-from .calls import fields_of, is_convolution, is_depthwise, kept_operands
+from .calls import channel_axis, fields_of, is_depthwise, is_layer
 from .channels import PaddedChannels, whole_channels
 
 
@@ -27,7 +27,7 @@ class Padder:
         """What stands for a node, of operands that were rewritten."""
         if not isinstance(old, Call) or not isinstance(new, Call):
             return new
-        if is_convolution(old) and old.args[0] in self.padded:
+        if is_layer(old) and old.args[0] in self.padded:
             data, channels = self.padded[old.args[0]]
             new = _with(new, data, _spread(old.args[1], channels, 1))
         if old not in self.chosen:
@@ -38,14 +38,14 @@ class Padder:
 
     def _with_channels(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """The call with channels added to its result."""
-        if is_convolution(old):
+        if is_layer(old):
             own = _shape(old)[1]
             channels = PaddedChannels.behind(own, whole_channels(own, self.lanes))
             made = _with(new, new.args[0], _spread(new.args[1], channels, 0))
             return _with_count(made, channels.count), channels
         if fields_of(old):
             return self._concatenated(old, new)
-        (channels,) = {self.padded[x][1] for x in kept_operands(old)}
+        (channels,) = {self.padded[x][1] for x in old.args if x in self.padded}
         return self._kept(old, new, channels), channels
 
     def _concatenated(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
@@ -71,20 +71,16 @@ class Padder:
         if is_depthwise(old):
             made = _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
             return _with_count(_with_attrs(made, groups=channels.count), channels.count)
-        if is_call_to(old, "nn.prelu"):
-            return _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
-        rank = len(_shape(old))
         operands = zip(old.args, new.args, strict=True)
         return _with(
-            new, *(self.padded[x][0] if x in self.padded else _beside(x, e, channels, rank) for x, e in operands)
+            new, *(self.padded[x][0] if x in self.padded else _beside(old, x, e, channels) for x, e in operands)
         )
 
 
-def _beside(old: Expr, new: Expr, channels: PaddedChannels, rank: int) -> Expr:
-    """An operand with one element for each channel, or for all, of a result of that rank: with zeros for added channels."""
-    own = _shape(old)
-    axis = len(own) - rank + 1
-    if axis < 0 or own[axis] != len(channels.places):
+def _beside(user: Call, old: Expr, new: Expr, channels: PaddedChannels) -> Expr:
+    """An operand beside those with the channels of a call: with zeros for added channels, if it has an element for each."""
+    axis, own = channel_axis(user, old), _shape(old)
+    if axis is None:
         return new
     if has_data(old):
         return _spread(old, channels, axis)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...ir import Call, Expr, Function, Tuple, post_order
 from ...ir.scope import users_of
 from ..extents import extents_of
-from .calls import FEW, fields_of, is_convolution, kept_operands, largest_added
+from .calls import FEW, fields_of, is_layer, largest_added
 from .channels import whole_channels
 
 _LEAST_UPDATES = 1 << 20
@@ -69,12 +69,12 @@ class _Webs:
 
     def add(self, e: Call) -> None:
         """Finds the web of a call, whose operands have theirs."""
-        operands, fields = kept_operands(e), fields_of(e)
-        if operands and all(x in self.of for x in operands):
-            added, web = largest_added(e, self.added), self.of[operands[0]]
-            if not added <= _MOST:
-                return
-            for x in operands[1:]:
+        fields = fields_of(e)
+        added = largest_added(e, self.added)
+        if added <= _MOST:
+            first, *others = [x for x in e.args if x in self.of]
+            web = self.of[first]
+            for x in others:
                 self._merge(web, self.of[x])
         elif e not in self.left and self._gets_channels(e, fields):
             added, web = max((self.added.get(x, 0.0) for x in fields), default=0.0), _Web([e])
@@ -85,7 +85,7 @@ class _Webs:
         web.largest = max(web.largest, _size(e))
 
     def _gets_channels(self, e: Expr, fields: Sequence[Expr]) -> bool:
-        if not fields and not is_convolution(e):
+        if not fields and not is_layer(e):
             return False
         channels = (extents_of(e) or ())[1]
         return whole_channels(channels, self.lanes) != channels or any(x in self.of for x in fields)
@@ -103,9 +103,9 @@ class _Webs:
             for user in self.users.get(e, ()):
                 if isinstance(user, Tuple) and all(u in self.of for u in self.users[user]):
                     web.updates += _LEAST_UPDATES  # what reads the concatenation counts there
-                elif is_convolution(user) and isinstance(user, Call) and user.args[0] is e:
+                elif is_layer(user) and isinstance(user, Call) and user.args[0] is e:
                     web.updates += _size(user) * _size(user.args[1]) // (extents_of(user) or ())[1]
-                elif user not in self.of or e not in kept_operands(user):
+                elif user not in self.of:
                     web.copied += _size(e)
         return list({id(w): w for w in self.of.values()}.values())
 
