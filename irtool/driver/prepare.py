@@ -109,8 +109,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     from ..passes.legalize import BYTE_PRODUCTS
     from ..passes.pad_channels import LANES
 
-    machine = options.backend.machine()
-    own = {BYTE_PRODUCTS: True, LANES: machine.lanes(4) if machine.vector_bytes else 0}
+    own = {BYTE_PRODUCTS: True, LANES: options.backend.machine().lanes(4)}
     functions: dict[str, Any] = {}
     made = module
     for entry in options.entries:

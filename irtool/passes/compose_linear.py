@@ -14,7 +14,7 @@ from ..ops.dtypes import dtype_of
 from .base import FunctionPass, register_pass
 from .constants import array_constant, has_data, to_array
 from .context import PassContext
-from .extents import extents_of
+from .extents import extents_of, known_extents
 from .reshaping import reshape_to
 
 _DTYPES = ("float32", "float64")
@@ -89,7 +89,7 @@ class _Composer:
         if is_call_to(e, "reshape"):
             return self._past_reshape(e, weight, axis)
         if is_call_to(e, "transpose"):
-            rank = len(_static(e))
+            rank = len(known_extents(e))
             axes = [a % rank for a in e.attrs.axes] if e.attrs.axes is not None else list(range(rank))[::-1]
             inner = self._push(e.args[0], weight, axes[axis])
             return inner and _Moved(call("transpose", inner.expr, axes=tuple(axes)), inner.saved)
@@ -100,7 +100,9 @@ class _Composer:
     def _applied(self, e: Expr, weight: Any, axis: int) -> Expr:
         """`weight` applied to `e`, as far behind as it goes, or as a layer in front of it."""
         moved = self._push(e, weight, axis)
-        return moved.expr if moved is not None else _layer(self.composed[e], weight, axis, _static(e), dtype_of(e))
+        return (
+            moved.expr if moved is not None else _layer(self.composed[e], weight, axis, known_extents(e), dtype_of(e))
+        )
 
     def _past_resizing(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         a = e.attrs
@@ -113,7 +115,7 @@ class _Composer:
         source = extents_of(e.args[0])
         if source is None or (a.out_dtype or dtype_of(e)) != dtype_of(e.args[0]):
             return None
-        if _size(source) >= _size(_static(e)) or weight.shape[0] > _MOST_GROWTH * weight.shape[1]:
+        if _size(source) >= _size(known_extents(e)) or weight.shape[0] > _MOST_GROWTH * weight.shape[1]:
             return None
         inner = self._applied(e.args[0], weight, axis)
         last = _channels_last(inner, source) if a.layout == "NCHW" else None
@@ -123,7 +125,7 @@ class _Composer:
         return _Moved(Call(e.op, (inner,), a, (), e.span), True)
 
     def _past_concatenation(self, e: Call, weight: Any, axis: int) -> _Moved | None:
-        rank = len(_static(e))
+        rank = len(known_extents(e))
         fields = e.args[0].fields if isinstance(e.args[0], Tuple) else ()
         if e.attrs.axis % rank != axis or not fields or self.users[e.args[0]] != 1:
             return None
@@ -143,18 +145,18 @@ class _Composer:
                 kept.append((f, part))
         if not moved:
             return None
-        shape = _static(e)
+        shape = known_extents(e)
         if not kept:
             return _Moved(_sum(moved, shape), True)
         matrix = np.concatenate([w for _, w in kept], axis=1)
         parts = [self.composed[f] for f, _ in kept]
         rest = parts[0] if len(parts) == 1 else call("concatenate", Tuple(tuple(parts)), axis=axis)
-        whole = list(_static(e))
+        whole = list(known_extents(e))
         whole[axis] = matrix.shape[1]
         return _Moved(_sum([_layer(rest, matrix, axis, whole, dtype_of(e)), *moved], shape), True)
 
     def _past_reshape(self, e: Call, weight: Any, axis: int) -> _Moved | None:
-        shape, source = list(_static(e)), extents_of(e.args[0])
+        shape, source = list(known_extents(e)), extents_of(e.args[0])
         if source is None or 0 in shape:
             return None
         before = _size(shape[:axis])
@@ -167,16 +169,16 @@ class _Composer:
 
     def _past_addition(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         for data, bias in (e.args, e.args[::-1]):
-            if not has_data(bias) or extents_of(data) != _static(e):
+            if not has_data(bias) or extents_of(data) != known_extents(e):
                 continue
             assert isinstance(bias, Constant)
-            values = _along(to_array(bias), _static(e), axis)
+            values = _along(to_array(bias), known_extents(e), axis)
             if values is None:
                 continue
             inner = self._push(data, weight, axis)
             if inner is None or not inner.saved:
                 return None
-            rest = len(_static(e)) - axis - 1
+            rest = len(known_extents(e)) - axis - 1
             made = (weight @ values.astype("float64")).reshape([-1] + [1] * rest)
             return _Moved(call("add", inner.expr, array_constant(made, bias.dtype)), True)
         return None
@@ -292,12 +294,6 @@ def _along(values: Any, shape: tuple[int, ...], axis: int) -> Any:
     if len(full) != len(shape) or any(d != 1 for n, d in enumerate(full) if n != axis):
         return None
     return np.broadcast_to(values.reshape(-1), (shape[axis],))
-
-
-def _static(e: Expr) -> tuple[int, ...]:
-    shape = extents_of(e)
-    assert shape is not None
-    return shape
 
 
 def _size(shape: Any) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
+from tests.schedule.test_winograd import values
 
 CONVOLUTION = "nn.conv2d(%0, %w, padding=[{pad}, {pad}], channels={results}, kernel_size=[{k}, {k}])"
 TRANSPOSED = 'nn.conv2d_transpose(%0, %w, padding=[{pad}, {pad}], output_padding=[1, 1], strides=[2, 2], channels={results}, kernel_size=[{k}, {k}], kernel_layout="IOHW")'
@@ -27,12 +26,6 @@ def @main(%x: Tensor[(1, 6, 18, 20), float32], %u: Tensor[({channels}, 6, 3, 3),
 }}
 """
     return irtool.infer_types(irtool.parse(text))
-
-
-def values(module: irtool.Module) -> dict[str, Any]:
-    random = np.random.default_rng(4)
-    shapes = {p.name: p.type_annotation.shape for p in module["main"].params}
-    return {n: random.standard_normal(s).astype("float32") for n, s in shapes.items()}
 
 
 @pytest.mark.parametrize("channels", [8, 24, 40, 56, 72, 100])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from irtool.lower import lower_module
 from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.stmt import VECTORIZED, For, Stmt, pre_order
+from tests.schedule.test_winograd import values
 
 TEXT = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, {own}, 12, 10), float32], %y: Tensor[(1, 16, 12, 10), float32], %w: Tensor[({other}, 16, 3, 3), float32],
@@ -27,12 +27,6 @@ def @main(%x: Tensor[(1, {own}, 12, 10), float32], %y: Tensor[(1, 16, 12, 10), f
 
 def network(own: int, other: int, fields: str) -> irtool.Module:
     return irtool.infer_types(irtool.parse(TEXT.format(own=own, other=other, all=own + other, fields=fields)))
-
-
-def values(module: irtool.Module) -> dict[str, Any]:
-    random = np.random.default_rng(2)
-    shapes = {p.name: p.type_annotation.shape for p in module["main"].params}
-    return {n: random.standard_normal(s).astype("float32") for n, s in shapes.items()}
 
 
 def vectors(body: Stmt) -> set[int]:

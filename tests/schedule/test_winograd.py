@@ -167,11 +167,16 @@ def test_every_shape_has_its_results(
 """
         )
     )
-    given = values(module)
-    expected = np.asarray(irtool.evaluate(module, list(given.values())))
     program = scheduled(module, VectorTarget(16, 16, winograd=size))
     is_transformed = strides == (1, 1) or (rows > strides[0] and columns > strides[1])
     assert not is_transformed or [k.choice.strategy for k in program.kernels] == ["winograd"]
+    check_nest(module, program)
+
+
+def check_nest(module: irtool.Module, program: Program) -> None:
+    """The nest of a program, run in Python, has the interpreter's results."""
+    given = values(module)
+    expected = np.asarray(irtool.evaluate(module, list(given.values())))
     (made,) = run_program(program, [given["x"]])
     np.testing.assert_allclose(made, expected, atol=1e-3)
 

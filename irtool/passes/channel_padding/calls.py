@@ -13,7 +13,7 @@ from ...ir import Call, Constant, Expr, Tuple
 from ...ops.base import called_operator, is_call_to
 from ...ops.dtypes import dtype_of
 from ..constants import has_data, to_array
-from ..extents import extents_of
+from ..extents import extents_of, known_extents
 from .rule import KEEPING, LAYERS
 
 FEW = 16
@@ -69,8 +69,7 @@ def largest_added(e: Call, of: Mapping[Expr, float]) -> float:
 def channel_axis(e: Call, operand: Expr) -> int | None:
     """The axis of an operand, beside those with the channels of a call, along which it has an element for each channel; None if it has
     one for all."""
-    own, shape = extents_of(operand), extents_of(e)
-    assert own is not None and shape is not None
+    own, shape = known_extents(operand), known_extents(e)
     if len(own) == 1 and isinstance(getattr(e.attrs, "axis", None), int):  # of a bias or slope, the attribute says it
         return 0 if e.attrs.axis % len(shape) == 1 else None
     axis = len(own) - len(shape) + 1

@@ -10,7 +10,7 @@ from ...ir import Call, Constant, Expr, Tuple
 from ...ops.base import call
 from ...ops.dtypes import dtype_of
 from ..constants import array_constant, has_data, scalar_constant, tensor_constant, to_array
-from ..extents import extents_of
+from ..extents import known_extents
 from .calls import channel_axis, fields_of, is_depthwise, is_layer
 from .channels import PaddedChannels, whole_channels
 
@@ -39,7 +39,7 @@ class Padder:
     def _with_channels(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """The call with channels added to its result."""
         if is_layer(old):
-            own = _shape(old)[1]
+            own = known_extents(old)[1]
             channels = PaddedChannels.behind(own, whole_channels(own, self.lanes))
             made = _with(new, new.args[0], _spread(new.args[1], channels, 0))
             return _with_count(made, channels.count), channels
@@ -62,7 +62,7 @@ class Padder:
         channels = PaddedChannels(sum(places, ()), whole_channels(count, self.lanes))
         made = [parts[n][0] for n in order]
         if channels.count > count:
-            batch, _, *image = _shape(old)
+            batch, _, *image = known_extents(old)
             made.append(call("zeros", shape=(batch, channels.count - count, *image), dtype=dtype_of(old)))
         return call("concatenate", Tuple(tuple(made)), axis=1, span=old.span), channels
 
@@ -79,7 +79,7 @@ class Padder:
 
 def _beside(user: Call, old: Expr, new: Expr, channels: PaddedChannels) -> Expr:
     """An operand beside those with the channels of a call: with zeros for added channels, if it has an element for each."""
-    axis, own = channel_axis(user, old), _shape(old)
+    axis, own = channel_axis(user, old), known_extents(old)
     if axis is None:
         return new
     if has_data(old):
@@ -93,14 +93,8 @@ def _beside(user: Call, old: Expr, new: Expr, channels: PaddedChannels) -> Expr:
 
 def _own(e: Expr) -> PaddedChannels:
     """The channels of a tensor as it is."""
-    count = _shape(e)[1]
+    count = known_extents(e)[1]
     return PaddedChannels.behind(count, count)
-
-
-def _shape(e: Expr) -> tuple[int, ...]:
-    shape = extents_of(e)
-    assert shape is not None
-    return shape
 
 
 def _spread(constant: Expr, channels: PaddedChannels, axis: int) -> Expr:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...ir import Call, Expr, Function, Tuple, post_order
 from ...ir.scope import users_of
-from ..extents import extents_of
+from ..extents import extents_of, known_extents
 from .calls import FEW, fields_of, is_layer, largest_added
 from .channels import whole_channels
 
@@ -23,7 +23,7 @@ _MOST = 1e6
 """The largest number in an added channel: weights of zero make zeros of numbers, but NaN of infinite ones."""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Web:
     """Tensors that have their channels from `layers`: the multiply-adds of those that read them, the elements that are copied for others,
     and how many the largest of them has."""
@@ -44,7 +44,7 @@ class _Web:
 def choose_tensors(function: Function, lanes: int) -> set[Expr]:
     """The calls whose results get channels."""
     nodes = [e for e in post_order(function.body) if isinstance(e, Call) and len(extents_of(e) or ()) > 1]
-    users = {e: [user for user, _ in uses] for e, uses in users_of(function).items()}
+    users = users_of(function)
     left: set[Expr] = set()
     while True:
         webs = _Webs(lanes, users, left)
@@ -60,7 +60,7 @@ def choose_tensors(function: Function, lanes: int) -> set[Expr]:
 class _Webs:
     """The webs of a function, of all layers but those that are `left`."""
 
-    def __init__(self, lanes: int, users: Mapping[Expr, Sequence[Expr]], left: set[Expr]) -> None:
+    def __init__(self, lanes: int, users: Mapping[Expr, Sequence[tuple[Expr, int]]], left: set[Expr]) -> None:
         self.lanes = lanes
         self.users = users
         self.left = left
@@ -87,7 +87,7 @@ class _Webs:
     def _gets_channels(self, e: Expr, fields: Sequence[Expr]) -> bool:
         if not fields and not is_layer(e):
             return False
-        channels = (extents_of(e) or ())[1]
+        channels = known_extents(e)[1]
         return whole_channels(channels, self.lanes) != channels or any(x in self.of for x in fields)
 
     def _merge(self, web: _Web, other: _Web) -> None:
@@ -100,15 +100,15 @@ class _Webs:
     def counted(self) -> list[_Web]:
         """The webs, with what their readers compute and copy."""
         for e, web in self.of.items():
-            for user in self.users.get(e, ()):
-                if isinstance(user, Tuple) and all(u in self.of for u in self.users[user]):
+            for user, _ in self.users[e]:
+                if isinstance(user, Tuple) and all(u in self.of for u, _ in self.users[user]):
                     web.updates += _LEAST_UPDATES  # what reads the concatenation counts there
                 elif is_layer(user) and isinstance(user, Call) and user.args[0] is e:
-                    web.updates += _size(user) * _size(user.args[1]) // (extents_of(user) or ())[1]
+                    web.updates += _size(user) * _size(user.args[1]) // known_extents(user)[1]
                 elif user not in self.of:
                     web.copied += _size(e)
-        return list({id(w): w for w in self.of.values()}.values())
+        return list(dict.fromkeys(self.of.values()))
 
 
 def _size(e: Expr) -> int:
-    return math.prod(extents_of(e) or ())
+    return math.prod(known_extents(e))

@@ -33,9 +33,7 @@ class Elementwise(Strategy):
         if stage.map is None:
             return None
         lanes = _lanes(stage)
-        chosen: Vectors | Ranges | None = choose_vectors(stage.map, lanes) if lanes > 1 else None
-        if chosen is None and lanes > 1:
-            chosen = choose_ranges(stage.map, lanes)
+        chosen = (choose_vectors(stage.map, lanes) or choose_ranges(stage.map, lanes)) if lanes > 1 else None
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
         return Candidate(1 / lanes if chosen else 1, how, chosen)
 

@@ -107,8 +107,10 @@ def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
     simplify = simplifier(r.loops, r.inner)
     moving = [[x.source.offset(x.indices) for x in loads(e) if depends(x, i)] for e in operands]
     near, fixed = sorted(moving, key=len, reverse=True)
-    if not near or fixed or len({stride(simplify, place, i) for place in near}) > 1:
+    steps = {stride(simplify, place, i) for place in near}
+    if fixed or len(steps) != 1:
         return False
-    step = stride(simplify, near[0], i)
-    overlap = any(stride(simplify, near[0], k) == step for k, _ in r.inner)
-    return step is not None and step > 0 and (step <= lanes or overlap)
+    (step,) = steps
+    if step is None or step <= 0:
+        return False
+    return step <= lanes or any(stride(simplify, near[0], k) == step for k, _ in r.inner)
