@@ -22,7 +22,7 @@ from .grouped_channels import part_groups
 from .halves import halved_loops
 from .inline_padding import inline_row_padding
 from .kernel import schedule_kernel
-from .layouts import assign_layouts, row_major_slots
+from .layouts.stage import assign_layouts, row_major_slots
 from .narrow_constants import narrow_constants
 from .own_shapes import read_own_shapes
 from .part_weights import part_weights

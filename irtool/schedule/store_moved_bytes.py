@@ -22,7 +22,7 @@ from ..tir.stmt import Buffer, Store
 from ..tir.vector_target import VectorTarget
 from ..tir.words import PACK
 from .affine import loads
-from .layouts import row_major_slots
+from .layouts.stage import row_major_slots
 from .moved_bytes import as_it_was, moved_word
 from .read_words_in_place import copied_words
 

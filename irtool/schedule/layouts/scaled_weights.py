@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..tir.forms import Map
-from ..tir.nodes import Const, Expr
-from ..tir.program import CONSTANT, RunKernel, Slot
-from ..tir.stmt import Buffer
-from .affine import loads
-from .layout_preference import LayoutPreference
+from ...tir.forms import Map
+from ...tir.nodes import Const, Expr
+from ...tir.program import CONSTANT, RunKernel, Slot
+from ...tir.stmt import Buffer
+from ..affine import loads
+from .preference import LayoutPreference
 
 
 def constants_beside(s: RunKernel) -> list[Buffer]:

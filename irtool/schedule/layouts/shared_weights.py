@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..tir.forms import Map
-from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, RunKernel, Slot
-from ..tir.stmt import Buffer
-from .affine import loads
-from .layout_preference import LayoutPreference
+from ...tir.forms import Map
+from ...tir.kernel import Kernel
+from ...tir.program import CONSTANT, RunKernel, Slot
+from ...tir.stmt import Buffer
+from ..affine import loads
+from .preference import LayoutPreference
 
 _LINE = 16
 """Elements of a cache line: reading each element by itself moves as many bytes as reading so many side by side."""

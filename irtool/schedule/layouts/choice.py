@@ -1,0 +1,153 @@
+"""Which layouts a kernel would like its operands to have.
+
+A reduction is fastest when its vector axis is contiguous in every operand that moves with it: a convolution's output
+channels in its weights and its result, a matrix product's columns in its second matrix. Blocks of as many elements as a
+vector has lanes make it so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...tir import dtypes
+from ...tir.expr import Binary, Call, Const, Var, post_order
+from ...tir.forms import Reduction
+from ...tir.kernel import Kernel
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..affine import depends
+from ..tile_choice import rows_together, sums_long_words
+from .constants import alike
+from .preference import LayoutPreference, operands_of
+from .vector_axis import along, filled, moves
+from .whole_vectors import are_single, padded_constants, whole_axis, with_wide_blocks
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Layouts that make a loop the vector axis, in blocks of `factor`; the one of the highest rank is taken."""
+
+    layouts: dict[Buffer, LayoutPreference]
+    factor: int
+    rank: tuple[int, ...]
+    packs: bool
+
+
+def layout_preferences(
+    kernel: Kernel,
+    target: VectorTarget,
+    constants: frozenset[Buffer],
+    scaled: frozenset[Buffer] = frozenset(),
+) -> dict[Buffer, LayoutPreference]:
+    """The layouts that the kernel's largest reduction prefers for the buffers that it touches; `constants` are those that can be packed
+    when the program is built, `scaled` those that are made of such constants, element by element."""
+    forms = [f for f in kernel.stages if isinstance(f, Reduction)]
+    if not forms:
+        return {}
+    r = max(forms, key=lambda f: f.work)
+    if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
+        return {}
+    if sums_long_words(r, target):
+        return {}
+    full = target.lanes(dtypes.itemsize(r.acc.dtype)) * rows_together(r, target)
+    if _sums_rows(r, 2 * full):
+        return {}
+    found = [c for v, n in r.loops if (c := _along_loop(r, v, n, full, target, constants, scaled)) is not None]
+    best = max(found, key=lambda c: c.rank, default=None)
+    # Parts of vectors that no constant is packed for, such as a few images, come after vectors along a summed axis.
+    is_weak = best is None or (not best.packs and best.factor * 2 < full)
+    made = (_along_summed_axis(r, full, constants) if is_weak else {}) or (best.layouts if best is not None else {})
+    return made | {b: w for f in forms if f is not r for b, w in alike(f, r, made, constants).items()}
+
+
+def _along_loop(
+    r: Reduction,
+    v: Var,
+    extent: int,
+    full: int,
+    target: VectorTarget,
+    constants: frozenset[Buffer],
+    scaled: frozenset[Buffer],
+) -> _Candidate | None:
+    """The layouts with `v` as the vector axis, in vectors of `full` elements if that is possible."""
+    made, factor = _blocks(r, v, extent, full)
+    ends = all(s.indices and s.indices[-1] is v for s in r.stores)
+    if extent >= full and (made is None or factor * 2 < full or (factor < full and ends)):
+        alone = padded_constants(r, v, extent, full, constants)
+        made, factor = (alone, 1) if alone else (made, factor)
+    halves = factor * 2 == full and extent >= 2 * full
+    single = factor == full and extent % full == 0 and are_single(extent // full, target)
+    if made is not None and (halves or single) and not ends:
+        wide = whole_axis(r, v, extent, full, constants)
+        made, factor = (wide, full) if wide else (made, factor)
+    if made is None:
+        return None
+    if factor == full and extent % full == 0:
+        made = with_wide_blocks(r, v, extent, made, full, constants | scaled, target)
+    independent = any(not any(moves(i, v, max(factor, 4)) for i in e.indices) for e in operands_of(r))
+    if not independent and _is_product(r, v, target.copied_steps):
+        return None
+    # Whole vectors along another axis, or with a tail, are better than quarters of vectors.
+    quarters = 1 < factor < full / 2
+    if quarters and (extent >= full or not independent) and not _has_narrow_groups(r, v, factor):
+        return None
+    packed = sum(1 for b in made if b in constants or b in scaled)
+    last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
+    return _Candidate(made, factor, (packed, independent, last, factor), packed > 0)
+
+
+def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, LayoutPreference] | None, int]:
+    """Blocks of the largest part of a vector, at least 4 elements, that divides the axis."""
+    factor = full
+    while factor >= 4:
+        made = filled(along(r, v, factor)) if extent % factor == 0 else None
+        if made is not None:
+            return made, factor
+        factor //= 2
+    return None, 0
+
+
+def _sums_rows(r: Reduction, least: int) -> bool:
+    """True if one operand is summed along its last axis, which is contiguous as it is."""
+    operands = operands_of(r)
+    long = {v for v, n in r.inner if n >= least}
+    return len(operands) == 1 and bool(operands[0].indices) and operands[0].indices[-1] in long
+
+
+def _is_product(r: Reduction, v: Var, least: int) -> bool:
+    """True if every operand is read again for `least` steps of another loop than `v`, as in a product of matrices: of products beside
+    each other in blocks, each multiplication needs its own numbers, which is worse than a copy of one matrix."""
+    others = [x for x, n in r.loops if x is not v and n >= least]
+    operands = operands_of(r)
+    return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
+
+
+def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
+    """True if results of a group along the axis are just so many: those of another group read others."""
+    return (
+        isinstance(r.update, Binary)
+        and isinstance(r.update.b, Call)
+        and any(
+            isinstance(e, Binary) and e.op == "floordiv" and e.a is v and isinstance(e.b, Const) and e.b.value == factor
+            for x in operands_of(r)
+            for e in post_order(*x.indices)
+        )
+    )
+
+
+def _along_summed_axis(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, LayoutPreference]:
+    """Blocks along a summed axis, where there are too few results beside each other for a vector: an image of three channels
+    made from many. The whole axis is one where vectors do not divide it."""
+    for v, extent in r.inner:
+        block = factor if extent % factor == 0 else extent
+        found: dict[Buffer, LayoutPreference] = {}
+        for e in operands_of(r):
+            moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
+            if len(moving) == 1 and e.indices[moving[0]] is v:
+                found[e.source] = LayoutPreference(moving[0], block)
+            elif moving:
+                found = {}
+                break
+        if block * 2 >= factor and len(found) > 1 and any(b in constants for b in found):
+            return found
+    return {}

@@ -1,0 +1,124 @@
+"""Layouts of constants, which follow those of the other operands and of the results of a call.
+
+A weight lies along the axis of the results as the results do: the weights of a depthwise convolution whose data come in blocks of half a
+vector, which it would not ask for itself. Along an axis that is summed it lies as the data do.
+"""
+
+from __future__ import annotations
+
+from ...tir.expr import Var
+from ...tir.forms import Reduction
+from ...tir.kernel import Kernel
+from ...tir.program import CONSTANT, RunKernel, Slot
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..affine import depends
+from ..panels import largest_reduction, rows_beside
+from ..tile_choice import rows_together
+from ..tiles import vectors_per_block
+from .preference import LayoutPreference, filled_shape, operands_of, reorders
+from .propagation import propagate
+from .vector_axis import along, filled
+
+
+def packed_constants(
+    s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], target: VectorTarget
+) -> dict[Buffer, LayoutPreference]:
+    """The blocks of those constants that a call reads in the order of its own, by what it prefers and by the layouts `chosen` for the other slots."""
+    spatial = any(o in preferred for o in s.kernel.outputs)
+    wanted = preferred if spatial else preferred | _beside_data(s, preferred, chosen)
+    return {
+        b: _grouped(b, wanted[b], spatial, s.kernel, target)
+        for slot, b in zip(s.inputs, s.kernel.inputs)
+        if slot.resolve().kind == CONSTANT and slot.resolve().shape == b.shape
+        if b in wanted and reorders(b, wanted[b])
+    }
+
+
+def _beside_data(
+    s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference]
+) -> dict[Buffer, LayoutPreference]:
+    """The constants of a call in the blocks of its data: of a call that prefers some layouts, those constants that it wants in blocks."""
+    inputs = [(slot.resolve(), b) for slot, b in zip(s.inputs, s.kernel.inputs)]
+    data = {b: chosen[slot] for slot, b in inputs if slot in chosen}
+    constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT and (b in preferred or not preferred))
+    reductions = [f for f in s.kernel.stages if isinstance(f, Reduction)]
+    if s.kernel.finished or not data or not constants or not reductions:
+        return {}
+    layouts = propagate(s.kernel, data)
+    if not preferred:
+        along_results = _along_results(largest_reduction(s.kernel), layouts, constants)
+        if along_results is not None:
+            return along_results
+    found: dict[Buffer, LayoutPreference] = {}
+    for r in reductions:
+        found.update(_along_sum(r, layouts, constants))
+    return found
+
+
+def _along_results(
+    r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference] | None:
+    """The constants of a reduction in blocks along the axis along which its result is in blocks; None where it is in
+    none."""
+    for s in r.stores:
+        wanted = layouts.get(s.buffer)
+        v = s.indices[wanted.axis] if wanted is not None else None
+        if wanted is not None and isinstance(v, Var):
+            made = filled(along(r, v, wanted.factor)) or {}
+            return {b: w for b, w in made.items() if b in constants}
+    return None
+
+
+def _along_sum(
+    r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """The constants of a reduction in the blocks that another operand has along an axis that is summed."""
+    operands, summed = operands_of(r), {v for v, _ in r.inner}
+    for e in operands:
+        wanted = layouts.get(e.source)
+        v = e.indices[wanted.axis] if wanted is not None else None
+        if wanted is None or not isinstance(v, Var) or v not in summed:
+            continue
+        found: dict[Buffer, LayoutPreference] = {}
+        for o in operands:
+            moving = [n for n, i in enumerate(o.indices) if depends(i, v)]
+            if o.source in constants and len(moving) == 1 and o.indices[moving[0]] is v:
+                found[o.source] = LayoutPreference(moving[0], wanted.factor)
+        return found
+    return {}
+
+
+def _grouped(
+    b: Buffer, preference: LayoutPreference, spatial: bool, kernel: Kernel, target: VectorTarget
+) -> LayoutPreference:
+    """Blocks of as many vectors as a tile of the kernel takes, along an axis of the results."""
+    if not spatial and not preference.padded:
+        return preference
+    factor, padded = preference.factor, preference.padded
+    vectors = filled_shape(b, preference)[preference.axis] // factor
+    together = rows_together(largest_reduction(kernel), target)
+    far = b.nbytes > target.l2_cache_bytes
+    width = vectors_per_block(vectors, rows_beside(kernel, b), target, bool(padded), far, together)
+    if padded:
+        padded = -(-vectors // width) * width * factor
+    return LayoutPreference(preference.axis, factor * width, padded)
+
+
+def alike(
+    other: Reduction, r: Reduction, made: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """The preferences for constants of a reduction that reads them as another one reads its own, such as the next phase of a strided
+    transposed convolution."""
+    ours, theirs = operands_of(r), operands_of(other)
+    found: dict[Buffer, LayoutPreference] = {}
+    for a, b in zip(ours, theirs) if len(ours) == len(theirs) else ():
+        wanted = made.get(a.source)
+        if a.source is b.source:
+            continue
+        if wanted is None or not {a.source, b.source} <= constants or b.source in made:
+            return {}
+        if len(a.indices) != len(b.indices) or a.source.shape[wanted.axis] != b.source.shape[wanted.axis]:
+            return {}
+        found[b.source] = wanted
+    return found

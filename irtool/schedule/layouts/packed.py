@@ -1,0 +1,62 @@
+"""Constants in another order, packed when the program is built."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...tir.equal_data import BEGINNING
+from ...tir.program import CONSTANT, Derivation, Slot
+from ...tir.stmt import Layout
+
+
+def packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:
+    """That of the weight, with a number where it is packed in several ways; constants without a name are numbered."""
+    if slot.name.startswith("constant_"):
+        return f"packed_{len(packed)}"
+    ways = sum(s is slot for s, _ in packed)
+    return f"{slot.name}_packed{ways + 1 if ways else ''}"
+
+
+def packed_constant(slot: Slot, shape: tuple[int, ...], layout: Layout, name: str) -> Slot:
+    """A constant in another order, filled up with zeros to a shape."""
+
+    def compute(data: Any) -> Any:
+        if shape != data.shape:
+            import numpy as np
+
+            data = np.pad(data, [(0, n - d) for n, d in zip(shape, data.shape)])
+        return pack(data, layout)
+
+    derivation = Derivation(slot, ("packed", shape, layout), compute, lambda data: _begin(data, layout))
+    return Slot(name, shape, slot.dtype, CONSTANT, derivation=derivation)
+
+
+def pack(data: Any, layout: Layout) -> Any:
+    """A row-major array with its elements in the order of the layout (of the same shape, so as flat memory)."""
+    import numpy as np
+
+    split: list[int] = []
+    position: dict[tuple[int, int], int] = {}
+    for axis in range(data.ndim):
+        digits = sorted(((d, e) for a, d, e in layout if a == axis), reverse=True)
+        for divisor, extent in digits:
+            position[axis, divisor] = len(split)
+            split.append(extent)
+    order = [position[axis, divisor] for axis, divisor, _ in layout]
+    return np.ascontiguousarray(data.reshape(split).transpose(order)).reshape(data.shape)
+
+
+def _begin(data: Any, layout: Layout) -> bytes:
+    """The beginning of an array in a layout."""
+    import numpy as np
+
+    extents = [extent for _, _, extent in layout]
+    count = min(BEGINNING, math.prod(extents))
+    places = np.zeros((data.ndim, count), dtype="int64")
+    for (axis, divisor, _), digits in zip(layout, np.unravel_index(np.arange(count), extents), strict=True):
+        places[axis] += digits * divisor
+    inside = np.all(places < np.array(data.shape)[:, None], axis=0)
+    found = np.zeros(count, data.dtype)
+    found[inside] = data[tuple(places[:, inside])]
+    return found.tobytes()

@@ -1,0 +1,34 @@
+"""What a layout of an operand is: blocks along one of its axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ...tir.expr import Load
+from ...tir.forms import Reduction
+from ...tir.stmt import Buffer
+from ..affine import loads
+
+
+@dataclass(frozen=True)
+class LayoutPreference:
+    """Blocks of `factor` along `axis` of a parameter's buffer. `padded`: so long is the axis made with zeros, where it is
+    no multiple of the factor (of constants only; 0: it is)."""
+
+    axis: int
+    factor: int
+    padded: int = 0
+
+
+def reorders(b: Buffer, preference: LayoutPreference) -> bool:
+    """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
+    return bool(preference.padded) or prod(b.shape[preference.axis + 1 :]) > 1
+
+
+def operands_of(r: Reduction) -> list[Load]:
+    return [e for e in loads(r.update) if e.source is not r.acc]
+
+
+def filled_shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
+    return tuple(preference.padded or d if n == preference.axis else d for n, d in enumerate(b.shape))

@@ -1,0 +1,109 @@
+"""How layouts of operands go on to results, and what they do to readers."""
+
+from __future__ import annotations
+
+from ...tir.expr import Call, Load, Select, Var
+from ...tir.forms import Map, Reduction
+from ...tir.kernel import Kernel
+from ...tir.pairs import NUMBERS, PACK_PAIR
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ...tir.wide_pairs import PACK_WIDE
+from ...tir.words import PACKS
+from ..affine import depends, loads
+from ..moved_bytes import as_it_was
+from .preference import LayoutPreference, operands_of, reorders
+
+_NUMBERS = {**PACKS, PACK_PAIR: NUMBERS, PACK_WIDE: NUMBERS}
+"""Numbers in a word, by what makes one."""
+
+
+def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    """Layouts of the results and inner buffers that follow from those of the operands: an element-by-element stage gives
+    its result the blocks that an operand has along the same loop."""
+    found = dict(layouts)
+    for form in kernel.stages:
+        if not isinstance(form, Map | Reduction):
+            continue
+        value = [x.value for x in form.stores] + ([form.update] if isinstance(form, Reduction) else [])
+        for store in form.stores:
+            if store.buffer in found or not store.buffer.shape:
+                continue
+            for e in loads(*value):
+                preference = found.get(e.source)
+                if preference is None:
+                    continue
+                v = e.indices[preference.axis]
+                same = [n for n, i in enumerate(store.indices) if i is v and isinstance(v, Var)]
+                if same and store.buffer.shape[same[0]] % preference.factor == 0:
+                    found[store.buffer] = LayoutPreference(same[0], preference.factor)
+                    break
+                joined = _shifted_axis(e, preference, store.indices, store.buffer) or _word_axis(e, preference, store)
+                if joined is not None:
+                    found[store.buffer] = joined
+                    break
+    return found
+
+
+def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer: Buffer) -> LayoutPreference | None:
+    """The axis of the result that the blocked axis of an operand goes to with an offset (concatenation)."""
+    terms, offset = Simplifier().linear(e.indices[preference.axis])
+    if len(terms) != 1 or offset % preference.factor:
+        return None
+    (v, k), *_ = terms.items()
+    at = [n for n, i in enumerate(indices) if i is v]
+    if k != 1 or len(at) != 1 or buffer.shape[at[0]] % preference.factor:
+        return None
+    return LayoutPreference(at[0], preference.factor)
+
+
+def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
+    """The axis of the words that an operand is packed into along its blocks."""
+    value = as_it_was(store.value)
+    value = value.then if isinstance(value, Select) else value
+    steps = _NUMBERS.get(value.name, 0) if isinstance(value, Call) else 0
+    if not steps or preference.factor % steps or preference.factor < 2 * steps:
+        return None
+    factor = preference.factor // steps
+    terms, _ = Simplifier().linear(e.indices[preference.axis])
+    at = [n for n, i in enumerate(store.indices) if len(terms) == 1 and terms.get(i) == steps]
+    return LayoutPreference(at[0], factor) if at and store.buffer.shape[at[0]] % factor == 0 else None
+
+
+def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: dict[Buffer, LayoutPreference]) -> bool:
+    """True if blocks of an operand leave a reduction no vector axis, where its results do not lie in such blocks themselves.
+
+    That is so where elements beside each other in a block belong to several results, as the channels of groups narrower than
+    the block, and where no other operand has a vector axis: only in row-major order are the results of a row beside each other.
+    """
+    after = propagate(kernel, {b: preference, **preferred})
+    for r in kernel.stages:
+        if not isinstance(r, Reduction) or any(s.buffer in after for s in r.stores):
+            continue
+        for e in operands_of(r):
+            blocks = after.get(e.source)
+            if blocks is None or e.source in preferred or not reorders(e.source, blocks):
+                continue
+            index = e.indices[blocks.axis]
+            terms, _ = Simplifier().linear(index)
+            if any(n % blocks.factor and any(depends(atom, v) for v, _ in r.loops) for atom, n in terms.items()):
+                return True
+            if not preferred and any(e.indices[-1] is v for v, _ in r.loops):
+                return True
+    return False
+
+
+def parts_tiles(kernel: Kernel, b: Buffer, preference: LayoutPreference, target: VectorTarget) -> bool:
+    """True if blocks along another axis than that of words would part the words of a sum, which a row of a matrix tile has side by side."""
+    for form in kernel.stages:
+        for s in form.stores if isinstance(form, Map) else ():
+            value = s.value.then if isinstance(s.value, Select) else s.value
+            if not isinstance(value, Call) or value.name not in _NUMBERS:
+                continue
+            if (target.pair_tiles if value.name == PACK_PAIR else target.byte_tiles) < 2:
+                continue
+            at = [e.indices[preference.axis] for e in loads(value) if e.source is b]
+            if len(at) > 1 and all(i is at[0] for i in at):
+                return True
+    return False

@@ -1,0 +1,71 @@
+"""Variants of kernels for the layouts of their operands."""
+
+from __future__ import annotations
+
+from ...tir.forms import with_buffers
+from ...tir.kernel import Kernel
+from ...tir.program import RunKernel, Slot
+from ...tir.stmt import Buffer, Layout, Scope, blocked, in_panels
+from .packed import packed_constant, packed_name
+from .preference import LayoutPreference, filled_shape, reorders
+from .propagation import propagate
+
+
+def specialise(
+    s: RunKernel,
+    blocks: dict[Buffer, LayoutPreference],
+    chosen: dict[Slot, LayoutPreference],
+    shared: dict[Slot, LayoutPreference],
+    variants: dict[tuple, Kernel],
+    packed: dict[tuple[Slot, Layout], Slot],
+) -> None:
+    kernel = s.kernel
+    layouts: dict[Buffer, LayoutPreference] = {}
+    weights: set[Buffer] = set()
+    for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
+        slot = slot.resolve()
+        wanted = blocks.get(b) or shared.get(slot)
+        if wanted is not None:
+            layouts[b] = wanted
+            layout = in_panels(filled_shape(b, wanted), wanted.axis, wanted.factor)
+            weights.add(b)
+            if (slot, layout) not in packed:
+                packed[slot, layout] = packed_constant(slot, filled_shape(b, wanted), layout, packed_name(slot, packed))
+            s.inputs[n] = packed[slot, layout]
+        elif slot in chosen:
+            layouts[b] = chosen[slot]
+    for slot, b in zip(s.outputs, kernel.outputs):
+        if slot.resolve() in chosen:
+            layouts[b] = chosen[slot.resolve()]
+    inner = _inner_layouts(kernel, layouts)
+    key = (id(kernel), tuple((layouts.get(b), b in weights) for b in kernel.params))
+    if key not in variants:
+        variants[key] = _variant(kernel, {**layouts, **inner}, weights, sum(1 for k in variants if k[0] == id(kernel)))
+    s.kernel = variants[key]
+
+
+def _inner_layouts(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
+    after = propagate(kernel, layouts)
+    params = set(kernel.params)
+    return {b: w for b, w in after.items() if b not in params and b.scope == Scope.GLOBAL and reorders(b, w)}
+
+
+def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], weights: set[Buffer], number: int) -> Kernel:
+    """The kernel with buffers in these layouts; of `weights` in panels."""
+    if not layouts and not number:
+        return kernel
+    replaced = {
+        b: Buffer(
+            b.name,
+            filled_shape(b, w),
+            b.dtype,
+            b.scope,
+            (in_panels if b in weights else blocked)(filled_shape(b, w), w.axis, w.factor),
+        )
+        for b, w in layouts.items()
+    }
+    name = f"{kernel.name}_layout{number}" if number else kernel.name
+    params = [replaced.get(b, b) for b in kernel.params]
+    stages = [with_buffers(form, replaced) for form in kernel.stages]
+    temporaries = [replaced.get(b, b) for b in kernel.temporaries]
+    return kernel.with_stages(stages, name=name, params=params, temporaries=temporaries)

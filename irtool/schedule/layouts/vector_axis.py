@@ -1,0 +1,54 @@
+"""Layouts that make a loop the vector axis of a reduction."""
+
+from __future__ import annotations
+
+from ...tir.expr import Binary, Const, Expr, Var, const, post_order, substitute
+from ...tir.forms import Reduction
+from ...tir.stmt import Buffer
+from ..affine import depends, loads
+from .preference import LayoutPreference, operands_of
+
+
+def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] | None:
+    """The preferences that make `v` the vector axis; None where it cannot be."""
+    found: dict[Buffer, LayoutPreference] = {}
+    for e in operands_of(r):
+        moving = [n for n, i in enumerate(e.indices) if moves(i, v, factor)]
+        if not moving:
+            continue
+        if len(moving) > 1 or e.indices[moving[0]] is not v:
+            return None
+        found[e.source] = LayoutPreference(moving[0], factor)
+    if not found:
+        return None
+    for s in r.stores:
+        moving = [n for n, i in enumerate(s.indices) if depends(i, v)]
+        if len(moving) != 1 or s.indices[moving[0]] is not v:
+            return None
+        found[s.buffer] = LayoutPreference(moving[0], factor)
+        for e in loads(s.value):
+            at = [n for n, i in enumerate(e.indices) if i is v]
+            if e.source is not r.acc and len(at) == 1 and e.source.shape == s.buffer.shape:
+                found.setdefault(e.source, LayoutPreference(at[0], factor))
+    return found
+
+
+def filled(preferences: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:
+    """The preferences, None where a buffer ends within a block: a kernel may read less of it than its loop has steps."""
+    if preferences is not None and any(b.shape[w.axis] % w.factor for b, w in preferences.items()):
+        return None
+    return preferences
+
+
+def moves(index: Expr, v: Var, factor: int) -> bool:
+    """True if the index changes within a block of `v` (not so for the number of the group that a block is in)."""
+    whole: dict[Expr, Expr] = {
+        e: const(0)
+        for e in post_order(index)
+        if isinstance(e, Binary)
+        and e.op == "floordiv"
+        and e.a is v
+        and isinstance(e.b, Const)
+        and e.b.value % factor == 0
+    }
+    return depends(substitute(index, whole), v)

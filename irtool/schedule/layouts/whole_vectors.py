@@ -1,0 +1,78 @@
+"""Layouts with whole vectors where blocks do not divide an axis, and with wider blocks."""
+
+from __future__ import annotations
+
+from ...tir.expr import Var
+from ...tir.forms import Reduction
+from ...tir.pairs import DTYPE
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..tiles import is_avx2
+from .preference import LayoutPreference, operands_of
+from .vector_axis import along, filled
+
+_TILE_ROW = 64
+"""Bytes in a row of a matrix tile."""
+
+
+_MANY = 24
+"""Vectors of which so few are left over, where blocks do not divide them, that it does not count."""
+
+
+def padded_constants(
+    r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """Constants alone in blocks, the last of which is filled up with zeros; only the results that exist are stored."""
+    made = along(r, v, factor) or {}
+    moving = {e.source for e in operands_of(r) if e.source in made}
+    if not moving or not moving <= constants:
+        return {}
+    return {b: LayoutPreference(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
+
+
+def are_single(vectors: int, target: VectorTarget) -> bool:
+    """True if blocks of so many vectors in sum have one vector each, and tiles that read a single vector for each broadcast value are
+    slow: AVX2 makes two multiply-adds a cycle, and each of them would need a read."""
+    return is_avx2(target) and vectors >= _MANY and all(vectors % n for n in (2, 3))
+
+
+def whole_axis(
+    r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
+) -> dict[Buffer, LayoutPreference]:
+    """All results along an axis beside each other, so that they are whole vectors and a tail, where blocks would be halves of
+    vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in
+    blocks, the last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
+    made = filled(along(r, v, extent))
+    sources = {e.source for e in operands_of(r)}
+    packed = sources & constants
+    if not made or not packed:
+        return {}
+    if sources <= made.keys():
+        return made
+    if sum(1 for _, n in r.inner if n > 1) > 1:
+        return {}
+    return {
+        b: LayoutPreference(w.axis, factor, -(-extent // factor) * factor) if b in packed else w
+        for b, w in made.items()
+    }
+
+
+def with_wide_blocks(
+    r: Reduction,
+    v: Var,
+    extent: int,
+    made: dict[Buffer, LayoutPreference],
+    factor: int,
+    weights: frozenset[Buffer],
+    target: VectorTarget,
+) -> dict[Buffer, LayoutPreference]:
+    """The preferences with wider blocks of what is no weight, where results are read by matrix tiles: a row of a tile is as many bytes."""
+    dtypes_stored = {s.buffer.dtype for s in r.stores}
+    bytes_tiled = target.byte_tiles > 1 and bool(dtypes_stored & {"int8", "uint8"})
+    pairs_tiled = target.pair_tiles > 1 and DTYPE in dtypes_stored
+    most = _TILE_ROW if bytes_tiled else _TILE_ROW // 2 if pairs_tiled else 0
+    wide = next((n for n in range(most // factor * factor, factor, -factor) if extent % n == 0), 0)
+    found = filled(along(r, v, wide)) if wide else None
+    return (
+        {b: made[b] if b in weights else w for b, w in found.items()} if found and found.keys() == made.keys() else made
+    )
