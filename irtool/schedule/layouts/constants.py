@@ -38,7 +38,8 @@ def packed_constants(
 def _beside_data(
     s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference]
 ) -> dict[Buffer, LayoutPreference]:
-    """The constants of a call in the blocks of its data: of a call that prefers some layouts, those constants that it wants in blocks."""
+    """The constants of a call in the blocks of its data: of a call that prefers some layouts, those constants that it
+    wants in blocks along the same axis."""
     inputs = [(slot.resolve(), b) for slot, b in zip(s.inputs, s.kernel.inputs)]
     data = {b: chosen[slot] for slot, b in inputs if slot in chosen}
     constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT and (b in preferred or not preferred))
@@ -50,10 +51,8 @@ def _beside_data(
         along_results = _along_results(largest_reduction(s.kernel), layouts, constants)
         if along_results is not None:
             return along_results
-    found: dict[Buffer, LayoutPreference] = {}
-    for r in reductions:
-        found.update(_along_sum(r, layouts, constants))
-    return found
+    along_sums = {b: w for r in reductions for b, w in _along_sum(r, layouts, constants).items()}
+    return {b: w for b, w in along_sums.items() if not preferred or preferred[b].axis == w.axis}
 
 
 def _along_results(
