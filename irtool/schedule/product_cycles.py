@@ -8,13 +8,13 @@ from .tiles import choose_tile
 FLOAT = 4
 """Bytes of a float32."""
 
-_STREAM = 13.0
+STREAM = 13.0
 """Bytes of weights a cycle that come from beyond the second cache while products are made."""
 
 _MEMORY = 9.5
 """The same of weights that no cache keeps from one run of a network to the next."""
 
-_LAST_CACHE = 16 << 20
+LAST_CACHE = 16 << 20
 """Bytes of weights that some cache may keep."""
 
 NEXT = 64.0
@@ -59,4 +59,4 @@ def plain_cycles(updates: int, weight_bytes: int, target: VectorTarget) -> float
 
 def stream_cycles(nbytes: int, times: int = 1) -> float:
     """Cycles in which weights come from beyond the second cache, so many times in a run."""
-    return nbytes * times / (_STREAM if nbytes <= _LAST_CACHE else _MEMORY)
+    return nbytes * times / (STREAM if nbytes <= LAST_CACHE else _MEMORY)

@@ -195,6 +195,10 @@ _MOST_OF_BOTH = 1.05
 gains."""
 
 
+_MUCH_SLOWER = 1.2
+"""Cycles of a plan beside those of one that takes more memory, which is worth it."""
+
+
 def choose_plan(
     plans: Sequence[AnyTiling],
     wanted: str,
@@ -206,7 +210,7 @@ def choose_plan(
     """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit,
     of those that do not cost two threads, as `shared` has them, what one gains. Of plans that are alike, the one with the smallest
     product of the cycles of one thread and of two: what one of them loses is less than what the other gains. Those that `fits` is true
-    of, which make no program larger, come before all others."""
+    of, which make no program larger, come before all others but much faster ones."""
     named = [t for t in plans if t.label == wanted]
     if named or not plans:
         return named[0] if named else None
@@ -214,9 +218,10 @@ def choose_plan(
     costs = [
         (cost, t) for cost, t in costs if cost <= limit and cost * (0.5 + shared(t).share) <= _MOST_OF_BOTH * limit
     ]
-    fair = [(cost, t) for cost, t in costs if fits(t)] or costs
-    if not fair:
+    if not costs:
         return None
+    most = _MUCH_SLOWER * min(cost for cost, _ in costs)
+    fair = [(cost, t) for cost, t in costs if fits(t) and cost <= most] or costs
     least = min(cost for cost, _ in fair)
     alike = [(cost, t) for cost, t in fair if cost <= _ALIKE * least]
     return min(alike, key=lambda x: (x[0] * shared(x[1]).cycles(x[0]), x[0]))[1]

@@ -30,7 +30,8 @@ def @main(%x: Tensor[(1, 6, 18, 20), float32], %u: Tensor[({channels}, 6, 3, 3),
 
 @pytest.mark.parametrize("channels", [8, 24, 40, 56, 72, 100])
 @pytest.mark.parametrize(
-    ("layer", "results", "k"), [(CONVOLUTION, 1, 3), (CONVOLUTION, 3, 5), (CONVOLUTION, 1, 9), (CONVOLUTION, 28, 1), (TRANSPOSED, 1, 9)]
+    ("layer", "results", "k"),
+    [(CONVOLUTION, 1, 3), (CONVOLUTION, 3, 5), (CONVOLUTION, 1, 9), (CONVOLUTION, 28, 1), (TRANSPOSED, 1, 9)],
 )
 def test_every_sum_is_made_in_vectors(layer: str, results: int, k: int, channels: int) -> None:
     module = network(layer, channels, results, k)

@@ -138,9 +138,9 @@ def test_where_it_is_taken() -> None:
     assert "winograd" not in strategies(network(channels=16, filters=16, more=", strides=[1, 3, 3]"), every)
     for more in (", dilation=[2, 1, 2]", ", strides=[2, 1, 1], dilation=[1, 2, 1]"):
         assert "winograd" in strategies(network(channels=16, filters=16, more=more), every)
-    for kernel in ((3, 2, 2), (3, 1, 1), (1, 3, 1)):
+    for kernel in ((3, 2, 2), (3, 1, 1), (1, 3, 1), (3, 6, 6)):
         assert "winograd" in strategies(network(channels=16, filters=16, kernel=kernel), every)
-    for kernel in ((5, 5, 3), (3, 6, 6), (6, 1, 1)):
+    for kernel in ((5, 5, 3), (3, 5, 5), (6, 1, 1)):
         assert "winograd" not in strategies(network(channels=16, filters=16, kernel=kernel), every)
 
 

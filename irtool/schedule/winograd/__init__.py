@@ -1,7 +1,7 @@
 """Convolutions by Winograd's algorithm.
 
 stage        the stage of the pipeline: which convolutions of a program are transformed, and their weights
-find         a reduction                     ⇒ a `convolution` with small windows, and slices for depth, along its `axes`
+find         a reduction                     ⇒ a `convolution` with windows, maybe of several parts, and slices for depth, along its `axes`
 padded_copy  a convolution of a padded copy  ⇒ that of what is padded
 choice       whether it pays, and how many tiles and channels are taken at a time (`tiling`)
 cook_toom    interpolation points            ⇒ the matrices of the transforms

@@ -22,7 +22,8 @@ class Elements:
 class SpatialAxis(Elements):
     """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, `of * stride + shift + tap * dilation`.
 
-    Results of a tile, and its elements, lie `dilation` apart, so that tiles of several phases stand where one without dilation would.
+    A window of many taps is `parts` windows of `taps` side by side, whose sums are added; behind its last tap the last part has zeros
+    for weights. Results of a tile, and its elements, lie `dilation` apart, so that tiles of several phases stand where one without dilation would.
     One of stride and dilation is 1.
     """
 
@@ -31,6 +32,12 @@ class SpatialAxis(Elements):
     taps: int
     dilation: int = 1
     stride: int = 1
+    parts: int = 1
+
+    @property
+    def part(self) -> int:
+        """Elements from the first of a part of a window to the first of the next part."""
+        return self.taps * self.dilation
 
     @property
     def is_single(self) -> bool:
@@ -49,10 +56,25 @@ class SpatialAxis(Elements):
             return tile * size if d == 1 else tile
         return tile // d * (size * d) + tile % d
 
+    def first_result(self, tile: int, size: int) -> int:
+        """The number of it."""
+        d = self.dilation
+        return tile // d * (size * d) + tile % d
+
     def last_place(self, size: int) -> int:
         """The largest of all first results."""
-        d, tiles = self.dilation, self.tiles(size)
-        return (tiles - 1) // d * (size * d) + (tiles - 1) % d
+        return self.first_result(self.tiles(size) - 1, size)
+
+    def border(self, size: int, inputs: int) -> float:
+        """The share of windows, of so many `inputs` for tiles of so many results, that have elements that do not exist."""
+        last = (inputs - 1) * self.dilation
+        firsts = [self.first_result(tile, size) * self.stride + self.shift for tile in range(self.tiles(size))]
+        moved = [n * self.part for n in range(self.parts)]
+        return (
+            sum(x + m < self.first or x + m + last > self.last for x in firsts for m in moved)
+            / len(firsts)
+            / self.parts
+        )
 
 
 def no_rows() -> SpatialAxis:

@@ -7,6 +7,7 @@ processors; what does are the lanes, the registers and the multiply-adds a cycle
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from math import inf, prod
 
 from ...diagnostics import UsageError
@@ -14,8 +15,9 @@ from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
-from ..product_cycles import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
+from ..product_cycles import FLOAT, LAST_CACHE, NEXT, STREAM, plain_cycles, product_cycles, stream_cycles
 from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
+from .axes import SpatialAxis
 from .convolution import Convolution
 from .cook_toom import POINTS, points_of, transforms
 from .tiling import Tiling, sizes
@@ -29,11 +31,20 @@ STACK = 1 << 20
 _MOST_TILES = 16
 """Tiles of a block: as many rows as two tiles of registers."""
 
+_MANY_TILES = (24, 32, 48, 64)
+"""Tiles of blocks for which weights come from far away."""
+
 _SPILLS = 1.3
 """Cycles of a transform over those of its instructions: a tile of the data is more than the registers."""
 
+_PATCH = 4
+"""Operations to copy an element of a window at the border."""
+
 _GAIN = 0.9
 """A transformed convolution must take at most so much of the time of the other."""
+
+_GAIN_OF_MEMORY = 0.8
+"""The same where transformed weights are more than caches keep: whoever else uses the memory takes their time."""
 
 
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
@@ -77,12 +88,12 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: 
         return None
     sizes = SIZES if free else (int(target.winograd),)
     plans = [t for size in sizes for t in _tilings(c, size, lanes, target)]
-    limit = _GAIN * _plain(c, target) if free else inf
+    limit = _plain(c, target) if free else inf
 
     return choose_plan(
         plans,
         wanted,
-        lambda t: _cycles(c, t, target),
+        lambda t: _cycles(c, t, target) / (_GAIN if _bytes(c, t.products) <= LAST_CACHE else _GAIN_OF_MEMORY),
         lambda t: _shared(c, t, target),
         limit,
         lambda t: t.own or not t.bands or _data_bytes(c, t) <= room,
@@ -96,6 +107,7 @@ def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
     share = f"{cycles / _plain(c, target):.2f} of the estimated cycles without"
     rows, columns = t.taps
     apart = "" if t.strides == (1, 1) else f", strides {t.strides[0]} and {t.strides[1]}"
+    apart += "" if c.parts == (1, 1) else f", windows of {c.parts[0]} x {c.parts[1]} parts"
     reason = f"F({t.sizes[0]} x {t.size}, {rows} x {columns}{apart}), {where}, {share}"
     return StagedPlan(cycles / c.updates, reason, t.label, t.arguments, target)
 
@@ -157,7 +169,7 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
     for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if c.filters_of_group % filters:
             continue
-        for tiles in range(min(4, count), min(_MOST_TILES, count) + 1):
+        for tiles in _tiles_at_once(count, few):
             blocks = -(-count // tiles)
             whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
             results, data = _result_bytes(whole), _data_bytes(c, whole)
@@ -171,8 +183,14 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
                 least = _bands(blocks, data, min(kept, STACK - results))
                 counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
                 others += [_in_bands(replace(whole, own=True), n) for n in counts]
-            others.append(_in_bands(whole, _bands(blocks, data, kept)))
+            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, kept))))
     return on_stack or others
+
+
+def _tiles_at_once(count: int, few: bool) -> list[int]:
+    """How many of so many tiles may make a block: more where weights are not `few`, which come from far away for each block."""
+    some = range(min(4, count), min(_MOST_TILES, count) + 1)
+    return [*some] if few else sorted({*some, *(n for n in (count, *_MANY_TILES) if n <= min(count, _MANY_TILES[-1]))})
 
 
 def _bands(blocks: int, data: int, room: int) -> int:
@@ -217,7 +235,8 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
-        multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT / NEXT
+        rate = NEXT if _data_bytes(c, t) <= target.streamed_bytes else STREAM
+        multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT / rate
     return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)
 
 
@@ -225,11 +244,17 @@ def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles in which the data is transformed."""
     (height, inputs), width = t.window, t.across.products
     sizes = height * inputs + t.products + height * sums(t.across.data).operations
-    operations = sizes + width * sums(t.down.data).operations
+    inside = (1 - _border(c.rows, t.sizes[0], height)) * (1 - _border(c.columns, t.sizes[1], inputs))
+    operations = sizes + width * sums(t.down.data).operations + (1 - inside) * _PATCH * height * inputs
     return _transform_cycles(t.tiles * t.blocks * max(1, t.bands) * c.inputs * operations, t, target)
 
 
-def _transform_cycles(operations: int, t: Tiling, target: VectorTarget) -> float:
+@lru_cache(maxsize=64)
+def _border(axis: SpatialAxis, size: int, inputs: int) -> float:
+    return 0.0 if axis.is_single else axis.border(size, inputs)
+
+
+def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> float:
     """Cycles of so many loads, stores and sums of single numbers."""
     return _SPILLS / target.multiply_adds * operations / t.lanes
 
@@ -242,7 +267,7 @@ def _shared(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
     if t.shares_bands or not t.bands:
         return of_two(t.bands or t.blocks, 0, memory)
     parts = t.blocks * (c.filters[1] // t.filters)
-    results = c.updates // (c.steps * prod(c.windows)) * FLOAT  # as parts of rows they would be read by who wrote them
+    results = c.results * FLOAT  # as parts of rows they would be read by who wrote them
     if t.own:
         read = c.data.source.nbytes if isinstance(c.data.source, Buffer) else 0
         return of_two(parts, read + results, memory, _data_cycles(c, t, target) / _cycles(c, t, target))

@@ -1,4 +1,4 @@
-"""Convolutions that can be transformed: small windows along one axis or two, sums in float32 over all channels, and slices for depth."""
+"""Convolutions that can be transformed: windows along one axis or two, sums in float32 over all channels, and slices for depth."""
 
 from __future__ import annotations
 
@@ -56,8 +56,13 @@ class Convolution:
 
     @property
     def windows(self) -> tuple[int, int]:
-        """Rows and columns of a window."""
+        """Rows and columns of a window, or of a part of it."""
         return self.rows.taps, self.columns.taps
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """Of how many parts a window is, by rows and columns."""
+        return self.rows.parts, self.columns.parts
 
     @property
     def strides(self) -> tuple[int, int]:
@@ -66,8 +71,9 @@ class Convolution:
 
     @property
     def inputs(self) -> int:
-        """Numbers of the data for each product of a tile: input channels of all slices, those of one side by side."""
-        return self.taps * self.channel[1]
+        """Numbers of the data for each product of a tile: input channels of all parts of windows of all slices, those of one side by
+        side."""
+        return self.taps * prod(self.parts) * self.channel[1]
 
     @property
     def steps(self) -> int:
@@ -82,7 +88,12 @@ class Convolution:
     @property
     def skipped_steps(self) -> int:
         """Steps of the weights, before the first that is taken, that would be multiplied by padding only."""
-        return self.depth.skipped * self.channel[1] if self.depth is not None else 0
+        return self.depth.skipped * prod(self.parts) * self.channel[1] if self.depth is not None else 0
+
+    @property
+    def results(self) -> int:
+        """Results of the sum."""
+        return self.images * self.rows.extent * self.columns.extent * self.filters[1]
 
     @property
     def updates(self) -> int:

@@ -25,6 +25,9 @@ _MOST_TAPS = 5
 """Elements of a window along an axis, of those that one result of every `stride` shares: tiles of larger ones need more points, which
 cost digits."""
 
+_TAPS_OF_PART = 3
+"""Elements of each part that a larger window is made of: of those that tiles of four results have points for, the most for a product."""
+
 _LANES = 4
 """Fewest channels that lie side by side in vectors."""
 
@@ -84,7 +87,9 @@ class _Index:
         if self.of is None or self.tap is None:
             return False
         taps = extents[self.tap]
-        if not self.stride < taps <= _MOST_TAPS * self.stride or min(self.stride, self.dilation) > 1:
+        if not self.stride < taps or min(self.stride, self.dilation) > 1:
+            return False
+        if taps > _MOST_TAPS * self.stride and self.stride > 1:
             return False
         return (taps - 1) * self.dilation < self.size
 
@@ -96,8 +101,11 @@ class _Index:
     def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
         """The axis of rows or columns."""
         assert self.of is not None and self.tap is not None
+        taps, parts = extents[self.tap], 1
+        if taps > _MOST_TAPS * self.stride:
+            taps, parts = _TAPS_OF_PART, -(-taps // _TAPS_OF_PART)
         return SpatialAxis(
-            self.shift, 0, self.size - 1, self.of, extents[self.of], extents[self.tap], self.dilation, self.stride
+            self.shift, 0, self.size - 1, self.of, extents[self.of], taps, self.dilation, self.stride, parts
         )
 
     def depth(self, extents: dict[Var, int]) -> DepthAxis:

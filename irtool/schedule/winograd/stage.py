@@ -13,7 +13,7 @@ from .convolution import Convolution
 from .find import find_convolution
 from .form import TransformedTiles
 from .tiling import Tiling
-from .weights import transform_weights
+from .weights import WindowShape, transform_weights
 
 
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
@@ -25,7 +25,8 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
 
 
 def _transformed_weights(c: Convolution, t: Tiling) -> DerivedWeights:
-    order, size, windows, filters = c.order, t.size, (t.taps, t.strides), t.filters
+    order, size, filters = c.order, t.size, t.filters
+    windows = WindowShape(t.taps, t.strides, c.parts)
     steps = range(c.skipped_steps, c.skipped_steps + c.steps)
 
     def compute(data: Any, layout: Layout | None) -> Any:

@@ -23,12 +23,13 @@ from .tiling import Tiling
 
 @dataclass(frozen=True)
 class _Window:
-    """A vector of channels of a window: that of the tile of a number, at a place, in a slice of the depth, if there is one. Its
-    products are summed in the steps from `step` on."""
+    """A vector of channels of a window: that of the tile of a number, at a place, in a slice of the depth, if there is one; the part of
+    some number of the window, by rows and columns. Its products are summed in the steps from `step` on."""
 
     tile: Var
     place: TilePlace
     slice: Expr | None
+    parts: tuple[Expr, Expr]
     channel: Expr
     step: Expr
 
@@ -54,26 +55,37 @@ class Windows:
 
     def _of_tile(self, tile: Var, place: TilePlace) -> Stmt:
         """The windows of a tile in all slices that are summed."""
-        depth, count = self.conv.depth, self.conv.channel[1]
-        if depth is None:
-            return self._channels(lambda channel: self._window(_Window(tile, place, None, channel, channel)))
-        tap: Expr = Var("tap") if depth.taps > 1 else const(0)
-        number = Var("slice")
+        depth = self.conv.depth
+        tap: Expr = Var("tap") if depth is not None and depth.taps > 1 else const(0)
+        number = Var("slice") if depth is not None else None
 
-        def window(channel: Expr) -> _Window:
-            return _Window(tile, place, number, channel, _simplified(tap * count + channel))
+        def window(parts: tuple[Expr, Expr], channel: Expr, step: Expr) -> _Window:
+            return _Window(tile, place, number, parts, channel, step)
 
-        nest = self._channels(lambda channel: self._window(window(channel)))
+        nest = self._steps(tap, lambda *at: self._window(window(*at)))
+        if depth is None or number is None:
+            return nest
         exists = self._exists_in_depth(depth, number)
         if exists:
-            nest = If(all_of(exists), nest, self._channels(lambda channel: self._no_data(window(channel))))
+            nest = If(all_of(exists), nest, self._steps(tap, lambda *at: self._no_data(window(*at))))
         nest = Let(number, _simplified(depth.at(tap, place.image[depth.of] if depth.of is not None else None)), nest)
         return For(tap, depth.taps, nest) if isinstance(tap, Var) else nest
 
-    def _channels(self, body: Callable[[Expr], Stmt]) -> Stmt:
-        """Statements for each vector of channels, of which the first is given."""
-        group = Var("group")
-        return For(group, self.conv.channel[1] // self.tiling.lanes, body(group * self.tiling.lanes))
+    def _steps(self, tap: Expr, body: Callable[[tuple[Expr, Expr], Expr, Expr], Stmt]) -> Stmt:
+        """Statements for each part of a window, by rows and columns, and for each vector of its channels: of the part, the first channel,
+        and the step of that."""
+        group, (rows, columns) = Var("group"), self.conv.parts
+        down, across = (Var(n) if count > 1 else const(0) for n, count in (("down", rows), ("across", columns)))
+        channel = group * self.tiling.lanes
+        each = self.conv.channel[1] // self.conv.groups
+        part = ((tap * rows + down) * columns + across) * each
+        step = channel // each * self.conv.steps + part + channel % each if self.conv.groups > 1 else part + channel
+        nest: Stmt = For(
+            group, self.conv.channel[1] // self.tiling.lanes, body((down, across), channel, _simplified(step))
+        )
+        for part, count in ((across, columns), (down, rows)):
+            nest = For(part, count, nest) if isinstance(part, Var) else nest
+        return nest
 
     def _exists_in_depth(self, depth: DepthAxis, number: Expr) -> list[Expr]:
         """Conditions under which the slice of a number exists; none where all do."""
@@ -89,7 +101,7 @@ class Windows:
     def _window(self, w: _Window) -> Stmt:
         c, t = self.conv, self.tiling
         (height, width), lanes = t.window, t.lanes
-        top, left = _first(c.rows, w.place.row), _first(c.columns, w.place.column)
+        top, left = _first(c.rows, w.place.row, w.parts[0]), _first(c.columns, w.place.column, w.parts[1])
 
         def element(y: Expr, x: Expr, lane: Var) -> Expr:
             places: dict[Expr, Expr] = {c.channel[0]: w.channel + lane, c.rows.of: y, c.columns.of: x, **w.place.image}
@@ -100,7 +112,7 @@ class Windows:
         def inside(y: Expr, x: int, lane: Var) -> Expr:
             return element(top + y * c.rows.dilation, left + x * c.columns.dilation, lane)
 
-        free = [*self._free(c.rows, 0, w.place.row), *self._free(c.columns, 1, w.place.column)]
+        free = [*self._free(c.rows, 0, w.place.row, w.parts[0]), *self._free(c.columns, 1, w.place.column, w.parts[1])]
         if not free:
             return self._transform_window(w, inside)
         patch = Buffer("patch", (height, width, lanes), "float32", Scope.LOCAL)
@@ -113,15 +125,16 @@ class Windows:
         nest = self._transform_window(w, inside)
         return If(all_of(free), nest, Allocate(patch, seq([copied, border])))
 
-    def _free(self, axis: SpatialAxis, which: int, place: Expr) -> list[Expr]:
-        """Conditions under which a window has all its elements along an axis: that of rows, 0, or of columns, 1."""
+    def _free(self, axis: SpatialAxis, which: int, place: Expr, part: Expr) -> list[Expr]:
+        """Conditions under which a part of a window has all its elements along an axis: that of rows, 0, or of columns, 1."""
         low = axis.shift
         last = axis.shift + (self.tiling.window[which] - 1) * axis.dilation
         exprs = []
-        moved = place * axis.stride
+        moved = _simplified(place * axis.stride + part * axis.part)
+        most = axis.last_place(self.tiling.sizes[which]) * axis.stride + (axis.parts - 1) * axis.part
         if low < axis.first:
             exprs.append(less(axis.first - low - 1, moved))
-        if axis.last_place(self.tiling.sizes[which]) * axis.stride + last > axis.last:
+        if most + last > axis.last:
             exprs.append(less(moved, axis.last - last + 1))
         return exprs
 
@@ -165,9 +178,9 @@ class Windows:
         return Store(self.data, (block, product, within * self.row + w.step + lane), value)
 
 
-def _first(axis: SpatialAxis, place: Expr) -> Expr:
-    """The first element of the window of a tile whose results begin at a place."""
-    return place * axis.stride + axis.shift
+def _first(axis: SpatialAxis, place: Expr, part: Expr) -> Expr:
+    """The first element of a part of the window of a tile whose results begin at a place."""
+    return _simplified(place * axis.stride + part * axis.part + axis.shift)
 
 
 def _exists(axis: Elements, at: Expr) -> list[Expr]:
