@@ -30,10 +30,11 @@ class PadChannels(FunctionPass):
         nn.conv2d(nn.relu(nn.conv2d(%x, V)), W)   ⇒   nn.conv2d(nn.relu(nn.conv2d(%x, V')), W')    V (37, ...), V' (48, ...)
         nn.conv2d(concatenate((%x, %y), axis=1), W)
                                   ⇒   nn.conv2d(concatenate((%x, %y, zeros(shape=[1, 14, 32, 32])), axis=1), W')
+        nn.conv2d(%x, V)          ⇒   strided_slice(nn.conv2d(%x, V'), end=[37], axes=[1])
 
     The filters of added channels are zeros, and so are the weights that read them; what lies between makes finite numbers of
-    zeros. It is done where convolutions with a million multiply-adds read them, and where hardly anything else does. `lanes` that are
-    not given are those of the context; without any, nothing is changed.
+    zeros. It is done where the convolutions that make or read them have a million multiply-adds, and 256 for each element that is copied
+    for others. `lanes` that are not given are those of the context; without any, nothing is changed.
     """
 
     lanes: int = 0

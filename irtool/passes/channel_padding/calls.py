@@ -1,7 +1,7 @@
 """What calls do with the channels of their operands.
 
-Layers make channels of their own: convolutions of one group, and concatenations. Others keep those of their operands, one by one:
-depthwise convolutions, and operators with a rule for it.
+Layers make channels of their own: convolutions of one group, concatenations, and zeros that are added by the network itself. Others keep
+those of their operands, one by one: depthwise convolutions, and operators with a rule for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ...ir import Call, Constant, Expr, Tuple
 from ...ops.base import called_operator, is_call_to
 from ...ops.dtypes import dtype_of
-from ..constants import has_data, to_array
+from ..constants import has_data, single_value, to_array
 from ..extents import extents_of, known_extents
 from .rule import KEEPING, LAYERS
 
@@ -41,6 +41,19 @@ def _is_plain(e: Call) -> bool:
     if rule is None or extents_of(e) is None or not has_data(e.args[1]):
         return False
     return dtype_of(e) in _DTYPES and dtype_of(e.args[1]) in _DTYPES and rule(e)
+
+
+def adds_channels(e: Expr) -> bool:
+    """True for a call that adds channels of zeros behind those of its operand."""
+    if not isinstance(e, Call) or not is_call_to(e, "nn.pad") or extents_of(e) is None or dtype_of(e) not in _DTYPES:
+        return False
+    widths = [tuple(int(n) for n in w) for w in e.attrs.pad_width]
+    return (
+        len(widths) > 2
+        and e.attrs.pad_mode == "constant"
+        and single_value(e.args[1]) == 0
+        and all(w == (0, 0) or (n == 1 and w[0] == 0) for n, w in enumerate(widths))
+    )
 
 
 def fields_of(e: Expr) -> tuple[Expr, ...]:

@@ -11,7 +11,7 @@ from ...ops.base import call
 from ...ops.dtypes import dtype_of
 from ..constants import array_constant, has_data, scalar_constant, tensor_constant, to_array
 from ..extents import known_extents
-from .calls import channel_axis, fields_of, is_depthwise, is_layer
+from .calls import adds_channels, channel_axis, fields_of, is_depthwise, is_layer
 from .channels import PaddedChannels, whole_channels
 
 
@@ -45,6 +45,8 @@ class Padder:
             return _with_count(made, channels.count), channels
         if fields_of(old):
             return self._concatenated(old, new)
+        if adds_channels(old):
+            return self._with_zeros(old, new)
         (channels,) = {self.padded[x][1] for x in old.args if x in self.padded}
         return self._kept(old, new, channels), channels
 
@@ -65,6 +67,14 @@ class Padder:
             batch, _, *image = known_extents(old)
             made.append(call("zeros", shape=(batch, channels.count - count, *image), dtype=dtype_of(old)))
         return call("concatenate", Tuple(tuple(made)), axis=1, span=old.span), channels
+
+    def _with_zeros(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
+        """Zeros behind the own channels of an operand, as many more as others get."""
+        own = known_extents(old)[1]
+        channels = PaddedChannels.behind(own, whole_channels(own, self.lanes))
+        widths = list(new.attrs.pad_width)
+        widths[1] = (0, channels.count - known_extents(old.args[0])[1])
+        return _with_attrs(new, pad_width=tuple(widths)), channels
 
     def _kept(self, old: Call, new: Call, channels: PaddedChannels) -> Call:
         """A call that keeps the channels of its operands."""

@@ -1,7 +1,7 @@
 """Where channels are added.
 
 Tensors between which channels are kept are a web: all of them get channels, or none. A web begins with the layers that make its
-channels. It is worth it if other layers read it that compute much, and hardly anything else does, for which it would be copied.
+channels. It is worth it if these, or layers that read it, compute much, and if what is copied of it for others is little beside that.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from ...ir import Call, Expr, Function, Tuple, post_order
 from ...ir.scope import users_of
 from ..extents import extents_of, known_extents
-from .calls import FEW, fields_of, is_layer, largest_added
+from .calls import adds_channels, fields_of, is_layer, largest_added
 from .channels import whole_channels
 
 _LEAST_UPDATES = 1 << 20
-"""Multiply-adds of the layers that read a web, at least."""
+"""Multiply-adds of the layers that make or read a web, at least."""
+
+_COPY = 256
+"""Multiply-adds for each element that is copied, at least: it takes as long as some 20, and whole vectors save a part of the time."""
 
 _MOST = 1e6
 """The largest number in an added channel: weights of zero make zeros of numbers, but NaN of infinite ones."""
@@ -25,20 +28,19 @@ _MOST = 1e6
 
 @dataclass(eq=False)
 class _Web:
-    """Tensors that have their channels from `layers`: the multiply-adds of those that read them, the elements that are copied for others,
-    and how many the largest of them has."""
+    """Tensors that have their channels from `layers`: the multiply-adds of those that make channels or read them, and the elements that
+    are copied for others."""
 
     layers: list[Expr] = field(default_factory=list)
     tensors: list[Expr] = field(default_factory=list)
     updates: int = 0
     copied: int = 0
-    largest: int = 0
 
     @property
     def is_worth_it(self) -> bool:
         """True if channels are to be added; of concatenations with other layers these would lie in different places."""
         alike = len(self.layers) == 1 or not any(fields_of(e) for e in self.layers)
-        return alike and self.updates >= _LEAST_UPDATES and self.copied * FEW <= self.largest
+        return alike and self.updates >= _LEAST_UPDATES and self.copied * _COPY <= self.updates
 
 
 def choose_tensors(function: Function, lanes: int) -> set[Expr]:
@@ -77,37 +79,50 @@ class _Webs:
             for x in others:
                 self._merge(web, self.of[x])
         elif e not in self.left and self._gets_channels(e, fields):
-            added, web = max((self.added.get(x, 0.0) for x in fields), default=0.0), _Web([e])
+            added, web = max((self.added.get(x, 0.0) for x in fields), default=0.0), self._web_of(e)
         else:
             return
         self.of[e], self.added[e] = web, added
         web.tensors.append(e)
-        web.largest = max(web.largest, _size(e))
 
     def _gets_channels(self, e: Expr, fields: Sequence[Expr]) -> bool:
-        if not fields and not is_layer(e):
+        if not fields and not is_layer(e) and not adds_channels(e):
             return False
+        return self._leaves_vectors(e) or any(x in self.of for x in fields)
+
+    def _web_of(self, layer: Call) -> _Web:
+        """A web that begins."""
+        return _Web([layer], updates=_updates(layer) if is_layer(layer) and self._leaves_vectors(layer) else 0)
+
+    def _leaves_vectors(self, e: Expr) -> bool:
+        """True if the channels of a call fill no vectors."""
         channels = known_extents(e)[1]
-        return whole_channels(channels, self.lanes) != channels or any(x in self.of for x in fields)
+        return whole_channels(channels, self.lanes) != channels
 
     def _merge(self, web: _Web, other: _Web) -> None:
         if web is not other:
             web.layers += other.layers
             web.tensors += other.tensors
-            web.largest = max(web.largest, other.largest)
+            web.updates += other.updates
             self.of.update(dict.fromkeys(other.tensors, web))
 
     def counted(self) -> list[_Web]:
-        """The webs, with what their readers compute and copy."""
+        """The webs, with what their readers compute and others copy, too."""
         for e, web in self.of.items():
             for user, _ in self.users[e]:
                 if isinstance(user, Tuple) and all(u in self.of for u, _ in self.users[user]):
                     web.updates += _LEAST_UPDATES  # what reads the concatenation counts there
                 elif is_layer(user) and isinstance(user, Call) and user.args[0] is e:
-                    web.updates += _size(user) * _size(user.args[1]) // known_extents(user)[1]
-                elif user not in self.of:
+                    web.updates += _updates(user)
+                elif user not in self.of and not adds_channels(user):
                     web.copied += _size(e)
         return list(dict.fromkeys(self.of.values()))
+
+
+def _updates(layer: Expr) -> int:
+    """Multiply-adds of a convolution."""
+    assert isinstance(layer, Call)
+    return _size(layer) * _size(layer.args[1]) // known_extents(layer)[1]
 
 
 def _size(e: Expr) -> int:
