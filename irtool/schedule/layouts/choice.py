@@ -108,10 +108,12 @@ def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, 
 
 
 def _sums_rows(r: Reduction, least: int) -> bool:
-    """True if one operand is summed along its last axis, which is contiguous as it is."""
-    operands = operands_of(r)
+    """True if one buffer alone is summed, along its last axis, which is contiguous as it is; others have one element for each sum, as the
+    means that a variance is about."""
+    inner = [v for v, _ in r.inner]
+    summed = [e for e in operands_of(r) if any(depends(i, v) for i in e.indices for v in inner)]
     long = {v for v, n in r.inner if n >= least}
-    return len(operands) == 1 and bool(operands[0].indices) and operands[0].indices[-1] in long
+    return len({e.source for e in summed}) == 1 and all(e.indices[-1] in long for e in summed)
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:
