@@ -21,6 +21,8 @@ _WAY = 4096
 """Bytes of the nearest cache in which each set has one line: a page, so that addresses need no translation to find it."""
 _LINE = 64
 """Bytes of a line."""
+_SCATTERED = 8
+"""Cycles to store a result by itself, in a line of which others are stored much later."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     for _, m in r.inner:
         inner_steps *= m
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
-    cost += scattered * 2 / max(1, inner_steps) + apart
+    cost += scattered * _SCATTERED / max(1, inner_steps) + apart
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
 
 
