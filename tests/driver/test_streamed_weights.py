@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule import layouts
+from irtool.schedule.layouts import packed
 from irtool.schedule.winograd import stage
 from irtool.tir.equal_data import EqualData, beginning
 
@@ -45,7 +45,7 @@ def test_each_weight_is_packed_once_and_dropped(cached: bool, monkeypatch: pytes
 
         return wrapped
 
-    monkeypatch.setattr(layouts, "pack", counted("pack", layouts.pack))
+    monkeypatch.setattr(packed, "pack", counted("pack", packed.pack))
     monkeypatch.setattr(stage, "transform_weights", counted("transform", stage.transform_weights))
     module, g = irtool.parse(LAYERS), np.random.RandomState(0)
     shapes = {p.name: p.type_annotation.shape for p in module["main"].params}

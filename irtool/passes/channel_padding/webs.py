@@ -22,6 +22,9 @@ _LEAST_UPDATES = 1 << 20
 _COPY = 256
 """Multiply-adds for each element that is copied, at least: it takes as long as some 20, and whole vectors save a part of the time."""
 
+_FEW = 3
+"""Channels of an image."""
+
 _MOST = 1e6
 """The largest number in an added channel: weights of zero make zeros of numbers, but NaN of infinite ones."""
 
@@ -91,8 +94,9 @@ class _Webs:
         return self._leaves_vectors(e) or any(x in self.of for x in fields)
 
     def _web_of(self, layer: Call) -> _Web:
-        """A web that begins."""
-        return _Web([layer], updates=_updates(layer) if is_layer(layer) and self._leaves_vectors(layer) else 0)
+        """A web that begins. A layer with few results has vectors along what it sums, without channels that are added."""
+        gains = is_layer(layer) and known_extents(layer)[1] > _FEW and self._leaves_vectors(layer)
+        return _Web([layer], updates=_updates(layer) if gains else 0)
 
     def _leaves_vectors(self, e: Expr) -> bool:
         """True if the channels of a call fill no vectors."""

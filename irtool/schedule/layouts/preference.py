@@ -27,8 +27,10 @@ def reorders(b: Buffer, preference: LayoutPreference) -> bool:
 
 
 def operands_of(r: Reduction) -> list[Load]:
+    """What a reduction reads besides its accumulator."""
     return [e for e in loads(r.update) if e.source is not r.acc]
 
 
 def filled_shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
+    """The shape of a buffer with the zeros that fill its last block."""
     return tuple(preference.padded or d if n == preference.axis else d for n, d in enumerate(b.shape))

@@ -19,6 +19,14 @@ def specialise(
     variants: dict[tuple, Kernel],
     packed: dict[tuple[Slot, Layout], Slot],
 ) -> None:
+    """Gives a call the variant of its kernel for the layouts that it meets, and constants that are packed for it.
+
+    Args:
+        blocks: of the constants that the call wants in blocks; `shared`: of those that others want so.
+        chosen: the layouts of the other slots.
+        variants: those that exist, by kernel and layouts; one that is missing is added.
+        packed: the packed constants that exist, by constant and order; likewise.
+    """
     kernel = s.kernel
     layouts: dict[Buffer, LayoutPreference] = {}
     weights: set[Buffer] = set()

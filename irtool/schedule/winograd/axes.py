@@ -57,7 +57,7 @@ class SpatialAxis(Elements):
         return tile // d * (size * d) + tile % d
 
     def first_result(self, tile: int, size: int) -> int:
-        """The number of it."""
+        """The first result of the tile of a number that is known."""
         d = self.dilation
         return tile // d * (size * d) + tile % d
 

@@ -14,7 +14,7 @@ Each of these is a stage with a name, which a strategy schedules, or a script:
     half_data       the rows of a window transformed: d B
     data            its columns: B^T (d B)
     no_data         zeros, for a slice in the padding of depth
-    product         sums of products over the input channels, of all slices that are summed
+    product         sums of products over the input channels, of all slices and parts of windows that are summed
     half_result     the columns of products transformed back
     result, out     one row of results, and what is stored of it
 

@@ -60,6 +60,8 @@ def _in_parts(w: Any, windows: WindowShape) -> Any:
     along depth, parts by rows, by columns, channels, rows, columns). The last parts are filled up with zeros."""
     import numpy as np
 
+    if windows.parts == (1, 1):
+        return w
     (rows, columns), (below, beside) = windows.taps, windows.parts
     height = w.shape[-2] if rows > 1 else 1
     channels = w.shape[-3 if rows > 1 else -2]

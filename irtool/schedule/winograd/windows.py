@@ -1,8 +1,9 @@
 """The loops that transform windows of the data.
 
-For each tile, for each slice that is summed where there is depth, for vectors of channels: the stages `patch`, `half_data` and `data`,
-or `no_data` where the slice does not exist. A slice is transformed again for every result that it is summed for: beside the products,
-which are made again, too, that is as much as for other convolutions.
+For each tile, for each slice that is summed where there is depth, for each part of a large window, for vectors of channels: the stages
+`patch`, `half_data` and `data`, or `no_data` where the slice does not exist. A slice is transformed again for every result that it is
+summed for, and what two parts of windows share for both: beside the products, which are made again, too, that is as much as for other
+convolutions.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ class Windows:
         down, across = (Var(n) if count > 1 else const(0) for n, count in (("down", rows), ("across", columns)))
         channel = group * self.tiling.lanes
         each = self.conv.channel[1] // self.conv.groups
-        part = ((tap * rows + down) * columns + across) * each
-        step = channel // each * self.conv.steps + part + channel % each if self.conv.groups > 1 else part + channel
+        first = ((tap * rows + down) * columns + across) * each
+        step = channel // each * self.conv.steps + first + channel % each if self.conv.groups > 1 else first + channel
         nest: Stmt = For(
             group, self.conv.channel[1] // self.tiling.lanes, body((down, across), channel, _simplified(step))
         )
