@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.driver.prepare import prepare
-from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
-from irtool.schedule import VectorTarget, schedule_program
-from tests.schedule.test_winograd import values
+from irtool.schedule import VectorTarget
+from tests.schedule.test_winograd import scheduled, values
 
 CONVOLUTION = "nn.conv2d(%0, %w, padding=[{pad}, {pad}], channels={results}, kernel_size=[{k}, {k}])"
 TRANSPOSED = 'nn.conv2d_transpose(%0, %w, padding=[{pad}, {pad}], output_padding=[1, 1], strides=[2, 2], channels={results}, kernel_size=[{k}, {k}], kernel_layout="IOHW")'
@@ -38,8 +35,7 @@ def test_every_sum_is_made_in_vectors(layer: str, results: int, k: int, channels
     given = values(module)
     expected = np.asarray(irtool.evaluate(module, given))
     x = given.pop("x")
-    program = lower_module(prepare(bind_params(module, given)))
-    schedule_program(program, VectorTarget(64, 32))
+    program = scheduled(module, VectorTarget(64, 32))
     assert "scalar_reduction" not in [s.strategy for k in program.kernels for s in k.choice.stages]
     for flags in ("mcpu=x86-64-v4", "mcpu=x86-64-v3,openmp=true,parallel_elements=1", "vector=none"):
         made = np.asarray(irtool.build(module, given, target=f"c{{{flags}}}").run([x]))

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.driver.prepare import prepare
-from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
-from irtool.schedule import VectorTarget, schedule_program
-from tests.schedule.test_winograd import values
+from irtool.schedule import VectorTarget
+from tests.schedule.test_winograd import scheduled, values
 
 
 def network(images: int, rows: int, columns: int = 64) -> irtool.Module:
@@ -33,8 +30,7 @@ def test_images_are_no_vectors(images: int, rows: int) -> None:
     given = values(module)
     expected = np.asarray(irtool.evaluate(module, given))
     x = given.pop("x")
-    program = lower_module(prepare(bind_params(module, given)))
-    schedule_program(program, VectorTarget(64, 32))
+    program = scheduled(module, VectorTarget(64, 32))
     stages = [s.strategy for k in program.kernels for s in k.choice.stages]
     assert "row_reduction" in stages and "tiled_transpose" not in stages
     buffers = [b for k in program.kernels for b in k.params]

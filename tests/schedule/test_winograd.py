@@ -159,17 +159,28 @@ def test_every_shape_has_its_results(
 ) -> None:
     """Tiles at the edges, in the padding, and of several images: the nest, run in Python, beside the interpreter."""
     (h, w), (batch, channels, filters), (size, (rows, columns)) = image, sizes, tile
-    module = irtool.infer_types(
-        irtool.parse(
-            f"""{V}def @main(%x: Tensor[({batch}, {h}, {w}, {channels}), float32], %w: Tensor[({rows}, {columns}, {channels}, {filters}), float32]) {{
-  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, strides={list(strides)}, kernel_size=[{rows}, {columns}], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
-}}
-"""
-        )
-    )
+    more = f"padding={list(padding)}, strides={list(strides)}"
+    module = channels_last((batch, h, w, channels), (rows, columns, channels, filters), more)
     program = scheduled(module, VectorTarget(16, 16, winograd=size))
     is_transformed = strides == (1, 1) or (rows > strides[0] and columns > strides[1])
     assert not is_transformed or [k.choice.strategy for k in program.kernels] == ["winograd"]
+    check_nest(module, program)
+
+
+def channels_last(data: tuple[int, ...], weights: tuple[int, ...], more: str) -> irtool.Module:
+    """A convolution of data in NHWC, with weights in HWIO."""
+    rows, columns, _, filters = weights
+    text = f"""{V}def @main(%x: Tensor[{data}, float32], %w: Tensor[{weights}, float32]) {{
+  nn.relu(nn.conv2d(%x, %w, {more}, kernel_size=[{rows}, {columns}], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
+}}
+"""
+    return irtool.infer_types(irtool.parse(text))
+
+
+def check_transformed(module: irtool.Module, size: str) -> None:
+    """A network of one convolution is transformed in tiles of so many results, and its nest has the interpreter's results."""
+    program = scheduled(module, VectorTarget(16, 16, winograd=size))
+    assert [k.choice.strategy for k in program.kernels] == ["winograd"]
     check_nest(module, program)
 
 

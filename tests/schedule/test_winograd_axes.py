@@ -13,7 +13,7 @@ from irtool.schedule import VectorTarget
 from irtool.schedule.winograd.axes import SpatialAxis
 from irtool.tir.expr import Const, Var, const
 from irtool.tir.simplify import Simplifier
-from tests.schedule.test_winograd import V, check_nest, error, network, scheduled, strategies
+from tests.schedule.test_winograd import V, channels_last, check_nest, error, network, scheduled, strategies
 
 
 def sequence(length: int = 23, taps: int = 3, channels: int = 24, batch: int = 1, more: str = "") -> irtool.Module:
@@ -111,14 +111,7 @@ def test_every_window_has_its_results(
     (h, w), (kh, kw), (sy, sx, dy, dx) = image, kernel, steps
     if h + padding[0] + padding[2] < (kh - 1) * dy + 1 or w + padding[1] + padding[3] < (kw - 1) * dx + 1:
         dy = dx = 1
-    module = irtool.infer_types(
-        irtool.parse(
-            f"""{V}def @main(%x: Tensor[(2, {h}, {w}, 4), float32], %w: Tensor[({kh}, {kw}, 4, 4), float32]) {{
-  nn.relu(nn.conv2d(%x, %w, padding=[{", ".join(map(str, padding))}], strides=[{sy}, {sx}], dilation=[{dy}, {dx}],
-    kernel_size=[{kh}, {kw}], channels=4, data_layout="NHWC", kernel_layout="HWIO"))
-}}
-"""
-        )
-    )
+    more = f"padding={list(padding)}, strides=[{sy}, {sx}], dilation=[{dy}, {dx}]"
+    module = channels_last((2, h, w, 4), (kh, kw, 4, 4), more)
     program = scheduled(module, VectorTarget(16, 16, winograd=size))
     check_nest(module, program)

@@ -10,7 +10,7 @@ import irtool
 from irtool.diagnostics import UsageError
 from irtool.schedule import VectorTarget
 from irtool.schedule.script import scripted
-from tests.schedule.test_winograd import V, check_nest, error, scheduled, strategies
+from tests.schedule.test_winograd import V, channels_last, check_transformed, error, scheduled, strategies
 
 
 def grouped(
@@ -67,14 +67,8 @@ def test_every_shape_has_its_results(
 ) -> None:
     """The nest, run in Python, beside the interpreter."""
     (h, w), (batch, groups, channels, filters) = image, sizes
-    text = f"""{V}def @main(%x: Tensor[({batch}, {h}, {w}, {groups * channels}), float32], %w: Tensor[(3, 3, {channels}, {groups * filters}), float32]) {{
-  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, groups={groups}, kernel_size=[3, 3], channels={groups * filters}, data_layout="NHWC", kernel_layout="HWIO"))
-}}
-"""
-    module = irtool.infer_types(irtool.parse(text))
-    program = scheduled(module, VectorTarget(16, 16, winograd=size))
-    assert [k.choice.strategy for k in program.kernels] == ["winograd"]
-    check_nest(module, program)
+    data, weights = (batch, h, w, groups * channels), (3, 3, channels, groups * filters)
+    check_transformed(channels_last(data, weights, f"padding={list(padding)}, groups={groups}"), size)
 
 
 def test_where_it_is_taken() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import irtool
 from irtool.schedule import VectorTarget
 from irtool.schedule.winograd.weights import WindowShape, transform_weights
-from tests.schedule.test_winograd import V, check_nest, error, scheduled, strategies
+from tests.schedule.test_winograd import V, channels_last, check_transformed, error, strategies
 
 
 def network(
@@ -78,14 +78,8 @@ def test_every_shape_has_its_results(
 ) -> None:
     """The nest, run in Python, beside the interpreter."""
     h, w = (n + (taps - 1) * apart for n, taps in zip(image, window))
-    text = f"""{V}def @main(%x: Tensor[(1, {h}, {w}, 4), float32], %w: Tensor[({window[0]}, {window[1]}, 4, 8), float32]) {{
-  nn.relu(nn.conv2d(%x, %w, padding={list(padding)}, dilation=[{apart}, {apart}], kernel_size={list(window)}, channels=8, data_layout="NHWC", kernel_layout="HWIO"))
-}}
-"""
-    module = irtool.infer_types(irtool.parse(text))
-    program = scheduled(module, VectorTarget(16, 16, winograd=size))
-    assert [k.choice.strategy for k in program.kernels] == ["winograd"]
-    check_nest(module, program)
+    more = f"padding={list(padding)}, dilation=[{apart}, {apart}]"
+    check_transformed(channels_last((1, h, w, 4), (*window, 4, 8), more), size)
 
 
 def test_where_it_is_taken() -> None:

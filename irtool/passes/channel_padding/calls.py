@@ -16,7 +16,7 @@ from ..constants import has_data, single_value, to_array
 from ..extents import extents_of, known_extents
 from .rule import KEEPING, LAYERS
 
-FEW = 16
+_FEW = 16
 """Of as many elements as this, one may be copied for the sake of added channels."""
 
 _DTYPES = ("float32", "bfloat16", "float16")
@@ -94,7 +94,7 @@ def _can_be_spread(e: Call, operand: Expr) -> bool:
     own, shape = extents_of(operand), extents_of(e)
     if own is None or shape is None or len(own) > len(shape):
         return False
-    is_small = math.prod(own) * FEW <= math.prod(shape)
+    is_small = math.prod(own) * _FEW <= math.prod(shape)
     return has_data(operand) or (is_small and channel_axis(e, operand) is not None)
 
 

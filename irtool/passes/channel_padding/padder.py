@@ -39,8 +39,7 @@ class Padder:
     def _with_channels(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """The call with channels added to its result."""
         if is_layer(old):
-            own = known_extents(old)[1]
-            channels = PaddedChannels.behind(own, whole_channels(own, self.lanes))
+            channels = self._behind_own(old)
             made = _with(new, new.args[0], _spread(new.args[1], channels, 0))
             return _with_count(made, channels.count), channels
         if fields_of(old):
@@ -49,6 +48,11 @@ class Padder:
             return self._with_zeros(old, new)
         (channels,) = {self.padded[x][1] for x in old.args if x in self.padded}
         return self._kept(old, new, channels), channels
+
+    def _behind_own(self, e: Expr) -> PaddedChannels:
+        """The channels of a call, and behind them those that fill vectors."""
+        own = known_extents(e)[1]
+        return PaddedChannels.behind(own, whole_channels(own, self.lanes))
 
     def _concatenated(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """Tensors one behind the other, with all their channels: those of whole vectors first, zeros last."""
@@ -70,8 +74,7 @@ class Padder:
 
     def _with_zeros(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """Zeros behind the own channels of an operand, as many more as others get."""
-        own = known_extents(old)[1]
-        channels = PaddedChannels.behind(own, whole_channels(own, self.lanes))
+        channels = self._behind_own(old)
         widths = list(new.attrs.pad_width)
         widths[1] = (0, channels.count - known_extents(old.args[0])[1])
         return _with_attrs(new, pad_width=tuple(widths)), channels

@@ -16,6 +16,7 @@ from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..affine import depends
+from ..panels import largest_reduction
 from ..tile_choice import rows_together, sums_long_words
 from .constants import alike
 from .preference import LayoutPreference, operands_of
@@ -25,12 +26,25 @@ from .whole_vectors import are_single, padded_constants, whole_axis, with_wide_b
 
 @dataclass(frozen=True)
 class _Candidate:
-    """Layouts that make a loop the vector axis, in blocks of `factor`; the one of the highest rank is taken."""
+    """Layouts that make a loop the vector axis.
+
+    Attributes:
+        packed: how many of the weights are packed so.
+        independent: whether an operand is shared by all results of a vector.
+        last: how many results lie beside each other as they are.
+        factor: elements of a block.
+    """
 
     layouts: dict[Buffer, LayoutPreference]
+    packed: int
+    independent: bool
+    last: int
     factor: int
-    rank: tuple[int, ...]
-    packs: bool
+
+    @property
+    def rank(self) -> tuple[int, ...]:
+        """The candidate of the highest is taken."""
+        return self.packed, self.independent, self.last, self.factor
 
 
 def layout_preferences(
@@ -44,7 +58,7 @@ def layout_preferences(
     forms = [f for f in kernel.stages if isinstance(f, Reduction)]
     if not forms:
         return {}
-    r = max(forms, key=lambda f: f.work)
+    r = largest_reduction(kernel)
     if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
         return {}
     if sums_long_words(r, target):
@@ -55,7 +69,7 @@ def layout_preferences(
     found = [c for v, n in r.loops if (c := _along_loop(r, v, n, full, target, constants, scaled)) is not None]
     best = max(found, key=lambda c: c.rank, default=None)
     # Parts of vectors that no constant is packed for, such as a few images, come after vectors along a summed axis.
-    is_weak = best is None or (not best.packs and best.factor * 2 < full)
+    is_weak = best is None or (not best.packed and best.factor * 2 < full)
     made = (_along_summed_axis(r, full, constants) if is_weak else {}) or (best.layouts if best is not None else {})
     return made | {b: w for f in forms if f is not r for b, w in alike(f, r, made, constants).items()}
 
@@ -93,7 +107,7 @@ def _along_loop(
         return None
     packed = sum(1 for b in made if b in constants or b in scaled)
     last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
-    return _Candidate(made, factor, (packed, independent, last, factor), packed > 0)
+    return _Candidate(made, packed, independent, last, factor)
 
 
 def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, LayoutPreference] | None, int]:

@@ -14,7 +14,6 @@ from .vector_axis import along, filled
 _TILE_ROW = 64
 """Bytes in a row of a matrix tile."""
 
-
 _MANY = 24
 """Vectors of which so few are left over, where blocks do not divide them, that it does not count."""
 

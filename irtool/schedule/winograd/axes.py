@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from ...tir.expr import Expr, Var
 
+Number = TypeVar("Number", Expr, int)
+
 
 @dataclass(frozen=True)
 class Elements:
@@ -49,26 +51,21 @@ class SpatialAxis(Elements):
         blocks = -(-self.extent // (size * self.dilation))
         return blocks * self.dilation if blocks > 1 else min(self.dilation, self.extent)
 
-    def place(self, tile: Expr, size: int) -> Expr:
+    def place(self, tile: Number, size: int) -> Number:
         """The first result of the tile of a number."""
         d = self.dilation
         if d == 1 or self.extent <= size * d:
             return tile * size if d == 1 else tile
         return tile // d * (size * d) + tile % d
 
-    def first_result(self, tile: int, size: int) -> int:
-        """The first result of the tile of a number that is known."""
-        d = self.dilation
-        return tile // d * (size * d) + tile % d
-
     def last_place(self, size: int) -> int:
         """The largest of all first results."""
-        return self.first_result(self.tiles(size) - 1, size)
+        return self.place(self.tiles(size) - 1, size)
 
     def border(self, size: int, inputs: int) -> float:
         """The share of windows, of so many `inputs` for tiles of so many results, that have elements that do not exist."""
         last = (inputs - 1) * self.dilation
-        firsts = [self.first_result(tile, size) * self.stride + self.shift for tile in range(self.tiles(size))]
+        firsts = [self.place(tile, size) * self.stride + self.shift for tile in range(self.tiles(size))]
         moved = [n * self.part for n in range(self.parts)]
         return (
             sum(x + m < self.first or x + m + last > self.last for x in firsts for m in moved)

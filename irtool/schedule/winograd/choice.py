@@ -251,7 +251,7 @@ def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
 
 @lru_cache(maxsize=64)
 def _border(axis: SpatialAxis, size: int, inputs: int) -> float:
-    return 0.0 if axis.is_single else axis.border(size, inputs)
+    return axis.border(size, inputs)
 
 
 def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> float:

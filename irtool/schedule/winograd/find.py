@@ -89,9 +89,13 @@ class _Index:
         taps = extents[self.tap]
         if not self.stride < taps or min(self.stride, self.dilation) > 1:
             return False
-        if taps > _MOST_TAPS * self.stride and self.stride > 1:
+        if self._is_long(taps) and self.stride > 1:
             return False
         return (taps - 1) * self.dilation < self.size
+
+    def _is_long(self, taps: int) -> bool:
+        """True for a window of so many elements that it is made of parts."""
+        return taps > _MOST_TAPS * self.stride
 
     @property
     def is_variable(self) -> bool:
@@ -102,7 +106,7 @@ class _Index:
         """The axis of rows or columns."""
         assert self.of is not None and self.tap is not None
         taps, parts = extents[self.tap], 1
-        if taps > _MOST_TAPS * self.stride:
+        if self._is_long(taps):
             taps, parts = _TAPS_OF_PART, -(-taps // _TAPS_OF_PART)
         return SpatialAxis(
             self.shift, 0, self.size - 1, self.of, extents[self.of], taps, self.dilation, self.stride, parts
