@@ -18,6 +18,7 @@ pytestmark = pytest.mark.promise("inner loops")
 DENSE = """#[version = "0.0.5"]
 def @main(%x: Tensor[(64, 256), float32], %w: Tensor[(192, 256), float32]) { nn.dense(%x, %w, units=192) }
 """
+FEW_ROWS = DENSE.replace("(64, 256)", "(4, 256)")
 CONV = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 64, 28, 28), float32], %w: Tensor[(64, 64, 1, 1), float32]) {
   nn.relu(nn.conv2d(%x, %w, channels=64, kernel_size=[1, 1]))
@@ -31,6 +32,7 @@ def @main(%x: Tensor[(1, 32, 28, 28), float32], %w: Tensor[(32, 32, 3, 3), float
 PROCESSORS = {
     "avx2": ("gcc", "x86-64-v3", "", r"\bvfn?madd\w+\b.*%ymm", r"\(.*\)", r"%ymm\d+, -?\d*\(%r[sb]p\)"),
     "avx512": ("gcc", "x86-64-v4", "", r"\bvfn?madd\w+\b.*%zmm", r"\(.*\)", r"%zmm\d+, -?\d*\(%r[sb]p\)"),
+    "zen": ("gcc", "x86-64-v4", "-mtune=znver3", r"\bvfn?madd\w+\b.*%zmm", r"\(.*\)", r"%zmm\d+, -?\d*\(%r[sb]p\)"),
     "neon": ("aarch64-linux-gnu-gcc", "armv8-a", "", r"\bfmla\s+v", r"\bld\w*\s+(q|s\d|\{?v)", r"\bst[rp]\s+q.*\[sp"),
     "sve": (
         "aarch64-linux-gnu-gcc",
@@ -45,7 +47,7 @@ PROCESSORS = {
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
-@pytest.mark.parametrize("text", [DENSE, CONV, WINDOW], ids=["dense", "conv", "window"])
+@pytest.mark.parametrize("text", [DENSE, FEW_ROWS, CONV, WINDOW], ids=["dense", "few_rows", "conv", "window"])
 def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, processor: str, text: str) -> None:
     cc, mcpu, flags, multiply_add, load, spill = PROCESSORS[processor]
     if not shutil.which(cc):
@@ -55,7 +57,7 @@ def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, proces
         and "x86_64" not in subprocess.run([cc, "-dumpmachine"], capture_output=True, text=True, check=True).stdout
     ):
         pytest.skip("gcc makes code for another architecture")
-    shape = {DENSE: (192, 256), CONV: (64, 64, 1, 1), WINDOW: (32, 32, 3, 3)}[text]
+    shape = {DENSE: (192, 256), FEW_ROWS: (192, 256), CONV: (64, 64, 1, 1), WINDOW: (32, 32, 3, 3)}[text]
     weights = {"w": np.random.default_rng(0).random(shape, "float32")}
     made = irtool.build(
         irtool.parse(text),

@@ -62,7 +62,7 @@ from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
-from .rows import find_rows, repeated_reads
+from .rows import find_rows, held_reads, repeated_reads
 from .short_loops import gathers, is_short, shares_reads
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
@@ -492,7 +492,7 @@ class KernelWriter:
             for s in loops:
                 self._vectorized(s)
             return
-        printer = self._printer(repeated_reads(bodies))
+        printer = self._printer(repeated_reads(bodies), held_reads(bodies))
         lines = [line for b in bodies for line in printer.print(b)]
         self._statements(lines, printer.declares)
 
@@ -502,8 +502,10 @@ class KernelWriter:
         self.vector_functions.update(dict.fromkeys(body.functions))
         return body
 
-    def _printer(self, repeated: Collection[Hashable] = ()) -> VectorPrinter:
-        return VectorPrinter(self.expressions, self.place, self._element, self.registers, self.vector_types, repeated)
+    def _printer(self, repeated: Collection[Hashable] = (), held: Collection[Hashable] = ()) -> VectorPrinter:
+        return VectorPrinter(
+            self.expressions, self.place, self._element, self.registers, self.vector_types, repeated, held
+        )
 
     def _in_vectors(self, s: For, stack: list[Stmt | Callable[[], None]]) -> bool:
         """Writes a loop that vectors or matrix tiles are made of, or begins it on the stack; False where it is another loop."""

@@ -9,13 +9,20 @@ Compilers find that by themselves, and take a fifth of their time for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import fields
+from itertools import accumulate
 
 from ...tir.expr import Expr, Load, post_order
 from ...tir.stmt import VECTORIZED, For, Scope, Stmt
 from ..vectors import ir
 from ..vectors.lower import stores_of
+
+_READ_AGAIN = 4
+"""As often as gcc reads a vector again rather than keep it in a register, at most (gcc 12, tuned for Zen)."""
+_WIDE, _REGISTERS = 512, 32
+"""Bits of the widest vectors, and how many registers there are for them."""
 
 
 def is_in_registers(s: Stmt) -> bool:
@@ -49,6 +56,35 @@ def repeated_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
             if key is not None:
                 (twice if key in seen else seen).add(key)
     return twice
+
+
+def held_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
+    """The keys of vectors of 64 bytes that gcc would read again for each product, of which then only one operand comes from a register:
+    those that are read up to four times. A tile of four rows is bound by its loads if that happens. Empty where registers are
+    too few; smaller vectors can be read faster than they are multiplied.
+    """
+    uses: dict[Hashable, list[int]] = {}
+    for n, body in enumerate(bodies):
+        if any(isinstance(s, ir.Splat) for s in body.steps):
+            for s in body.steps:
+                if (
+                    isinstance(s, ir.LoadVector)
+                    and s.is_whole
+                    and s.stride == 1
+                    and s.type.bits * s.type.lanes == _WIDE
+                ):
+                    uses.setdefault(key_of(s), []).append(n)
+    uses.pop(None, None)
+    found = {key for key, at in uses.items() if 2 <= len(at) <= _READ_AGAIN}
+    sums = {s.register for body in bodies for s in body.steps if isinstance(s, ir.Assign)}
+    return found if len(sums) + _most_alive([uses[key] for key in found]) < _REGISTERS else set()
+
+
+def _most_alive(uses: Sequence[list[int]]) -> int:
+    """How many values are needed at once, each from its first use to its last."""
+    changes = Counter(at[0] for at in uses)
+    changes.subtract(at[-1] + 1 for at in uses)
+    return max(accumulate(changes[n] for n in sorted(changes)), default=0)
 
 
 def key_of(s: ir.Step) -> Hashable | None:

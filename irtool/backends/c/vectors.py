@@ -11,7 +11,7 @@ from ...tir.stmt import Buffer, Scope
 from ..c_types import bare, enclose, half_bits, literal
 from ..formulas import vector_shifts as shifts
 from ..formulas import vector_squares as squares
-from ..formulas.support import TO_BITS
+from ..formulas.support import HOLD, TO_BITS
 from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
 from ..formulas.vector_pairs import TYPES as PAIRED
@@ -33,6 +33,7 @@ class VectorPrinter:
         registers: Mapping[ir.Register, str],
         types: dict[tuple[str, int], None],
         repeated: Collection[Hashable] = (),
+        held: Collection[Hashable] = (),
     ) -> None:
         self.scalars = scalars
         self.place = place
@@ -42,6 +43,8 @@ class VectorPrinter:
         self.text: dict[ir.Value, str] = {}
         self.repeated = repeated
         """Keys of what several bodies read (see `rows`)."""
+        self.held = held
+        """Those of vectors that must stay in registers."""
         self.shared: dict[Hashable, str] = {}
         """The variables that it is in."""
         self.declares = False
@@ -62,7 +65,10 @@ class VectorPrinter:
                     made = self._value(s, lines)
                     if s.named or key in self.repeated:
                         name = self.scalars.names.fresh("v")
-                        self._declare(f"const {self._type(s.type)} {name} = {bare(made)};", lines)
+                        hold = key is not None and key in self.held
+                        self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(made)};", lines)
+                        if hold:
+                            lines.append(f"{self.scalars.helper(HOLD, name)};")
                         made = name
                     if key in self.repeated:
                         self.shared[key] = made

@@ -34,6 +34,8 @@ KEEP_READS = Helper("keep_reads")
 KEEP_APART = Helper("keep_apart")
 """An attribute of functions that must not become a part of others."""
 PREFETCH = Helper("prefetch")
+HOLD = Helper("hold")
+"""Behind the declaration of a vector: the compiler is to keep it in a register."""
 WRITE_OUT = Helper("write_out")
 """In front of a loop: the compiler is to write out so many steps of it."""
 KEEP_LOOP = Helper("keep_loop")
@@ -95,6 +97,13 @@ _FIXED: dict[Helper, str] = {
 #define irt_prefetch(place, n) __builtin_prefetch((const void *)((uintptr_t)(place) + (uintptr_t)(n) * sizeof *(place)))
 #else
 #define irt_prefetch(place, n) ((void)(place))
+#endif""",
+    # gcc 12, tuned for Zen, gives each multiply-add an operand in memory where a vector is used up to four times: as many reads as products.
+    HOLD: """
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX__)
+#define irt_hold(v) __asm__("" : "+v"(v))
+#else
+#define irt_hold(v) ((void)(v))
 #endif""",
     WRITE_OUT: """
 #if defined(__clang__)
