@@ -36,6 +36,7 @@ def choose_tile(
     block: int = 0,
     far: bool = False,
     together: int = 1,
+    across: bool = False,
 ) -> Tile:
     """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse.
 
@@ -43,14 +44,16 @@ def choose_tile(
     `far`: the vector operand comes from memory; if registers hold two vectors of all rows, a tile has all rows, so that memory is
     read in one stream and never waits for a second tile.
     `together`: an instruction makes so many rows, of which those that do not exist are made in vain, and takes as many vectors of columns.
+    `across`: a tile may be of several blocks where the sums of a single one would wait for each other.
     """
     best = (float("inf"), Tile(1, 1))
     least = (
         rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
     )
+    several = across and block * rows < target.latency
     for a in range(least, min(rows, 28) + 1):
         for b in range(1, min(vectors, 8) + 1):
-            if block and block % b:
+            if block and block % b and (b % block or not several):
                 continue
             made = -(-a // together) * together
             if made * b + (b * together if shared_rows else 2) + 1 > target.registers + 1:
@@ -66,7 +69,8 @@ def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, togethe
     return _cost(rows, vectors, tile, target, True, together)
 
 
-_WIDEST_BLOCK = 4
+_WIDEST_BLOCK, _WIDEST_ROW = 4, 8
+"""Vectors of a block at most, and of one whose tiles would have too few independent sums otherwise."""
 
 
 def vectors_per_block(
@@ -74,8 +78,16 @@ def vectors_per_block(
 ) -> int:
     """The width of the blocks, in vectors, with which tiles of that many rows and vectors cost least. `may_pad`: the last block may
     be filled up with zeros; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`. So a tile reads one stream."""
+    width = _width(vectors, rows, target, may_pad, far, together, _WIDEST_BLOCK)
+    if width * rows < target.latency:
+        width = _width(vectors, rows, target, may_pad, far, together, _WIDEST_ROW)
+    return width
+
+
+def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bool, together: int, widest: int) -> int:
+    """See `vectors_per_block`; at most `widest`."""
     best = (float("inf"), 1)
-    for width in range(min(vectors, _WIDEST_BLOCK), 0, -1):
+    for width in range(min(vectors, widest), 0, -1):
         whole = -(-vectors // width) * width
         if whole > vectors and not may_pad:
             continue

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule.tiles import vectors_per_block
+from irtool.schedule.tiles import Tile, choose_tile, vectors_per_block
 from irtool.tir.vector_target import VectorTarget
 
 WIDE = VectorTarget(64, 32)
@@ -35,3 +35,14 @@ def test_panels_are_as_wide_as_tiles_that_fit_the_rows() -> None:
     assert vectors_per_block(32, 7, WIDE, may_pad=False) == 4, "7 rows are one tile of 7 x 4"
     assert vectors_per_block(3142, 64, WIDE, may_pad=True) == 3
     assert vectors_per_block(3142, 64, WIDE, may_pad=False) == 2
+
+
+@pytest.mark.promise("row_bands")
+def test_tiles_of_few_rows_have_enough_sums() -> None:
+    """A multiply-add takes four cycles: with fewer sums, each waits for the one before."""
+    assert vectors_per_block(25, 1, WIDE, may_pad=False) == 5, "25 vectors are 5 x 5"
+    assert vectors_per_block(25, 6, WIDE, may_pad=False) == 1, "6 sums are enough"
+    assert vectors_per_block(48, 1, WIDE, may_pad=False) == 4
+    assert choose_tile(1, 13, WIDE, block=1) == Tile(1, 1)
+    assert choose_tile(1, 13, WIDE, block=1, across=True) == Tile(1, 7), "13 vectors have no blocks"
+    assert choose_tile(6, 13, WIDE, block=1, across=True) == Tile(6, 1)
