@@ -14,13 +14,11 @@ from typing import Any
 
 from ..tir import dtypes
 from ..tir.expr import Binary, Expr, Load, Var, const, rewrite
+from ..tir.memory import CACHE_LINE
 from ..tir.stmt import UNROLLED, Prefetch
 from .affine import depends, stride
 from .block import Ahead, Block
 from .forms import Loop
-
-_LINE = 64
-"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
 def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
     moving = vector_loops(b, a.operand)
     width = math.prod(n for _, n in moving)
-    each = _LINE // dtypes.itemsize(a.operand.dtype)
+    each = CACHE_LINE // dtypes.itemsize(a.operand.dtype)
     lines = -(-width // each)
     over, shares = a.over or (None, 1)
     if over is not None and shares > lines and _is_stream(b, a, width):

@@ -8,6 +8,7 @@ from math import gcd
 
 from ..tir.dtypes import itemsize
 from ..tir.expr import Call, Expr, Select, Var, post_order
+from ..tir.memory import CACHE_LINE
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Scope
 from ..tir.vector_target import VectorTarget
@@ -19,8 +20,6 @@ from .tiles import Tile, choose_tile, choose_window
 
 _WAY = 4096
 """Bytes of the nearest cache in which each set has one line: a page, so that addresses need no translation to find it."""
-_LINE = 64
-"""Bytes of a line."""
 _SCATTERED = 8
 """Cycles to store a result by itself, in a line of which others are stored much later."""
 
@@ -129,7 +128,7 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
         along = stride(simplify, place, v)
         if along and any(stride(simplify, place, k) == 1 and n > 1 for k, n in r.inner):
             apart = gcd(abs(along) * itemsize(e.dtype), _WAY)
-            most = min(most, ways * _WAY // max(apart, _LINE))
+            most = min(most, ways * _WAY // max(apart, CACHE_LINE))
     return most
 
 

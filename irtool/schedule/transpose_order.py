@@ -14,12 +14,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..tir.memory import CACHE_LINE
 from ..tir.vector_target import VectorTarget
 
 PIECE = 16
 """Bytes of a row that the narrowest squares read."""
-_LINE = 64
-"""Bytes of a cache line."""
 _WAYS = 8
 """Lines that the nearest cache has room for at one place."""
 _ROWS = 16
@@ -75,9 +74,9 @@ def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
     is_along_written = not is_far and (is_crowded or moved.rows <= _SHORT_BYTES)
     strip = max(side, (_FAR_STRIP_BYTES if is_far else _STRIP_BYTES) // moved.size)
     stays = lines_at_one_place(moved.rows, strip, target) <= _CROWDED
-    is_narrow = moved.rows % _LINE != 0 if moved.size < 4 else is_along_written and is_crowded and stays
+    is_narrow = moved.rows % CACHE_LINE != 0 if moved.size < 4 else is_along_written and is_crowded and stays
     columns = widths(side, moved.size)[-1 if is_narrow else 0]
-    group = 1 if is_along_written and columns < side else max(1, _LINE // (side * moved.size))
+    group = 1 if is_along_written and columns < side else max(1, CACHE_LINE // (side * moved.size))
     return Order(is_along_written, strip, columns, group)
 
 
@@ -93,5 +92,5 @@ def lines_at_one_place(stride: int, count: int, target: VectorTarget) -> float:
     """Of so many lines, so many bytes apart, how many the nearest cache has at the same place."""
     if not stride:
         return 1
-    way = max(_LINE, target.l1_cache_bytes // _WAYS)
-    return count / min(way // math.gcd(stride, way), way // _LINE)
+    way = max(CACHE_LINE, target.l1_cache_bytes // _WAYS)
+    return count / min(way // math.gcd(stride, way), way // CACHE_LINE)

@@ -11,6 +11,7 @@ from math import prod
 from ...schedule.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel
+from ...tir.memory import CACHE_LINE
 from ...tir.sharing import keeps_in_place, loop_bounds, updated_pairs
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
@@ -68,8 +69,6 @@ from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
-_LINE = 64
-"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -417,7 +416,7 @@ class KernelWriter:
         elif b.ndim == 0:
             self.code.line(f"{value_type(b.dtype)} {name};")
         else:
-            aligned = f" __attribute__((aligned({_LINE})))" if self.vector and b.nbytes >= _LINE else ""
+            aligned = f" __attribute__((aligned({CACHE_LINE})))" if self.vector and b.nbytes >= CACHE_LINE else ""
             self.code.line(f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};")
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...tir.memory import CACHE_LINE
 from ...tir.program import Slot
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
@@ -18,8 +19,6 @@ _FILLS = {
     "uint8": "(uint8_t)(next() & 7)",
 }
 """Numbers around one: no zeros, whose products cost nothing to some processors, no subnormals. Other integers are indices, and zero."""
-
-_LINE = 64
 
 
 def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> str:
@@ -57,7 +56,7 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
 
 def _stride(slot: Slot) -> int:
     """Elements from one copy to the next, which begins a cache line as the first one does."""
-    return max(1, -(-slot.size // _LINE) * _LINE)
+    return max(1, -(-slot.size // CACHE_LINE) * CACHE_LINE)
 
 
 def _prepared(n: int, slot: Slot, copies: int) -> Sequence[str]:

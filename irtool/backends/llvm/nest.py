@@ -7,6 +7,7 @@ from itertools import product
 
 from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
+from ...tir.memory import CACHE_LINE
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Prefetch, Scope, Seq, Stmt, Store, While, pre_order
@@ -25,8 +26,6 @@ from .types import stored_type, value_type, vector_type
 from .vectors import VectorPrinter
 
 _INDEX_LIMIT = 1 << 31
-_LINE = 64
-"""Bytes of a cache line."""
 
 
 class KernelWriter:
@@ -158,7 +157,7 @@ class KernelWriter:
         elif buffer.ndim == 0:
             self.places[buffer] = self.b.slot(value_type(buffer.dtype), buffer.name)
         else:
-            align = _LINE if buffer.nbytes >= _LINE else 0
+            align = CACHE_LINE if buffer.nbytes >= CACHE_LINE else 0
             self.places[buffer] = self.b.slot(
                 f"[{max(1, buffer.size)} x {stored_type(buffer.dtype)}]", buffer.name, align
             )

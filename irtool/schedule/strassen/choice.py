@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from ...diagnostics import UsageError
+from ...tir.memory import KERNEL_STACK
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
@@ -25,9 +26,6 @@ _MOST_ROWS = 96
 
 _SPILLS, _SPILLS_OF_16 = 1.3, 2.0
 """Cycles of sums over those of their instructions; on a processor with 16 registers of vectors."""
-
-_STACK = 1 << 20
-"""Bytes of a block on the stack, at most."""
 
 _GAIN = 0.97
 """A product of halves must take at most so much of the time of the other."""
@@ -96,7 +94,7 @@ def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int =
         raise UsageError(f"{blocks} blocks of {rows} pairs of rows cannot be made in {bands} bands")
     t = Tiling(rows, -(-blocks // max(1, bands)), bands, columns, lanes)
     nbytes = _result_bytes(t) + (0 if bands else _data_bytes(p, rows))
-    if nbytes > _STACK:
+    if nbytes > KERNEL_STACK:
         raise UsageError(f"{rows} pairs of rows would take {nbytes} bytes of the stack", help="fewer rows, or bands=1")
     return t
 
@@ -113,7 +111,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
     read again for every block."""
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
-    most = min(target.tiles_bytes, _STACK)
+    most = min(target.tiles_bytes, KERNEL_STACK)
     room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT)
     for columns in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if half % columns:
@@ -123,7 +121,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
             t = Tiling(rows, blocks, 0, columns, lanes)
             if _result_bytes(t) > most:
                 break
-            if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, _STACK):
+            if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, KERNEL_STACK):
                 yield t
             bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
             t = replace(t, blocks=-(-blocks // bands), bands=bands)

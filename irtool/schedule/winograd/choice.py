@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import inf, prod
 
 from ...diagnostics import UsageError
+from ...tir.memory import KERNEL_STACK
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
@@ -24,9 +25,6 @@ from .tiling import Tiling, sizes
 
 SIZES = (2, 4)
 """Results of a tile along an axis."""
-
-STACK = 1 << 20
-"""Bytes of tiles on the stack, at most."""
 
 _MOST_TILES = 16
 """Tiles of a block: as many rows as two tiles of registers."""
@@ -53,21 +51,29 @@ def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     if target.winograd not in ("auto", "off"):
         return _can_have_blocks(c, target) and bool(_tilings(c, int(target.winograd), target.lanes(FLOAT), target))
     paired = _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
-    return _least_cycles(c, target) <= _GAIN * paired
+    weighed, _ = _least_cycles(c, target)
+    return weighed <= paired
 
 
 def saved_cycles(c: Convolution, target: VectorTarget) -> float:
     """Cycles that a convolution whose layouts are not chosen yet takes less if it is transformed; 0 where it will not be."""
-    plain, least = _plain(c, target), _least_cycles(c, target)
-    return plain - least if least <= _GAIN * plain else 0.0
+    plain = _plain(c, target)
+    weighed, least = _least_cycles(c, target)
+    return plain - least if weighed <= plain else 0.0
 
 
-def _least_cycles(c: Convolution, target: VectorTarget) -> float:
-    """Cycles of the best plan for a convolution, as far as layouts go that are not chosen yet; infinite without one."""
+def _least_cycles(c: Convolution, target: VectorTarget) -> tuple[float, float]:
+    """Cycles of the best plan for a convolution, as far as layouts go that are not chosen yet: weighed, and as they are; infinite
+    without one."""
     if target.winograd == "off" or not _can_have_blocks(c, target) or c.updates < target.transformed_updates:
-        return inf
+        return inf, inf
     plans = (t for size in SIZES for t in _tilings(c, size, target.lanes(FLOAT), target))
-    return min((_cycles(c, t, target) for t in plans), default=inf)
+    return min(((_weighed(c, t, target), _cycles(c, t, target)) for t in plans), default=(inf, inf))
+
+
+def _weighed(c: Convolution, t: Tiling, target: VectorTarget) -> float:
+    """Cycles of a plan, and what it must be better by: those of a convolution as it stands that it is just as good as."""
+    return _cycles(c, t, target) / (_GAIN if _bytes(c, t.products) <= LAST_CACHE else _GAIN_OF_MEMORY)
 
 
 def _can_have_blocks(c: Convolution, target: VectorTarget) -> bool:
@@ -93,7 +99,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: 
     return choose_plan(
         plans,
         wanted,
-        lambda t: _cycles(c, t, target) / (_GAIN if _bytes(c, t.products) <= LAST_CACHE else _GAIN_OF_MEMORY),
+        lambda t: _weighed(c, t, target),
         lambda t: _shared(c, t, target),
         limit,
         lambda t: t.own or not t.bands or _data_bytes(c, t) <= room,
@@ -143,7 +149,7 @@ def tiling_by_hand(
     each = -(-blocks // max(1, bands))
     t = Tiling(tile, c.windows, c.strides, c.images, rows, columns, tiles, each, bands, filters, lanes, bool(own))
     nbytes = _result_bytes(t) + (0 if bands and not own else _data_bytes(c, t))
-    if nbytes > STACK:
+    if nbytes > KERNEL_STACK:
         taken = each * tiles if own else tiles
         raise UsageError(f"{taken} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
     return t
@@ -173,14 +179,14 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             blocks = -(-count // tiles)
             whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
             results, data = _result_bytes(whole), _data_bytes(c, whole)
-            if few and results + data <= min(target.l2_cache_bytes // 2, STACK):
+            if few and results + data <= min(target.l2_cache_bytes // 2, KERNEL_STACK):
                 on_stack.append(whole)
                 continue
-            if results > min(target.tiles_bytes, STACK):
+            if results > min(target.tiles_bytes, KERNEL_STACK):
                 continue
             kept = target.streamed_bytes // 2
-            if results + data <= STACK:
-                least = _bands(blocks, data, min(kept, STACK - results))
+            if results + data <= KERNEL_STACK:
+                least = _bands(blocks, data, min(kept, KERNEL_STACK - results))
                 counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
                 others += [_in_bands(replace(whole, own=True), n) for n in counts]
             others.append(_in_bands(whole, min(blocks, _bands(blocks, data, kept))))
