@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, product
-from math import prod
 
 from ...schedule.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
@@ -64,6 +63,7 @@ from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, held_reads, repeated_reads
+from .shares import SharePrinter
 from .short_loops import gathers, is_short, shares_reads
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
@@ -230,7 +230,7 @@ class KernelWriter:
                 pass
             elif self.division and isinstance(s, For) and s in self.division.shared:
                 self._wait()
-                opened, inner = self._parts(s)
+                opened, inner = self._shares.open(s)
                 self.waits = True
                 stack += [*[code.close] * opened, inner]
             elif self.division and isinstance(s, For) and s in self.division.common:
@@ -351,54 +351,9 @@ class KernelWriter:
         self.code.close()
         self.division = division
 
-    def _parts(self, outer: For) -> tuple[int, Stmt]:
-        """The head of a loop that the threads of a team share, part by part: how many blocks it opens, and what is inside."""
-        loops = shared_loops(outer)
-        extents = [int(s.extent.value) for s in loops]  # type: ignore[attr-defined]  # see `fits_team`
-        total, share = prod(extents), max(1, self.kernel.shares.get(outer.var, 1))
-        parts, t = -(-total // share), self.index_type
-        part = self.names.fresh("part")
-        code = self.code
-        code.open(f"for (int {part} = irt_first({WORKER}, {parts}); {part} < {parts}; {part} = irt_next({WORKER}))")
-        index = self.names.fresh("i") if len(loops) > 1 else self.expressions.declare(outer.var)
-        if share == 1:
-            code.line(f"const {t} {index} = {part};")
-            opened = 1
-        else:
-            first, last = self.names.fresh("first"), self.names.fresh("last")
-            end = f"{part} < {parts - 1} ? {first} + {share} : {total}" if total % share else f"{first} + {share}"
-            code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
-            code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
-            opened = 2
-        if len(loops) > 1:
-            self._place(loops, extents, index)
-        return opened, loops[-1].body
-
-    def _place(self, loops: Sequence[For], extents: Sequence[int], index: str) -> None:
-        """Declares the variables of loops that are one, in the step of a number."""
-        code, t = self.code, self.index_type
-        halved = self.kernel.halves.get(loops[0].var)
-        at = next((n for n, s in enumerate(loops) if s.var is halved), None)
-        sizes: list[int | str] = [*extents]
-        base = ""
-        if at is not None:
-            first, second = -(-extents[at] // 2), extents[at] // 2
-            steps = first * (prod(extents) // extents[at])
-            late, within = self.names.fresh("late"), self.names.fresh("i")
-            code.line(f"const {t} {late} = {index} >= {steps}, {within} = {index} - {late} * {steps};")
-            index, base = within, f"{late} * {first} + "
-            sizes[at] = first
-            if first > second:
-                sizes[at] = self.names.fresh("half")
-                code.line(f"const {t} {sizes[at]} = {first} - {late};")
-        for n, s in enumerate(loops):
-            below = [x for x in sizes[n + 1 :] if x != 1]
-            numbers = prod(x for x in below if isinstance(x, int))
-            factors = [str(x) for x in below if isinstance(x, str)] + ([str(numbers)] if numbers > 1 else [])
-            divisor = f"({' * '.join(factors)})" if len(factors) > 1 else "".join(factors)
-            value = f"{index} / {divisor}" if divisor else index
-            value += f" % {sizes[n]}" if n else ""
-            code.line(f"const {t} {self.expressions.declare(s.var)} = {base if n == at else ''}{value};")
+    @property
+    def _shares(self) -> SharePrinter:
+        return SharePrinter(self.kernel, self.code, self.names, self.expressions.declare, self.index_type)
 
     def _allocate(self, b: Buffer) -> bool:
         """Declares a buffer; True if a block was opened for it."""
