@@ -92,13 +92,13 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     vectors = -(-extent // lanes) if padded or (again and whole) else whole
     if shared or row is None:
         block, together = _block(r, v) // lanes, rows_together(r, target)
-        tile = choose_tile(rows, vectors, target, shared, block, far > 0, together, True)
+        tile = choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
         if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
             vectors = (vectors + 1) // 2
-            tile = choose_tile(rows, vectors, target, shared, block, far > 0, together, True)
+            tile = choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
         most = rows if row is None else _rows_in_cache(split, row, simplify, target)
         if tile.rows > most:
-            tile = choose_tile(most, vectors, target, shared, block, far > 0, together, True)
+            tile = choose_tile(most, vectors, target, shared, block, far > 0, together, across=True)
     else:
         tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
     if row is not None:

@@ -104,4 +104,4 @@ class SharePrinter:
 
 def _constant(extent: Expr) -> int:
     """The extent of a loop of constant extent: threads share no others (see `divide`)."""
-    return int(extent.value)  # type: ignore[attr-defined]
+    return int(extent.value)  # type: ignore[attr-defined]  # a literal
