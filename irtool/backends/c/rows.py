@@ -66,18 +66,18 @@ def held_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
     uses: dict[Hashable, list[int]] = {}
     for n, body in enumerate(bodies):
         if any(isinstance(s, ir.Splat) for s in body.steps):
-            for s in body.steps:
-                if (
-                    isinstance(s, ir.LoadVector)
-                    and s.is_whole
-                    and s.stride == 1
-                    and s.type.bits * s.type.lanes == _WIDE
-                ):
-                    uses.setdefault(key_of(s), []).append(n)
-    uses.pop(None, None)
+            for s in filter(_is_wide_read, body.steps):
+                uses.setdefault(key_of(s), []).append(n)
     found = {key for key, at in uses.items() if 2 <= len(at) <= _READ_AGAIN}
     sums = {s.register for body in bodies for s in body.steps if isinstance(s, ir.Assign)}
     return found if len(sums) + _most_alive([uses[key] for key in found]) < _REGISTERS else set()
+
+
+def _is_wide_read(s: ir.Step) -> bool:
+    """True for a read of a whole vector of 64 bytes that may be repeated."""
+    if not isinstance(s, ir.LoadVector) or s.once:
+        return False
+    return s.is_whole and s.stride == 1 and s.type.bits * s.type.lanes == _WIDE
 
 
 def _most_alive(uses: Sequence[list[int]]) -> int:
