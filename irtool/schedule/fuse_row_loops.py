@@ -126,14 +126,8 @@ def _range(loop: For) -> tuple[float, float]:
     return 0, float("inf")
 
 
-def _steps(loop: For) -> int:
-    """The iterations of a loop of a group: only loops of constant extents are in one."""
-    assert isinstance(loop.extent, Const)
-    return int(loop.extent.value)
-
-
 def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: For, accesses: Sequence[Access]) -> bool:
-    if not isinstance(new.extent, Const) or new.extent.value != _steps(group[0]):
+    if not isinstance(new.extent, Const) or new.extent.value != group[0].steps:
         return False
     if not _is_row_loop(new):
         return False
@@ -154,7 +148,7 @@ def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: Fo
 def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]], target: VectorTarget) -> bool:
     """True for loops of few steps that have loops right inside for threads to share as well, and pass each other nothing: joined,
     they would leave threads those few steps alone, such as 3 to 2 threads."""
-    if _steps(loops[0]) >= target.joined_parts or any(x.kind != PARALLEL for x in loops):
+    if loops[0].steps >= target.joined_parts or any(x.kind != PARALLEL for x in loops):
         return False
     if not any(isinstance(x.body, For) and x.body.kind == SERIAL for x in loops):
         return False
@@ -195,7 +189,7 @@ def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
     """One loop, in which each stage does a few rows before the next one does, if enough steps are left for threads to share."""
     if len(group) == 1:
         return group[0]
-    extent = _steps(group[0])
+    extent = group[0].steps
     touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == Scope.PARAM}
     most = target.interleaved_rows if sum(b.nbytes for b in touched) <= target.streamed_bytes else 1
     several = next(

@@ -26,7 +26,7 @@ from typing import Any
 
 from ..ir.above import from_above
 from . import dtypes
-from .expr import Expr, Load, Var, as_expr, const
+from .expr import Const, Expr, Load, Var, as_expr, const
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, TILED = "serial", "parallel", "vectorized", "unroll", "tiled"
 
@@ -163,6 +163,12 @@ class For(Stmt):
         self.extent = as_expr(extent)
         self.body = body
         self.kind = kind
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are, of a loop of constant extent."""
+        assert isinstance(self.extent, Const)
+        return int(self.extent.value)
 
 
 class Store(Stmt):

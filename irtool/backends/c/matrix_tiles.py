@@ -85,7 +85,7 @@ def read_block(s: For, simplify: Simplifier, wide: bool) -> TileBlock:
     signs = ("bfloat16", "bfloat16")
     if dot is not None:
         signs = DOTS[dot.name] if dot.args[0] is data else DOTS[dot.name][::-1]
-    extent = int(w.extent.value)  # type: ignore[attr-defined]  # a strategy gave it a constant number of steps
+    extent = w.steps  # a strategy gave it a constant number
     return TileBlock(
         texts.KINDS[signs],
         acc,

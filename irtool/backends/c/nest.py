@@ -412,8 +412,7 @@ class KernelWriter:
         try:
             body = self._lowered(s)
         except Scalar:
-            count = int(s.extent.value)  # type: ignore[attr-defined]  # a vectorized loop has a constant number of steps
-            self._as_loop(s, stores_of(s), count)
+            self._as_loop(s, stores_of(s), s.steps)
             return
         printer = self._printer()
         lines = printer.print(body)

@@ -1,8 +1,10 @@
 """Loops whose steps the threads of a team share, in C: the parts that a thread takes, and the places in several loops of a step.
 
-for (part = first; part < parts; part = next)            parts, of which each thread begins with its own
-  for (i = part * 4; i < part * 4 + 4; ++i) {            the steps of a part
-    y = i / 56; x = i % 56;                              the variables of the loops that are one
+    for (part = first; part < parts; part = next)        parts, of which each thread begins with its own
+      for (i = part * 4; i < part * 4 + 4; ++i) {        the steps of a part
+        y = i / 56; x = i % 56;                          the variables of the loops that are one
+
+Only loops of constant extent are shared (see `team.divide`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...schedule.threads import shared_loops
-from ...tir.expr import Expr, Var
+from ...tir.expr import Var
 from ...tir.kernel import Kernel
 from ...tir.stmt import For, Stmt
 from ..interface.names import Identifiers
@@ -53,7 +55,7 @@ class SharePrinter:
     def open(self, outer: For) -> tuple[int, Stmt]:
         """Begins the loops that are shared from `outer` on: how many blocks are open, and what is inside."""
         loops = shared_loops(outer)
-        extents = [_constant(s.extent) for s in loops]
+        extents = [s.steps for s in loops]
         total, share = prod(extents), max(1, self.kernel.shares.get(outer.var, 1))
         parts, t = -(-total // share), self.index_type
         part = self.names.fresh("part")
@@ -100,8 +102,3 @@ class SharePrinter:
             size = _Extent(first, self.names.fresh("half"))
             code.line(f"const {t} {size.name} = {first} - {late};")
         return within, f"{late} * {first} + ", size
-
-
-def _constant(extent: Expr) -> int:
-    """The extent of a loop of constant extent: threads share no others (see `divide`)."""
-    return int(extent.value)  # type: ignore[attr-defined]  # a literal

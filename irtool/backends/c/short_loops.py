@@ -35,7 +35,7 @@ def is_short(s: For) -> bool:
     updates = _updates(s, _MOST_STEPS)
     if not updates or any(_width(u) > _WIDEST for u in updates):
         return False
-    return len(updates) * _extent(s) <= _MOST_UPDATES
+    return len(updates) * s.steps <= _MOST_UPDATES
 
 
 def shares_reads(s: For, simplify: Simplifier) -> bool:
@@ -44,7 +44,7 @@ def shares_reads(s: For, simplify: Simplifier) -> bool:
     updates = _updates(s, _MOST_COLUMNS)
     if not updates:
         return False
-    extent = _extent(s)
+    extent = s.steps
     places: dict[tuple[object, frozenset[tuple[Expr, int]], int], set[int]] = defaultdict(set)
     for update in updates:
         for e in post_order(update.value):
@@ -71,9 +71,9 @@ def gathers(s: For, simplify: Simplifier) -> bool:
         if isinstance(x, For):
             if x.kind != VECTORIZED:
                 return False
-            lanes = _extent(x)
+            lanes = x.steps
             elements += sum(lanes for e in _loads(x) if abs(simplify.linear(e.indices[0])[0].get(x.var, 0)) > lanes)
-    return elements * _extent(s) > _MOST_ELEMENTS
+    return elements * s.steps > _MOST_ELEMENTS
 
 
 def _loads(s: For) -> list[Load]:
@@ -100,11 +100,6 @@ def _updates(s: For, most: int) -> list[Store]:
 def _has_few_steps(s: For, most: int) -> bool:
     """True for a loop whose steps follow each other, several and so many at most."""
     return s.kind == SERIAL and isinstance(s.extent, Const) and 1 < s.extent.value <= most
-
-
-def _extent(s: For) -> int:
-    assert isinstance(s.extent, Const)
-    return int(s.extent.value)
 
 
 def _width(s: Store) -> int:

@@ -84,8 +84,7 @@ def lower_loop(
     `function` gives the vector function of a call, with the arguments that it takes; `native_halves`: float16 is computed with in 16
     bits. Raises Scalar.
     """
-    assert isinstance(s.extent, Const)
-    stores, count = stores_of(s), int(s.extent.value)
+    stores, count = stores_of(s), s.steps
     lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in _vector_registers(stores))])
 
     def register(x: Load | Store) -> ir.Register | None:
