@@ -92,13 +92,17 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     vectors = -(-extent // lanes) if padded or (again and whole) else whole
     if shared or row is None:
         block, together = _block(r, v) // lanes, rows_together(r, target)
-        tile = choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
+
+        def fitted(rows: int, vectors: int) -> Tile:
+            return choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
+
+        tile = fitted(rows, vectors)
         if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
             vectors = (vectors + 1) // 2
-            tile = choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
+            tile = fitted(rows, vectors)
         most = rows if row is None else _rows_in_cache(split, row, simplify, target)
         if tile.rows > most:
-            tile = choose_tile(most, vectors, target, shared, block, far > 0, together, across=True)
+            tile = fitted(most, vectors)
     else:
         tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
     if row is not None:

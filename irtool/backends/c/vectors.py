@@ -65,7 +65,7 @@ class VectorPrinter:
                     made = self._value(s, lines)
                     if s.named or key in self.repeated:
                         name = self.scalars.names.fresh("v")
-                        hold = key is not None and key in self.held
+                        hold = key in self.held
                         self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(made)};", lines)
                         if hold:
                             lines.append(f"{self.scalars.helper(HOLD, name)};")

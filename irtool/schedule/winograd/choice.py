@@ -68,12 +68,13 @@ def _least_cycles(c: Convolution, target: VectorTarget) -> tuple[float, float]:
     if target.winograd == "off" or not _can_have_blocks(c, target) or c.updates < target.transformed_updates:
         return inf, inf
     plans = (t for size in SIZES for t in _tilings(c, size, target.lanes(FLOAT), target))
-    return min(((_weighed(c, t, target), _cycles(c, t, target)) for t in plans), default=(inf, inf))
+    return min((_weighed(c, t, target) for t in plans), default=(inf, inf))
 
 
-def _weighed(c: Convolution, t: Tiling, target: VectorTarget) -> float:
-    """Cycles of a plan, and what it must be better by: those of a convolution as it stands that it is just as good as."""
-    return _cycles(c, t, target) / (_GAIN if _bytes(c, t.products) <= LAST_CACHE else _GAIN_OF_MEMORY)
+def _weighed(c: Convolution, t: Tiling, target: VectorTarget) -> tuple[float, float]:
+    """Cycles of a plan: with what it must be better by, which are those that it may replace; and as they are."""
+    cycles = _cycles(c, t, target)
+    return cycles / (_GAIN if _bytes(c, t.products) <= LAST_CACHE else _GAIN_OF_MEMORY), cycles
 
 
 def _can_have_blocks(c: Convolution, target: VectorTarget) -> bool:
@@ -99,7 +100,7 @@ def choose_tiling(c: Convolution, target: VectorTarget, wanted: str = "", room: 
     return choose_plan(
         plans,
         wanted,
-        lambda t: _weighed(c, t, target),
+        lambda t: _weighed(c, t, target)[0],
         lambda t: _shared(c, t, target),
         limit,
         lambda t: t.own or not t.bands or _data_bytes(c, t) <= room,
