@@ -230,9 +230,9 @@ class KernelWriter:
                 pass
             elif self.division and isinstance(s, For) and s in self.division.shared:
                 self._wait()
-                opened, inner = self._shares.open(s)
+                ends, inner = self._shares.open(s)
                 self.waits = True
-                stack += [*[code.close] * opened, inner]
+                stack += [*ends, inner]
             elif self.division and isinstance(s, For) and s in self.division.common:
                 self._wait()
                 stack += [code.close, self._wait, s.body]

@@ -1,8 +1,10 @@
 """Loops whose steps the threads of a team share, in C: the parts that a thread takes, and the places in several loops of a step.
 
-    for (part = first; part < parts; part = next)        parts, of which each thread begins with its own
+    for (part = first; part < parts; part = next) {      parts, of which each thread begins with its own
+      y = part * 4 / 56; x = part * 4 % 56;              the variables of the loops that are one, in the first step of a part
       for (i = part * 4; i < part * 4 + 4; ++i) {        the steps of a part
-        y = i / 56; x = i % 56;                          the variables of the loops that are one
+        …
+        if (++x == 56) { x = 0; ++y; }                   the next step
 
 Only loops of constant extent are shared (see `team.divide`).
 """
@@ -10,7 +12,8 @@ Only loops of constant extent are shared (see `team.divide`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from ...schedule.threads import shared_loops
@@ -35,6 +38,18 @@ class _Extent:
         return self.name or str(self.number)
 
 
+@dataclass(frozen=True)
+class _Place:
+    """The variable of a loop, where its steps begin and end; of one in halves, these are variables, and the second half is from `half`
+    to `last`."""
+
+    name: str
+    begin: str
+    end: str
+    half: int = 0
+    last: int = 0
+
+
 def _product(extents: Sequence[_Extent]) -> str:
     """A product in C; empty if it is one."""
     number = prod(x.number for x in extents if not x.name)
@@ -52,8 +67,8 @@ class SharePrinter:
     declare: Callable[[Var], str]
     index_type: str
 
-    def open(self, outer: For) -> tuple[int, Stmt]:
-        """Begins the loops that are shared from `outer` on: how many blocks are open, and what is inside."""
+    def open(self, outer: For) -> tuple[list[Callable[[], None]], Stmt]:
+        """Begins the loops that are shared from `outer` on: what ends them, in reverse order, and what is inside."""
         loops = shared_loops(outer)
         extents = [s.steps for s in loops]
         total, share = prod(extents), max(1, self.kernel.shares.get(outer.var, 1))
@@ -61,37 +76,51 @@ class SharePrinter:
         part = self.names.fresh("part")
         code = self.code
         code.open(f"for (int {part} = irt_first({WORKER}, {parts}); {part} < {parts}; {part} = irt_next({WORKER}))")
-        index = self.names.fresh("i") if len(loops) > 1 else self.declare(outer.var)
+        ends: list[Callable[[], None]] = [code.close]
         if share == 1:
-            code.line(f"const {t} {index} = {part};")
-            opened = 1
-        else:
-            first, last = self.names.fresh("first"), self.names.fresh("last")
-            end = f"{part} < {parts - 1} ? {first} + {share} : {total}" if total % share else f"{first} + {share}"
-            code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
-            code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
-            opened = 2
+            self._places(loops, extents, part, constant=True)
+            return ends, loops[-1].body
+        first, last = self.names.fresh("first"), self.names.fresh("last")
+        end = f"{part} < {parts - 1} ? {first} + {share} : {total}" if total % share else f"{first} + {share}"
+        code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
+        ends.append(code.close)
         if len(loops) > 1:
-            self._declare_variables(loops, extents, index)
-        return opened, loops[-1].body
+            places = self._places(loops, extents, first, constant=False)
+            ends.append(partial(self._advance, places))
+        index = self.names.fresh("i") if len(loops) > 1 else self.declare(outer.var)
+        code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
+        return ends, loops[-1].body
 
-    def _declare_variables(self, loops: Sequence[For], extents: Sequence[int], index: str) -> None:
-        """The variables of loops that are one, in the step of a number. Of a halved loop, threads take the first half of the steps in
-        all steps of the others first."""
+    def _places(self, loops: Sequence[For], extents: Sequence[int], index: str, constant: bool) -> list[_Place]:
+        """Declares the variables of loops that are one, in the step of a number. Of a halved loop, threads take the first half of the
+        steps in all steps of the others first."""
         halved = self.kernel.halves.get(loops[0].var)
         at = next((n for n, s in enumerate(loops) if s.var is halved), None)
         sizes = [_Extent(n) for n in extents]
-        begin = ""
+        late, begin, qualifier = "", "", "const " if constant else ""
         if at is not None:
-            index, begin, sizes[at] = self._half(extents, at, index)
+            late, index, sizes[at] = self._half(extents, at, index)
+            begin = f"{late} * {-(-extents[at] // 2)} + "
+        places: list[_Place] = []
         for n, s in enumerate(loops):
             divisor = _product(sizes[n + 1 :])
             value = f"{index} / {divisor}" if divisor else index
             value += f" % {sizes[n].text}" if n else ""
-            self.code.line(f"const {self.index_type} {self.declare(s.var)} = {begin if n == at else ''}{value};")
+            places.append(_Place(self.declare(s.var), "0", str(extents[n])))
+            self.code.line(f"{qualifier}{self.index_type} {places[n].name} = {begin if n == at else ''}{value};")
+        if at is not None and not constant:
+            half = -(-extents[at] // 2)
+            place = replace(
+                places[at], begin=self.names.fresh("begin"), end=self.names.fresh("end"), half=half, last=extents[at]
+            )
+            self.code.line(
+                f"{self.index_type} {place.begin} = {late} * {half}, {place.end} = {late} ? {extents[at]} : {half};"
+            )
+            places[at] = place
+        return places
 
     def _half(self, extents: Sequence[int], at: int, index: str) -> tuple[str, str, _Extent]:
-        """Of a loop in halves: the number of a step within its half, what comes before its first step, and its extent."""
+        """Of a loop in halves: whether a step is in the second one, its number within its half, and how many steps that has."""
         code, t = self.code, self.index_type
         first, second = -(-extents[at] // 2), extents[at] // 2
         steps = first * (prod(extents) // extents[at])
@@ -101,4 +130,22 @@ class SharePrinter:
         if first > second:
             size = _Extent(first, self.names.fresh("half"))
             code.line(f"const {t} {size.name} = {first} - {late};")
-        return within, f"{late} * {first} + ", size
+        return late, within, size
+
+    def _advance(self, places: Sequence[_Place]) -> None:
+        """Goes from one step to the next."""
+        code = self.code
+        for p in reversed(places[1:]):
+            code.open(f"if (++{p.name} == {p.end})")
+        halved = next((p for p in places if p.half), None)
+        if halved is None:
+            code.line(f"++{places[0].name};")
+        else:
+            code.open(f"if (++{places[0].name} == {places[0].end})")
+            code.line(f"{places[0].name} = 0;")
+            code.line(f"{halved.begin} = {halved.half};")
+            code.line(f"{halved.end} = {halved.last};")
+            code.close()
+        for p in places[1:]:
+            code.line(f"{p.name} = {p.begin};")
+            code.close()
