@@ -33,7 +33,7 @@ single_windows  windows of different sizes, one by one
 bands         a padded copy, made for some rows of its reader at a time
 packing       what the packed copy of an operand holds (`windows`: windows combined row by row)
 guards        conditions on what is read                ⇒ bounds of loops
-threads       which loops threads share, and how many steps make a part (`halves`: in which order)
+threads       which loops threads share, and how many steps make a part (`halves`: in which order, `owners`: who wrote what is read)
 nest          a block                                   ⇒ its loop nest (`factored`, `sliding`, `tile_stores`: parts of it)
 """
 

@@ -40,6 +40,7 @@ from ..tir.stmt import (
     substitute_stmt,
 )
 from ..tir.vector_target import VectorTarget
+from .owners import shares_inside
 
 Access = tuple[Buffer, Expr, bool]
 """A buffer, the place of an element in it, and whether it is written."""
@@ -59,9 +60,9 @@ def fuse_stages(
     `same`: pairs of buffers that may be one and the same memory.
     """
     units = [u for s in stages for u in statements(s)]
-    if len(units) < 2:
-        return list(stages), list(temporaries)
     alias = {b: a for a, b in same}
+    if len(units) < 2:
+        return [_with_rows_joined(u, alias) for u in units], list(temporaries)
     stmts: list[Stmt] = []
     group: list[For] = []
     seen: list[list[Access]] = []
@@ -77,7 +78,7 @@ def fuse_stages(
             seen.append(accesses)
             continue
         if group:
-            stmts.append(_joined(group, target))
+            stmts.append(_with_rows_joined(_joined(group, target), alias))
         group, seen = [], []
         if isinstance(u, For) and isinstance(u.extent, Const) and _is_row_loop(u):
             group, seen = [u], [accesses]
@@ -146,14 +147,21 @@ def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: Fo
 
 
 def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]], target: VectorTarget) -> bool:
-    """True for loops of few steps that have loops right inside for threads to share as well, and pass each other nothing: joined,
-    they would leave threads those few steps alone, such as 3 to 2 threads."""
-    if loops[0].steps >= target.joined_parts or any(x.kind != PARALLEL for x in loops):
+    """True for loops that have loops right inside for threads to share as well, and pass each other nothing, where joined ones would
+    not do for threads: few steps, such as 3 for 2 threads, or steps that all read much of what other threads wrote."""
+    if any(x.kind != PARALLEL for x in loops):
         return False
-    if not any(isinstance(x.body, For) and x.body.kind == SERIAL for x in loops):
-        return False
+    inside = [x.body for x in loops if isinstance(x.body, For) and x.body.kind == SERIAL]
     read = {b for found in accesses for b, _, writes in found if not writes}
-    return not any(b in read for found in accesses for b, _, writes in found if writes)
+    if not inside or any(b in read for found in accesses for b, _, writes in found if writes):
+        return False
+    places: dict[Buffer, set[Var]] = {}
+    for found in accesses:
+        for b, place, writes in found:
+            if not writes:
+                places.setdefault(b, set()).update(e for e in post_order(place) if isinstance(e, Var))
+    few = loops[0].steps < target.joined_parts
+    return few or shares_inside(places, {x.var for x in loops}, {x.var for x in inside}, target)
 
 
 def _own_part(loop: For, places: Sequence[Expr]) -> int:
@@ -204,6 +212,43 @@ def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
             bodies.append(_inside(substitute_stmt(g.body, {g.var: row * several + step}), step, several))
     kind = PARALLEL if any(g.kind == PARALLEL for g in group) else SERIAL
     return For(row, extent // several, seq(bodies), kind)
+
+
+def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
+    """The loop with one loop inside, in place of several over the same rows that pass each other nothing, such as those of the first
+    column of an image, the last one and all others: threads can share the rows then."""
+    if not isinstance(outer, For) or not isinstance(outer.body, Seq):
+        return outer
+    loops = [s for s in outer.body.stmts if isinstance(s, For) and s.kind == SERIAL and isinstance(s.extent, Const)]
+    if len(loops) < len(outer.body.stmts) or len({s.steps for s in loops}) > 1 or loops[0].steps < 2:
+        return outer
+    found = [_accesses(s, alias) for s in loops]
+    read = {b for accesses in found for b, _, writes in accesses if not writes}
+    if any(b in read for accesses in found for b, _, writes in accesses if writes):
+        return outer
+    moved = _without(outer, found)
+    if moved is None or not all(_independent(loops[:n], moved[:n], loops[n], moved[n]) for n in range(1, len(loops))):
+        return outer
+    row = Var(loops[0].var.name)
+    body = seq([substitute_stmt(s.body, {s.var: row}) for s in loops])
+    return For(outer.var, outer.extent, For(row, loops[0].extent, body), outer.kind)
+
+
+def _without(outer: For, found: Sequence[Sequence[Access]]) -> list[list[Access]] | None:
+    """The accesses in the first step of a loop; None where those to a buffer do not all move by the same distance with each step."""
+    simplify, var = _bounds(outer), outer.var
+    distances: dict[Buffer, int] = {}
+    moved: list[list[Access]] = []
+    for accesses in found:
+        moved.append([])
+        for b, place, writes in accesses:
+            if writes:
+                distance = simplify.linear(place)[0].get(var, 0)
+                place = simplify(place - var * distance)
+                if distances.setdefault(b, distance) != distance or any(x is var for x in post_order(place)):
+                    return None
+            moved[-1].append((b, place, writes))
+    return moved
 
 
 def _inside(body: Stmt, step: Var, several: int) -> Stmt:

@@ -10,12 +10,14 @@ from typing import Any
 from ..diagnostics import UsageError
 from ..tir.expr import Expr, Var, const, post_order, substitute
 from ..tir.stmt import (
+    PARALLEL,
     UNROLLED,
     VECTORIZED,
     Allocate,
     Buffer,
     For,
     If,
+    Scope,
     Stmt,
     Store,
     expressions,
@@ -24,11 +26,12 @@ from ..tir.stmt import (
     substitute_stmt,
 )
 from ..tir.vector_target import USUAL, VectorTarget
-from .affine import depends
+from .affine import depends, loads
 from .block import Block
 from .factored import lower_factor
 from .forms import Loop, Reduction
 from .guards import bounded_loop
+from .owners import shares_inside
 from .prefetching import PlacedPrefetch, prefetches_of
 from .tile_stores import partial, transposed
 
@@ -48,7 +51,7 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
         for b in blocks:
             b.check_ready()
         around = blocks[0].around
-        body = _in_groups(blocks, 1 if around and around[-1].together else target.joined_parts)
+        body = _in_groups(blocks, target, around[-1].together if around else False)
         for level in reversed(around):
             body = seq([*(lower_all(blocks, target) for _, blocks in level.fills), body])
             if level.buffer is not None and level.is_local:
@@ -80,22 +83,24 @@ def _nest(b: Block[Any]) -> Stmt:
     return body
 
 
-def _in_groups(parts: Sequence[Block[Any]], many: int) -> Stmt:
+def _in_groups(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -> Stmt:
     """The nests of blocks one after the other, neighbours with the same outermost loop together."""
     groups = groupby(parts, key=lambda b: id(b.outside[0][0]) if b.outside else 0)
-    return seq([_joined(list(group), many) for _, group in groups])
+    return seq([_joined(list(group), target, together) for _, group in groups])
 
 
-def _joined(parts: Sequence[Block[Any]], many: int) -> Stmt:
+def _joined(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -> Stmt:
     """The nests of blocks one after the other, inside of the outermost loops that all of them have.
 
     Of reductions it is the outermost loop alone: other stages can join it. Threads then share its steps only, so that there
-    must be so many.
+    must be many, and threads must not do better to share rows, unless the blocks are `together` anyway.
     """
     shared = None
     if isinstance(parts[0].form, Reduction):
         outermost = parts[0].outside[:1]
-        shared = 1 if outermost and outermost[0][1] >= many else 0
+        many = 1 if together else target.joined_parts
+        joined = bool(outermost) and outermost[0][1] >= many and (together or not _shares_rows(parts, target))
+        shared = 1 if joined else 0
     common: list[tuple[Var, int, str]] = []
     for loops in zip(*(b.outside for b in parts)):
         v, extent = loops[0]
@@ -107,6 +112,19 @@ def _joined(parts: Sequence[Block[Any]], many: int) -> Stmt:
     for v, extent, kind in reversed(common):
         body = For(v, extent, body, kind)
     return body
+
+
+def _shares_rows(parts: Sequence[Block[Any]], target: VectorTarget) -> bool:
+    """True if threads should share the second loops of blocks, which have one outermost loop in common, instead of this."""
+    second = {b.outside[1][0] for b in parts if len(b.outside) > 1}
+    if len(parts) < 2 or not second or parts[0].kind(parts[0].outside[0][0]) != PARALLEL:
+        return False
+    read: dict[Buffer, set[Var]] = {}
+    for b in parts:
+        for e in loads(b.seen()(b.form.update)):
+            if isinstance(e.source, Buffer) and e.source.scope != Scope.LOCAL:
+                read.setdefault(e.source, set()).update(x for x in post_order(*e.indices) if isinstance(x, Var))
+    return shares_inside(read, {parts[0].outside[0][0]}, second, target)
 
 
 def _reduction(b: Block[Any]) -> Stmt:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
-from ..tir.program import TEMP, Program, constant_inputs, constants_in_use, runs_of
+from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
@@ -19,7 +19,6 @@ from .fuse_padding import fuse_padding
 from .fuse_row_loops import fuse_row_loops
 from .gathered_phases import decompose_gathers
 from .grouped_channels import part_groups
-from .halves import halved_loops
 from .inline_padding import inline_row_padding
 from .kernel import schedule_kernel
 from .layouts.stage import assign_layouts, row_major_slots
@@ -30,13 +29,13 @@ from .partition_padded_windows import partition_padded_windows
 from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
 from .share_kernels import share_kernels
+from .share_loops import share_loops
 from .slice_constants import slice_constants
 from .store_moved_bytes import store_moved_bytes
 from .store_own_shapes import store_own_shapes
 from .strassen.stage import halve_products
 from .subpixel import decompose_subpixels, stores_vectors
 from .tensorize import tensorize_products
-from .threads import separate_variables, share_loops, shared_sizes
 from .widen_halves import widen_halves
 from .winograd.stage import transform_convolutions
 
@@ -113,19 +112,6 @@ def _schedule_kernels(program: Program, target: VectorTarget) -> None:
 
 def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, lambda k: fuse_row_loops(k, target))
-
-
-def _share_loops(program: Program, target: VectorTarget) -> None:
-    runs = runs_of(program)
-
-    def shared(k: Kernel) -> Kernel:
-        nests = k.nests if k.finished else separate_variables([share_loops(n, target) for n in k.nests])
-        constants = set(constant_inputs(runs[k])) if k in runs else set()
-        halves = {} if k.finished else {v: w for s in nests for v, w in halved_loops(s, constants, target).items()}
-        shares = {v: n for s in nests for v, n in shared_sizes(s, target).items()}
-        return k.replace(nests=nests, shares=shares, halves=halves)
-
-    _replace_kernels(program, shared, finished=True)
 
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:
@@ -316,7 +302,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "ShareLoops",
         "gives parallel loops enough iterations for all threads; the loops are final otherwise",
-        _share_loops,
+        share_loops,
     ),
     ProgramStage(
         "DropUnusedConstants",

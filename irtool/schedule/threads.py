@@ -15,7 +15,7 @@ of the loop covers. The variable is then a digit of the place, and two iteration
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from ..tir.expr import Const, Expr, Load, Var, post_order
 from ..tir.simplify import Simplifier
@@ -114,14 +114,8 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
     loops = [outer]
     total = _extent(outer)
     while 0 < total < most:
-        inner = loops[-1].body
-        if (
-            not isinstance(inner, For)
-            or inner.kind != SERIAL
-            or not _extent(inner)
-            or _turns_square(inner, simplify)
-            or not _independent(inner, simplify)
-        ):
+        inner = loop_to_share(loops[-1], simplify)
+        if inner is None:
             break
         loops.append(inner)
         total *= _extent(inner)
@@ -132,6 +126,25 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
     for s in reversed(loops):
         loop = For(s.var, s.extent, loop, PARALLEL)
     return loop
+
+
+def loop_to_share(outer: For, simplify: Simplifier) -> For | None:
+    """The loop right inside of a shared one that threads can share as well; None if that is not a loop whose iterations are independent."""
+    inner = outer.body
+    if not isinstance(inner, For) or inner.kind != SERIAL or not _extent(inner):
+        return None
+    return None if _turns_square(inner, simplify) or not _independent(inner, simplify) else inner
+
+
+def with_parallel(root: Stmt, variables: Set[Var]) -> Stmt:
+    """The nest with the serial loops over these variables parallel."""
+
+    def change(s: Stmt) -> Stmt:
+        if isinstance(s, For) and s.kind == SERIAL and s.var in variables:
+            return For(s.var, s.extent, s.body, PARALLEL)
+        return s
+
+    return rewrite_stmt(root, change) if variables else root
 
 
 def _turns_square(rows: For, simplify: Simplifier) -> bool:

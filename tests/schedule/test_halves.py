@@ -1,7 +1,8 @@
-"""Loops of which threads take the first half of the steps first: which ones, and that every step is taken once."""
+"""Loops of which threads take the first half of the steps first: those along which they wrote what they read; every step is taken once."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,16 @@ import pytest
 
 import irtool
 from irtool.backends.c import program
-from irtool.schedule import pipeline
-from irtool.schedule.halves import halved_loops
+from irtool.schedule import share_loops
+from irtool.schedule.halves import Halves
+from irtool.schedule.owners import ALONE
 from irtool.schedule.threads import all_shared_loops
-from irtool.tir.expr import Expr, Load, Var, const
-from irtool.tir.stmt import PARALLEL, SERIAL, Buffer, For, Let, Scope, Stmt, Store
+from irtool.tir.expr import Load, Var, const, maximum
+from irtool.tir.stmt import PARALLEL, SERIAL, Buffer, For, Let, Prefetch, Scope, Stmt, Store, rewrite_stmt, seq
 from irtool.tir.vector_target import VectorTarget
 from tests.threads import thread_setter
 
 TARGET = VectorTarget()
-BLOCKS = ((0, 1, 1), (1, 16, 4), (2, 1, 14), (1, 1, 16))
-"""Images in blocks of 16 of 64 channels, of 14 rows."""
 
 
 def product_of(weights: int, rows: int = 14, channels: int = 4, steps: int = 512) -> tuple[For, Buffer]:
@@ -34,9 +34,18 @@ def product_of(weights: int, rows: int = 14, channels: int = 4, steps: int = 512
 
 
 def chosen(nest: For, *constants: Buffer) -> str | None:
-    found = halved_loops(nest, set(constants), TARGET)
-    assert set(found) <= {nest.var}
-    return found[nest.var].name if found else None
+    return loop_and_places(nest, constants, {})[0]
+
+
+def loop_and_places(
+    nest: For, constants: Sequence[Buffer], begin: Mapping[Buffer, Sequence[int]]
+) -> tuple[str | None, dict[str, int]]:
+    """The loop in halves, if it is not the outermost one, and where the second thread's part begins in what is written."""
+    halves = Halves(set(constants), TARGET, begin)
+    halves.take(nest)
+    assert set(halves.loops) <= {nest.var}
+    found = halves.loops.get(nest.var)
+    return found.name if found is not None else None, {b.name: n for b, n in halves.written.items()}
 
 
 @pytest.mark.promise("threads in teams")
@@ -53,32 +62,73 @@ def test_rows_where_weights_are_few() -> None:
 
 @pytest.mark.promise("threads in teams")
 def test_loops_that_stay() -> None:
-    """A loop alone; rows that are outermost; short steps with a half that is one longer than the other."""
+    """A loop alone; rows that are outermost."""
     nest, w = product_of(65536)
     assert isinstance(nest.body, For)
-    alone = For(nest.var, nest.extent, For(nest.body.var, nest.body.extent, nest.body.body, SERIAL), PARALLEL)
+    alone = For(nest.var, nest.extent, nest.body.body, PARALLEL)
     assert chosen(alone, w) is None
     turned = For(nest.body.var, nest.body.extent, For(nest.var, nest.extent, nest.body.body, PARALLEL), PARALLEL)
     assert chosen(turned, w) is None
-    for rows, steps, wanted in ((15, 512, "y"), (15, 64, None), (14, 64, "y")):
-        nest, w = product_of(1024, rows, steps=steps)
-        assert chosen(nest, w) == wanted
+
+
+def copy_of_image(inside: str = PARALLEL, columns: int = 16) -> tuple[For, Buffer]:
+    """`out[c, y] = x[c, y]` of 4 blocks of channels of 14 rows; x."""
+    c, y, v = Var("c"), Var("y"), Var("v")
+    x = Buffer("x", [4, 14, columns], scope=Scope.PARAM)
+    out = Buffer("out", [4, 14, columns], scope=Scope.PARAM)
+    body = For(v, columns, Store(out, (c, y, v), Load(x, (c, y, v))))
+    return For(c, 4, For(y, 14, body, inside), PARALLEL), x
 
 
 @pytest.mark.promise("threads in teams")
-def test_images_in_blocks_of_channels() -> None:
-    """What reads and writes every element once shares rows, as the kernels around it do."""
+def test_threads_read_what_they_wrote() -> None:
+    """What reads and writes every element once shares the loop that was shared before, and says so to what comes behind it."""
+    nest, x = copy_of_image()
+    rows, channels = 7 * 16 * 4, 2 * 14 * 16 * 4
+    assert loop_and_places(nest, (), {}) == (None, {"out": channels})
+    assert loop_and_places(nest, (), {x: [rows]}) == ("y", {"out": rows})
+    assert loop_and_places(nest, (), {x: [channels]}) == (None, {"out": channels})
+    assert loop_and_places(nest, (), {x: [rows, rows, channels]}) == ("y", {"out": rows}), "used in three places"
+    assert loop_and_places(nest, (), {x: [rows + 32]}) == ("y", {"out": rows}), "half a tile more than half of the rows"
+    assert loop_and_places(nest, (), {x: [ALONE]}) == (None, {"out": channels}), "one thread made all of it"
 
-    def copied(layout: tuple[tuple[int, int, int], ...] | None) -> For:
-        c, y, v = Var("c"), Var("y"), Var("v")
-        x = Buffer("x", [1, 64, 14], scope=Scope.PARAM, layout=layout)
-        out = Buffer("out", [1, 64, 14], scope=Scope.PARAM, layout=layout)
-        place: tuple[Expr, ...] = (const(0), c * 16 + v, y)
-        body = For(v, 16, Store(out, place, Load(x, place)))
-        return For(c, 4, For(y, 14, body, PARALLEL), PARALLEL)
 
-    assert chosen(copied(BLOCKS)) == "y"
-    assert chosen(copied(None)) is None
+@pytest.mark.promise("threads in teams")
+def test_rows_inside_are_shared_where_steps_are_long() -> None:
+    """A serial loop right inside of a shared one is taken, too, unless its steps are short."""
+    for columns, wanted in ((16, None), (256, "y")):
+        nest, x = copy_of_image(SERIAL, columns)
+        assert loop_and_places(nest, (), {x: [7 * columns * 4]})[0] == wanted
+
+
+@pytest.mark.promise("threads in teams")
+def test_places_clipped_at_the_ends() -> None:
+    """Windows that reach over an edge begin there, and yet share rows with what made them."""
+    c, y, v = Var("c"), Var("y"), Var("v")
+    x, out = (Buffer(n, [4, 14, 16], scope=Scope.PARAM) for n in ("x", "out"))
+    above = maximum(y - 1, 0)
+    body = For(v, 16, Store(out, (c, y, v), Load(x, (c, above, v))))
+    nest = For(c, 4, For(y, 14, body, PARALLEL), PARALLEL)
+    assert loop_and_places(nest, (), {x: [7 * 16 * 4]}) == ("y", {"out": 7 * 16 * 4})
+
+
+@pytest.mark.promise("threads in teams")
+def test_stages_of_a_kernel_follow_each_other() -> None:
+    """The second nest reads what the first one wrote; what is asked for ahead is not read."""
+    first, x = copy_of_image()
+    second, y = copy_of_image()
+    halves = Halves(set(), TARGET, {x: [7 * 16 * 4]})
+    halves.take(first)
+    made = next(iter(halves.written))
+
+    def reading(s: Stmt) -> Stmt:
+        if isinstance(s, Store):
+            ahead = Prefetch(Load(y, (const(0), const(0), const(0))))
+            return seq([ahead, Store(s.buffer, s.indices, Load(made, s.indices))])
+        return s
+
+    halves.take(rewrite_stmt(second, reading))
+    assert [v.name for v in halves.loops.values()] == ["y", "y"]
 
 
 NETWORK = """#[version = "0.0.5"]
@@ -96,10 +146,11 @@ def test_every_step_is_taken_once(at: int, vector: bool, tmp_path: Path, monkeyp
     """Whichever loop is halved, of an even or odd number of steps, for any number of threads."""
     taken: list[int] = []
 
-    def halved(root: Stmt, constants: object, target: VectorTarget) -> dict[Var, Var]:
-        chains = [c for c in all_shared_loops(root) if len(c) > at]
-        taken.extend(int(c[at].extent.value) for c in chains)
-        return {c[0].var: c[at].var for c in chains}
+    class Halved(Halves):
+        def take(self, root: Stmt) -> None:
+            chains = [c for c in all_shared_loops(root) if len(c) > at]
+            taken.extend(int(c[at].extent.value) for c in chains)
+            self.loops.update({c[0].var: c[at].var for c in chains})
 
     monkeypatch.setattr(program, "REGION_WORK", 0)
     module = irtool.infer_types(irtool.parse(NETWORK))
@@ -107,7 +158,7 @@ def test_every_step_is_taken_once(at: int, vector: bool, tmp_path: Path, monkeyp
     generator = np.random.default_rng(0)
     values = [generator.random(s, "float32") - 0.5 for s in shapes]
     serial = irtool.build(module, vector=vector).run(values)
-    monkeypatch.setattr(pipeline, "halved_loops", halved)
+    monkeypatch.setattr(share_loops, "Halves", Halved)
     deep = "c{most_parts=100000}"
     threaded = irtool.build(module, target=deep, vector=vector, openmp=True, out_dir=tmp_path)
     text = (tmp_path / "model.c").read_text()

@@ -1,5 +1,6 @@
 """Rows of products in bands that stay in the second cache, and panels of weights as wide as the tiles that fit the rows."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,8 @@ def test_rows_that_leave_the_cache_are_made_in_bands(tmp_path: Path) -> None:
     source = next(tmp_path.glob("*.c")).read_text()
     bands, columns = source.find("for (int32_t band = 0"), source.find("for (int32_t ax1_o = 0")
     assert 0 <= bands < columns, "bands of rows are outside of the columns"
+    count = re.match(r"for \(int32_t band = 0; band < (\d+)", source[bands:])
+    assert count is not None and int(count[1]) % 2 == 0, "two threads have half of the bands each"
 
 
 @pytest.mark.promise("row_bands")

@@ -3,7 +3,8 @@
 Columns are outside, rows inside: what a tile reads of the vector operand stays near for all rows. But every step over the columns
 then reads the other operand from its beginning. Where the caches do not hold that, bands of it do: the loop over bands is
 outermost, and each reads the columns again (the loop order of Goto and van de Geijn, Anatomy of High-Performance Matrix
-Multiplication, 2008).
+Multiplication, 2008). Bands are of the same size, and an even number of them: two threads then have the first and the second half
+of the rows, as in kernels without bands.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def in_bands(
     bands = -(-largest.count // fitting)
     if bands < 2 or row.source.nbytes + bands * column.source.nbytes >= passes * row.source.nbytes:
         return list(parts)
-    count = -(-largest.count // bands)
-    whole, rest = divmod(largest.count, count)
-    made = [replace(largest, count=count, bands=whole)]
+    bands = min(bands + bands % 2, largest.count)
+    count, rest = divmod(largest.count, bands)
+    made = [replace(largest, count=count, bands=bands)]
     made += [RowSegment(made[0].end, rest, largest.steps)] if rest else []
     return [y for x in parts for y in (made if x is largest else [x])]
 

@@ -1,0 +1,39 @@
+"""The loops of a program that threads share, kernel by kernel in the order in which they run: each follows those before it in how it
+shares what they have made."""
+
+from __future__ import annotations
+
+from ..tir.kernel import Kernel
+from ..tir.program import Program, RunKernel, constant_inputs, runs_of
+from ..tir.stmt import Stmt
+from ..tir.vector_target import VectorTarget
+from .halves import Halves
+from .owners import Owners
+from .threads import separate_variables, shared_sizes, with_parallel
+from .threads import share_loops as share_nest
+
+
+def share_loops(program: Program, target: VectorTarget) -> None:
+    """Gives the parallel loops of all kernels enough iterations for all threads, and an order."""
+    runs, owners = runs_of(program), Owners()
+    changed: dict[Kernel, Kernel] = {}
+    for k, steps in runs.items():
+        changed[k] = _shared(k, steps, owners, target)
+    for n, k in enumerate(program.kernels):
+        program.kernels[n] = changed[k] if k in changed else _shared(k, [], owners, target)
+    for k, steps in runs.items():
+        for s in steps:
+            s.kernel = changed[k]
+
+
+def _shared(k: Kernel, runs: list[RunKernel], owners: Owners, target: VectorTarget) -> Kernel:
+    """The kernel with its loops shared; what it writes is noted in `owners`."""
+    nests: list[Stmt] = list(k.nests) if k.finished else separate_variables([share_nest(n, target) for n in k.nests])
+    halves = Halves(set(constant_inputs(runs)) if runs else set(), target, owners.of_inputs(runs))
+    if not k.finished:
+        for n in nests:
+            halves.take(n)
+        nests = [with_parallel(n, set(halves.loops.values())) for n in nests]
+    owners.note(runs, halves.written)
+    shares = {v: n for s in nests for v, n in shared_sizes(s, target).items()}
+    return k.replace(nests=nests, shares=shares, halves=halves.loops)
