@@ -55,7 +55,7 @@ class VectorTarget:
         "smallest convolution that may be computed from transformed tiles, and smallest product of halves",
     )
     parallel_updates: int = size(1 << 15, "updates", "smallest reduction shared among threads")
-    parallel_elements: int = size(1 << 15, "elements", "smallest map, or sum of rows, shared among threads")
+    parallel_elements: int = size(1 << 13, "elements", "smallest map shared among threads")
     most_parts: int = size(32, "parts", "most parts of a loop shared among threads: several per core")
     least_parts: int = size(4, "parts", "fewest parts of a loop shared among threads, however small")
     joined_parts: int = size(

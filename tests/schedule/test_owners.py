@@ -58,7 +58,7 @@ def test_columns_of_an_image_are_made_row_by_row(tmp_path: Path) -> None:
     begin = source.index("_fused_nn_conv2d_nn_relu_1(const float")
     kernel = source[begin : source.index("#else", begin)]
     assert kernel.count("irt_first(worker") == 1
-    assert "++ax2 == end" in kernel
+    assert "ax2 == end" in kernel
 
 
 @pytest.mark.promise("threads in teams")

@@ -2,9 +2,11 @@
 
     for (part = first; part < parts; part = next) {      parts, of which each thread begins with its own
       y = part * 4 / 56; x = part * 4 % 56;              the variables of the loops that are one, in the first step of a part
-      for (i = part * 4; i < part * 4 + 4; ++i) {        the steps of a part
-        …
-        if (++x == 56) { x = 0; ++y; }                   the next step
+      for (i = part * 4; i < part * 4 + 4;) {            the steps of a part
+        stop = min(56, x + part * 4 + 4 - i);            those of one row
+        i += stop - x;
+        for (; x < stop; ++x) …
+        if (x == 56) { ++y; x = 0; }
 
 Only loops of constant extent are shared (see `team.divide`).
 """
@@ -83,13 +85,23 @@ class SharePrinter:
         first, last = self.names.fresh("first"), self.names.fresh("last")
         end = f"{part} < {parts - 1} ? {first} + {share} : {total}" if total % share else f"{first} + {share}"
         code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
-        ends.append(code.close)
         if len(loops) > 1:
-            places = self._places(loops, extents, first, constant=False)
-            ends.append(partial(self._advance, places))
-        index = self.names.fresh("i") if len(loops) > 1 else self.declare(outer.var)
+            ends += self._runs(self._places(loops, extents, first, constant=False), first, last)
+            return ends, loops[-1].body
+        index = self.declare(outer.var)
         code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
-        return ends, loops[-1].body
+        return [*ends, code.close], loops[-1].body
+
+    def _runs(self, places: Sequence[_Place], first: str, last: str) -> list[Callable[[], None]]:
+        """Begins a loop over the steps of a part, and one over those that follow each other in the innermost loop."""
+        code, t, inner = self.code, self.index_type, places[-1]
+        index, stop = self.names.fresh("i"), self.names.fresh("stop")
+        code.open(f"for ({t} {index} = {first}; {index} < {last};)")
+        left = f"{last} - {index}"
+        code.line(f"const {t} {stop} = {inner.end} - {inner.name} < {left} ? {inner.end} : {inner.name} + ({left});")
+        code.line(f"{index} += {stop} - {inner.name};")
+        code.open(f"for (; {inner.name} < {stop}; ++{inner.name})")
+        return [code.close, partial(self._carry, places), code.close]
 
     def _places(self, loops: Sequence[For], extents: Sequence[int], index: str, constant: bool) -> list[_Place]:
         """Declares the variables of loops that are one, in the step of a number. Of a halved loop, threads take the first half of the
@@ -132,10 +144,11 @@ class SharePrinter:
             code.line(f"const {t} {size.name} = {first} - {late};")
         return late, within, size
 
-    def _advance(self, places: Sequence[_Place]) -> None:
-        """Goes from one step to the next."""
+    def _carry(self, places: Sequence[_Place]) -> None:
+        """Goes from the last step of the innermost loop to the first one of its next run."""
         code = self.code
-        for p in reversed(places[1:]):
+        code.open(f"if ({places[-1].name} == {places[-1].end})")
+        for p in reversed(places[1:-1]):
             code.open(f"if (++{p.name} == {p.end})")
         halved = next((p for p in places if p.half), None)
         if halved is None:

@@ -58,7 +58,7 @@ class RowReduction(Strategy):
         if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < _FEW_VECTORS * lanes:
             lanes //= 2  # a part of a vector in each of many rows costs more than half vectors do
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
-        shared = r.loops and r.work >= stage.target.parallel_elements and not stage.serial
+        shared = r.loops and r.work >= stage.target.parallel_updates and not stage.serial
         if not _are_side_by_side(stage, r, lanes):
             b = rfactor(Block.of(r), v, lanes, vectors)
             return lower_all([parallel(b, b.loops[0][0]) if shared else b])
@@ -90,7 +90,7 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
     target = stage.target
     i, count = r.loops[-1]
     work = math.prod(n for _, n in r.inner) // lanes
-    parts = target.least_parts if r.work >= target.parallel_elements and len(r.loops) == 1 else 1
+    parts = target.least_parts if r.work >= target.parallel_updates and len(r.loops) == 1 else 1
     if count < lanes * parts or (work > _MOST_VECTORS and not _is_product(r, i, lanes)):
         return False
     simplify = simplifier(r.loops)
