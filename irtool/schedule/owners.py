@@ -57,14 +57,14 @@ class Owners:
 
 def shares_inside(read: Mapping[Buffer, Set[Var]], outer: Set[Var], inner: Set[Var], target: VectorTarget) -> bool:
     """True if threads should share inner loops rather than those around these. They then all read what only depends on the outer ones,
-    such as weights of channels, and each does so once more for the rows that fill no tile; otherwise they all read what does not depend
-    on these, such as an image, part of which other threads wrote.
+    such as weights of channels, and each does so once more for the rows that fill no tile; otherwise they all read what only depends on
+    the inner ones, such as an image, part of which other threads wrote.
 
     Args:
         read: the variables that the places in what is read depend on.
     """
-    again = sum(b.nbytes for b, variables in read.items() if not variables & inner)
-    handed = sum(b.nbytes for b, variables in read.items() if not variables & outer)
+    again = sum(b.nbytes for b, variables in read.items() if variables & outer and not variables & inner)
+    handed = sum(b.nbytes for b, variables in read.items() if variables & inner and not variables & outer)
     return again <= target.l2_cache_bytes // 2 and again * _TWICE < handed * HANDED
 
 

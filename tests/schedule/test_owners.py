@@ -83,6 +83,10 @@ def test_which_loop_threads_should_share() -> None:
     assert inside(98304, 50176)
     assert not inside(301056, 87808)
     assert not inside(WIDE.l2_cache_bytes, 64 << 20), "more than stays in the second cache"
+    w, x = (Buffer(n, [4096], scope=Scope.PARAM) for n in ("w", "x"))
+    assert not shares_inside({w: set(), x: {o, y}}, {o}, {y}, WIDE), (
+        "all threads read the weights, whichever loop they share"
+    )
 
 
 @pytest.mark.promise("threads in teams")
