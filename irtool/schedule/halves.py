@@ -40,7 +40,8 @@ class Halves:
     Attributes:
         constants: buffers that no kernel writes.
         begin: where the second thread's parts begin in what the kernel reads, for each step that runs it (see `owners`).
-        loops: the loop to take in halves, by the variable of the outermost of those that it is one with; it may still be serial.
+        loops: the loop to take in halves, by the variable of the outermost of those that it is one with.
+        deeper: variables of parallel loops of which the serial loop right inside is such a loop: it has to be made parallel.
         written: where the second thread's parts begin in what the nests until now write.
     """
 
@@ -48,6 +49,7 @@ class Halves:
     target: VectorTarget
     begin: Mapping[Buffer, Sequence[int]] = field(default_factory=dict)
     loops: dict[Var, Var] = field(default_factory=dict)
+    deeper: set[Var] = field(default_factory=set)
     written: dict[Buffer, int] = field(default_factory=dict)
     _stores: dict[Buffer, int] = field(default_factory=dict)
 
@@ -71,6 +73,8 @@ class Halves:
                 best = n
         if best != natural:
             self.loops[loops[0].var] = candidates[best].var
+        if best == len(loops):
+            self.deeper.add(loops[-1].var)
         stores = count_stores(loops[0])
         for b in places.written:
             if stores > self._stores.get(b, 0):

@@ -9,7 +9,7 @@ from ..tir.stmt import Stmt
 from ..tir.vector_target import VectorTarget
 from .halves import Halves
 from .owners import Owners
-from .threads import separate_variables, shared_sizes, with_parallel
+from .threads import separate_variables, shared_sizes, with_deeper
 from .threads import share_loops as share_nest
 
 
@@ -33,7 +33,7 @@ def _shared(k: Kernel, runs: list[RunKernel], owners: Owners, target: VectorTarg
     if not k.finished:
         for n in nests:
             halves.take(n)
-        nests = [with_parallel(n, set(halves.loops.values())) for n in nests]
+        nests = [with_deeper(n, halves.deeper) for n in nests]
     owners.note(runs, halves.written)
     shares = {v: n for s in nests for v, n in shared_sizes(s, target).items()}
     return k.replace(nests=nests, shares=shares, halves=halves.loops)

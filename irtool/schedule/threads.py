@@ -136,12 +136,13 @@ def loop_to_share(outer: For, simplify: Simplifier) -> For | None:
     return None if _turns_square(inner, simplify) or not _independent(inner, simplify) else inner
 
 
-def with_parallel(root: Stmt, variables: Set[Var]) -> Stmt:
-    """The nest with the serial loops over these variables parallel."""
+def with_deeper(root: Stmt, variables: Set[Var]) -> Stmt:
+    """The nest with the serial loops parallel that are right inside of parallel loops over these variables."""
 
     def change(s: Stmt) -> Stmt:
-        if isinstance(s, For) and s.kind == SERIAL and s.var in variables:
-            return For(s.var, s.extent, s.body, PARALLEL)
+        if isinstance(s, For) and s.kind == PARALLEL and s.var in variables and isinstance(s.body, For):
+            inner = For(s.body.var, s.body.extent, s.body.body, PARALLEL)
+            return For(s.var, s.extent, inner, PARALLEL)
         return s
 
     return rewrite_stmt(root, change) if variables else root

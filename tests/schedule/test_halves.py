@@ -13,9 +13,22 @@ from irtool.backends.c import program
 from irtool.schedule import share_loops
 from irtool.schedule.halves import Halves
 from irtool.schedule.owners import ALONE
-from irtool.schedule.threads import all_shared_loops
+from irtool.schedule.threads import all_shared_loops, with_deeper
 from irtool.tir.expr import Load, Var, const, maximum
-from irtool.tir.stmt import PARALLEL, SERIAL, Buffer, For, Let, Prefetch, Scope, Stmt, Store, rewrite_stmt, seq
+from irtool.tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    Buffer,
+    For,
+    Let,
+    Prefetch,
+    Scope,
+    Stmt,
+    Store,
+    pre_order,
+    rewrite_stmt,
+    seq,
+)
 from irtool.tir.vector_target import VectorTarget
 from tests.threads import thread_setter
 
@@ -99,6 +112,23 @@ def test_rows_inside_are_shared_where_steps_are_long() -> None:
     for columns, wanted in ((16, None), (256, "y")):
         nest, x = copy_of_image(SERIAL, columns)
         assert loop_and_places(nest, (), {x: [7 * columns * 4]})[0] == wanted
+
+
+@pytest.mark.promise("threads in teams")
+def test_a_serial_loop_elsewhere_stays_serial() -> None:
+    """Of two nests with one variable for their rows, the rows of the second one depend on each other."""
+    first, x = copy_of_image(SERIAL, 256)
+    assert isinstance(first.body, For)
+    c, y, total = Var("c"), first.body.var, Buffer("total", [4, 256], scope=Scope.PARAM)
+    k = Var("k")
+    add = Store(total, (c, k), Load(total, (c, k)) + Load(x, (c, y, k)))
+    second = For(c, 4, For(y, 14, For(k, 256, add)), PARALLEL)
+    halves = Halves(set(), TARGET, {x: [7 * 256 * 4]})
+    for nest in (first, second):
+        halves.take(nest)
+    made = [with_deeper(nest, halves.deeper) for nest in (first, second)]
+    rows = [next(s for s in pre_order(m) if isinstance(s, For) and s.var is y) for m in made]
+    assert [s.kind for s in rows] == [PARALLEL, SERIAL]
 
 
 @pytest.mark.promise("threads in teams")
