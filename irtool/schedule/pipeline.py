@@ -301,7 +301,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "ShareLoops",
-        "gives parallel loops enough iterations for all threads; the loops are final otherwise",
+        "gives parallel loops enough iterations for all threads, which share what they wrote; the loops are final otherwise",
         share_loops,
     ),
     ProgramStage(
