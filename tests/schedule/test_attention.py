@@ -94,6 +94,19 @@ def test_parts_of_several_products(most_parts):
     assert "in the cache" in artifact.report["kernels"][0]["reason"]
 
 
+@pytest.mark.parametrize("columns", [50, 49, 23])
+def test_exponentials_that_take_the_place_of_scores_are_made_once(columns):
+    """They replace what they are made from: the last vector of a row does not overlap the one before."""
+    text = """
+  %0 = nn.batch_matmul(%q, %k, transpose_b=True);
+  nn.batch_matmul(nn.softmax(multiply(%0, 0.35f)), %v, transpose_b=False)
+"""
+    params = {"q": (3, 33, 8), "k": (3, columns, 8), "v": (3, columns, 16)}
+    target = "c{recomputed_cost=100,parallel_updates=500}"
+    artifact, _ = run(text, params, target=target, mcpu="x86-64")
+    assert strategies(artifact) == ["attention"]
+
+
 def test_scores_that_others_read_are_kept():
     text = """
   %0 = nn.batch_matmul(%q, %k, transpose_b=True);

@@ -164,7 +164,7 @@ class Stage:
     def _may_repeat(self, form: Map | Reduction, *values: Expr) -> bool:
         written = {s.buffer for s in form.stores}
         read = {e.source for e in loads(*values, *(s.value for s in form.stores))}
-        return not any(a in read and b in written for a, b in self.same)
+        return not written & read and not any(a in read and b in written for a, b in self.same)
 
     def inner(self, form: Map | Reduction, serial: bool = False) -> Stage:
         """A stage that this one is made of."""
