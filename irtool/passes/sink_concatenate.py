@@ -114,12 +114,16 @@ class _Sinker:
         return cuts if extents_of(e) == shape and all(_can_be_cut(x, shape) for x in others) else None
 
     def _leave_what_is_read_whole(self, nodes: Sequence[Expr]) -> None:
-        """Forgets cuts behind a value that something else reads as well: it would be put together beside its parts."""
+        """Forgets cuts behind a value that something else reads as well: it would be put together beside its parts. What is computed of
+        those has no parts either."""
         changed = True
         while changed:
             changed = False
             for e in nodes:
-                if e in self.cuts:
+                if e in self.cuts and self.cuts[e].concatenation is not e and not self._has_parts(e):
+                    changed = True
+                    del self.cuts[e]
+                elif e in self.cuts:
                     within = [u for u in self.users.get(e, ()) if u in self.cuts]
                     if within and len(within) < len(self.users[e]):
                         changed = True
@@ -129,6 +133,9 @@ class _Sinker:
             is_alone = e in self.cuts and not any(u in self.cuts for u in self.users.get(e, ()))
             if is_alone and self.cuts[e].concatenation is e:
                 del self.cuts[e]
+
+    def _has_parts(self, e: Expr) -> bool:
+        return isinstance(e, Call) and any(x in self.cuts for x in e.args)
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         cuts = self.cuts.get(old)

@@ -41,3 +41,21 @@ def test_every_element_stays_the_same(text: str) -> None:
     assert result.op.name == "concatenate"
     expected, found = (irtool.evaluate(m, [given["x"]]) for m in (bound, sunk))
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+
+
+def test_what_is_behind_a_value_that_is_read_whole_stays_there() -> None:
+    """The exponential is a result as well: it and all that is computed of it stay behind the concatenation."""
+    text = """def @main(%x: Tensor[(5, 3), float32], %w: Tensor[(4, 3), float32]) {
+  %0 = concatenate((nn.dense(%x, %w, units=4), nn.relu(nn.dense(%x, %w, units=4))), axis=-1);
+  %1 = exp(negative(%0));
+  (nn.relu(tanh(sqrt(%1))), %1)
+}"""
+    module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\n' + text))
+    sunk = irtool.infer_types(irtool.run_passes(module, "SinkConcatenate", opt_level=3))
+    rng = np.random.default_rng(2)
+    given = [rng.normal(size=s).astype("float32") for s in ((5, 3), (4, 3))]
+    for a, b in zip(irtool.evaluate(module, given), irtool.evaluate(sunk, given), strict=True):
+        np.testing.assert_allclose(b, a, rtol=2e-6)
+    whole = sunk["main"].body.fields[1]
+    assert whole.op.name == "concatenate", "the exponential is made in the layers and put together"
+    assert sunk["main"].body.fields[0].op.name == "nn.relu"
