@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..tir import dtypes
-from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite
+from ..tir.expr import Const, Expr, Load, Var, post_order, rewrite, variables
 from ..tir.forms import statements
 from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
@@ -159,7 +159,7 @@ def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]],
     for found in accesses:
         for b, place, writes in found:
             if not writes:
-                places.setdefault(b, set()).update(e for e in post_order(place) if isinstance(e, Var))
+                places.setdefault(b, set()).update(variables(place))
     few = loops[0].steps < target.joined_parts
     return few or shares_inside(places, {x.var for x in loops}, {x.var for x in inside}, target)
 

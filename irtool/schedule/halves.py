@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from ..tir.expr import Const, Expr, Load, Var, const, post_order, rewrite
+from ..tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, variables
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Buffer, For, Let, Prefetch, Scope, Stmt, Store, expressions, pre_order
 from ..tir.vector_target import VectorTarget
@@ -143,7 +143,7 @@ class _Places:
 
     def _of(self, e: Expr) -> frozenset[Var]:
         """The variables of the loops that an expression depends on."""
-        return frozenset().union(*(self._variables.get(x, frozenset()) for x in post_order(e) if isinstance(x, Var)))
+        return frozenset().union(*(self._variables.get(x, frozenset()) for x in variables(e)))
 
     def _at(self, place: Expr, var: Var, step: int) -> int:
         """The place in a step of one loop and the first one of all others, of what depends on data as if these were 0."""

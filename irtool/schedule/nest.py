@@ -8,7 +8,7 @@ from itertools import groupby, product
 from typing import Any
 
 from ..diagnostics import UsageError
-from ..tir.expr import Expr, Var, const, post_order, substitute
+from ..tir.expr import Expr, Var, const, post_order, substitute, variables
 from ..tir.stmt import (
     PARALLEL,
     UNROLLED,
@@ -123,7 +123,7 @@ def _shares_rows(parts: Sequence[Block[Any]], target: VectorTarget) -> bool:
     for b in parts:
         for e in loads(b.seen()(b.form.update)):
             if isinstance(e.source, Buffer) and e.source.scope != Scope.LOCAL:
-                read.setdefault(e.source, set()).update(x for x in post_order(*e.indices) if isinstance(x, Var))
+                read.setdefault(e.source, set()).update(variables(*e.indices))
     return shares_inside(read, {parts[0].outside[0][0]}, second, target)
 
 

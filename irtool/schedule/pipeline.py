@@ -29,7 +29,7 @@ from .partition_padded_windows import partition_padded_windows
 from .read_words_in_place import read_words_in_place
 from .separate_formulas import separate_formulas
 from .share_kernels import share_kernels
-from .share_loops import share_loops
+from .share_loops import shared_kernels
 from .slice_constants import slice_constants
 from .store_moved_bytes import store_moved_bytes
 from .store_own_shapes import store_own_shapes
@@ -112,6 +112,11 @@ def _schedule_kernels(program: Program, target: VectorTarget) -> None:
 
 def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, lambda k: fuse_row_loops(k, target))
+
+
+def _share_loops(program: Program, target: VectorTarget) -> None:
+    shared = shared_kernels(program, target)
+    _replace_kernels(program, lambda k: shared[k], finished=True)
 
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:
@@ -302,7 +307,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "ShareLoops",
         "gives parallel loops enough iterations for all threads, which share what they wrote; the loops are final otherwise",
-        share_loops,
+        _share_loops,
     ),
     ProgramStage(
         "DropUnusedConstants",

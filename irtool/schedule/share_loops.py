@@ -9,26 +9,18 @@ from ..tir.stmt import Stmt
 from ..tir.vector_target import VectorTarget
 from .halves import Halves
 from .owners import Owners
-from .threads import separate_variables, shared_sizes, with_deeper
-from .threads import share_loops as share_nest
+from .threads import separate_variables, share_loops, shared_sizes, with_deeper
 
 
-def share_loops(program: Program, target: VectorTarget) -> None:
-    """Gives the parallel loops of all kernels enough iterations for all threads, and an order."""
+def shared_kernels(program: Program, target: VectorTarget) -> dict[Kernel, Kernel]:
+    """For each kernel, the same with enough iterations of its parallel loops for all threads, and an order of them."""
     runs, owners = runs_of(program), Owners()
-    changed: dict[Kernel, Kernel] = {}
-    for k, steps in runs.items():
-        changed[k] = _shared(k, steps, owners, target)
-    for n, k in enumerate(program.kernels):
-        program.kernels[n] = changed[k] if k in changed else _shared(k, [], owners, target)
-    for k, steps in runs.items():
-        for s in steps:
-            s.kernel = changed[k]
+    return {k: _shared(k, runs.get(k, []), owners, target) for k in dict.fromkeys([*runs, *program.kernels])}
 
 
 def _shared(k: Kernel, runs: list[RunKernel], owners: Owners, target: VectorTarget) -> Kernel:
     """The kernel with its loops shared; what it writes is noted in `owners`."""
-    nests: list[Stmt] = list(k.nests) if k.finished else separate_variables([share_nest(n, target) for n in k.nests])
+    nests: list[Stmt] = list(k.nests) if k.finished else separate_variables([share_loops(n, target) for n in k.nests])
     halves = Halves(set(constant_inputs(runs)) if runs else set(), target, owners.of_inputs(runs))
     if not k.finished:
         for n in nests:

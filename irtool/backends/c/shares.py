@@ -109,10 +109,11 @@ class SharePrinter:
         halved = self.kernel.halves.get(loops[0].var)
         at = next((n for n, s in enumerate(loops) if s.var is halved), None)
         sizes = [_Extent(n) for n in extents]
-        late, begin, qualifier = "", "", "const " if constant else ""
+        late, half, begin, qualifier = "", 0, "", "const " if constant else ""
         if at is not None:
             late, index, sizes[at] = self._half(extents, at, index)
-            begin = f"{late} * {-(-extents[at] // 2)} + "
+            half = sizes[at].number
+            begin = f"{late} * {half} + "
         places: list[_Place] = []
         for n, s in enumerate(loops):
             divisor = _product(sizes[n + 1 :])
@@ -121,7 +122,6 @@ class SharePrinter:
             places.append(_Place(self.declare(s.var), "0", str(extents[n])))
             self.code.line(f"{qualifier}{self.index_type} {places[n].name} = {begin if n == at else ''}{value};")
         if at is not None and not constant:
-            half = -(-extents[at] // 2)
             place = replace(
                 places[at], begin=self.names.fresh("begin"), end=self.names.fresh("end"), half=half, last=extents[at]
             )
