@@ -66,11 +66,10 @@ class Halves:
             return
         natural = next((n for n, s in enumerate(loops) if s.steps > 1), 0)
         places = _Places(candidates)
-        costs = [self._cost(s, places) if s.steps > 1 else math.inf for s in candidates]
         best = natural
-        for n in range(natural + 1, len(candidates)):
-            if costs[n] < costs[best]:
-                best = n
+        if any(s.steps > 1 for s in candidates[natural + 1 :]):
+            costs = [self._cost(s, places) if s.steps > 1 else math.inf for s in candidates]
+            best = min(range(natural, len(candidates)), key=costs.__getitem__)
         if best != natural:
             self.loops[loops[0].var] = candidates[best].var
         if best == len(loops):
