@@ -71,7 +71,7 @@ def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
     """
     is_crowded = lines_at_one_place(moved.down, max(side, _ROWS), target) > _CROWDED
     is_far = moved.total > _FAR * target.l2_cache_bytes
-    is_along_written = not is_far and (is_crowded or moved.rows <= _SHORT_BYTES)
+    is_along_written = moved.rows <= _SHORT_BYTES or (is_crowded and not is_far)
     strip = max(side, (_FAR_STRIP_BYTES if is_far else _STRIP_BYTES) // moved.size)
     stays = lines_at_one_place(moved.rows, strip, target) <= _CROWDED
     is_narrow = moved.rows % CACHE_LINE != 0 if moved.size < 4 else is_along_written and is_crowded and stays
