@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..tir.memory import LAST_CACHE
 from ..tir.vector_target import VectorTarget
 from .tiles import choose_tile
 
@@ -13,9 +14,6 @@ STREAM = 13.0
 
 _MEMORY = 9.5
 """The same of weights that no cache keeps from one run of a network to the next."""
-
-LAST_CACHE = 16 << 20
-"""Bytes of weights that some cache may keep."""
 
 NEXT = 64.0
 """Bytes of weights a cycle that come from the second cache."""

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import irtool
@@ -91,6 +92,26 @@ def test_rows_are_written_line_after_line_where_they_crowd(tmp_path) -> None:
 def test_two_squares_of_half_a_line_fill_it(tmp_path) -> None:
     text = written((96, 640), [1, 0], "float32", "x86-64-v3", tmp_path)
     assert [int(x) for x in re.findall(r"; \w+ < (\d+); ", text)] == [5, 6, 16, 2]
+
+
+LARGE = [((2065, 2128), "float32"), ((2128, 2065), "float32"), ((2880, 3008), "float16"), ((4, 70000, 64), "int8")]
+"""More bytes than a cache keeps; the rows of the second's result are no whole lines."""
+
+
+@pytest.mark.parametrize("openmp", [False, True], ids=["alone", "threads"])
+def test_large_results_go_past_the_caches(openmp: bool, tmp_path) -> None:
+    for shape, dtype in LARGE:
+        axes = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+        text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{shape}, {dtype}]) {{ transpose(%x, axes={axes}) }}'
+        kernel = kernel_of(text, "x86-64-v4", tmp_path)
+        assert re.search(r"irt_vstream_\w*square_", kernel) and "irt_end_stream();" in kernel
+        built = irtool.build(irtool.infer_types(irtool.parse(text)), mcpu="native", openmp=openmp)
+        np.testing.assert_array_equal(built.run([data(shape, dtype)]), data(shape, dtype).transpose(axes))
+
+
+def test_what_a_cache_keeps_does_not_go_past_it(tmp_path) -> None:
+    assert "stream" not in written((2000, 2000), [1, 0], "float32", "x86-64-v4", tmp_path)
+    assert "stream" not in written((2065, 2128), [1, 0], "float32", "x86-64-v3", tmp_path)
 
 
 @pytest.mark.parametrize("mcpu", ["x86-64", "x86-64-v3", "native"])

@@ -35,6 +35,7 @@ from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
 from ..formulas.runs import SUMS
 from ..formulas.support import (
+    END_STREAM,
     FROM_BITS,
     KEEP_APART,
     KEEP_BRANCHES,
@@ -120,6 +121,8 @@ class KernelWriter:
         """Each of its loops that threads share is a parallel region of its own."""
         self.division: Division | None = None
         self.waits = False
+        self.is_inside = self.streams = False
+        """In a loop; with stores past the caches in it."""
         self.names = Identifiers(name, "ws", WORKER)
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
@@ -232,13 +235,14 @@ class KernelWriter:
                 self._wait()
                 ends, inner = self._shares.open(s)
                 self.waits = True
-                stack += [*ends, inner]
+                stack += [*ends, *self._ending(), inner]
             elif self.division and isinstance(s, For) and s in self.division.common:
                 self._wait()
-                stack += [code.close, self._wait, s.body]
+                stack += [code.close, self._wait, *self._ending(), s.body]
                 self._for(s)
             elif isinstance(s, For):
-                stack += [code.close, s.body]
+                is_last = s.kind != PARALLEL or len(shared_loops(s)) == 1  # of loops that threads share as one
+                stack += [code.close, *(self._ending() if is_last else []), s.body]
                 self._for(s)
             elif isinstance(s, If):
                 code.open(f"if ({self.value(s.cond)})")
@@ -259,6 +263,20 @@ class KernelWriter:
                 if self._allocate(s.buffer):
                     stack.append(code.close)
                 stack.extend(reversed(self._tile(s)))
+
+    def _ending(self) -> list[Callable[[], None]]:
+        """What ends the body of a loop that is in no other one."""
+        if self.is_inside:
+            return []
+        self.is_inside = True
+        return [self._end_streams]
+
+    def _end_streams(self) -> None:
+        """Lets the other threads see what was stored past the caches in a loop."""
+        self.is_inside = False
+        if self.streams:
+            self.code.line(f"{self.expressions.helper(END_STREAM)};")
+        self.streams = False
 
     def _unless_same(self, source: Buffer, target: Buffer) -> None:
         """Begins a block that is left out where both buffers are the same memory."""
@@ -508,6 +526,7 @@ class KernelWriter:
         if square is None:
             return False
         self.vector_functions[square.function] = None
+        self.streams |= square.streams
         printer = self._printer()
         lines = printer.print_square(square)
         self._statements(lines, printer.declares)

@@ -40,6 +40,8 @@ WRITE_OUT = Helper("write_out")
 """In front of a loop: the compiler is to write out so many steps of it."""
 KEEP_LOOP = Helper("keep_loop")
 """In front of a loop: the compiler is to write out no steps of it."""
+END_STREAM = Helper("end_stream")
+"""Behind stores past the caches: others see them."""
 TILES = Helper("tiles")
 """What programs with matrix tiles need to ask for these."""
 TILES_BEGUN, TILES_ENDED = Helper("begin_tiles"), Helper("end_tiles")
@@ -97,6 +99,13 @@ _FIXED: dict[Helper, str] = {
 #define irt_prefetch(place, n) __builtin_prefetch((const void *)((uintptr_t)(place) + (uintptr_t)(n) * sizeof *(place)))
 #else
 #define irt_prefetch(place, n) ((void)(place))
+#endif""",
+    # These stores have no place in the order that processors keep otherwise.
+    END_STREAM: """
+#if defined(__AVX512F__) && defined(__GNUC__)
+#define irt_end_stream() __builtin_ia32_sfence()
+#else
+#define irt_end_stream() ((void)0)
 #endif""",
     # gcc 12, tuned for Zen, gives each multiply-add an operand in memory where a vector is used up to four times: as many reads as products.
     HOLD: """

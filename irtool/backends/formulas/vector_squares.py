@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...tir.memory import CACHE_LINE
 from ..vectors.ir import Function
 from ..vectors.squares import Exchange, Mask, begins_with_halves, is_in_pieces, piece_lanes, stages
 from ..vectors.types import VectorType
@@ -47,6 +48,27 @@ _PIECES = """IRT_INLINE {t} irt_vpieces_{n}(const {e} *p, size_t next) {{
   return ({t})(whole){{a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]}};
 #endif
 }}"""
+# The rows of such a square must be lines of memory; where they are not, it is copied as others are.
+_STREAMED = """IRT_INLINE void irt_v{{name}}_{{n}}({{e}} *to, size_t down, const {{e}} *from, size_t rows) {{{{
+  {{t}} s[{columns}];
+  size_t k;
+  if (((uintptr_t)to | (uintptr_t)(down * sizeof *to)) % {line}) {{{{
+    irt_v{square}_{{n}}(to, down, from, rows);
+    return;
+  }}}}
+  irt_v{square}_{{n}}(({{e}} *)s, {lanes}, from, rows);
+  for (k = 0; k < {columns}; ++k) irt_vstream_{{n}}(to + k * down, s[k]);
+}}}}"""
+_STREAM = """IRT_INLINE void irt_vstream_{n}({e} *to, {t} v) {{
+#if defined(__AVX512F__) && defined(__clang__)
+  __builtin_nontemporal_store(v, ({t} *)to);
+#elif defined(__AVX512F__)
+  typedef long long line __attribute__((vector_size(64)));
+  __builtin_ia32_movntdq512((line *)to, (line)v);
+#else
+  *({t} *)to = v;
+#endif
+}}"""
 _SQUARES = {"square": 1, "half_square": 2, "quarter_square": 4}
 _ENDS = ("low", "high")
 
@@ -60,6 +82,12 @@ def written(name: str, t: VectorType) -> str:
         if columns == piece_lanes(t) < t.lanes:
             return _narrow(t, name)
         return _large(t) if is_in_pieces(t) else _small(t, columns)
+    if name == "stream":
+        return _STREAM
+    if name.startswith("stream_"):
+        square = name.removeprefix("stream_")
+        columns = t.lanes // _SQUARES[square]
+        return _STREAMED.format(square=square, columns=columns, lanes=t.lanes, line=CACHE_LINE)
     if name == "pieces":
         return _PIECES
     if name == "strip":
@@ -76,6 +104,8 @@ def written(name: str, t: VectorType) -> str:
 
 def needs(name: str, t: VectorType) -> list[Function]:
     """What such a function calls."""
+    if name.startswith("stream_"):
+        return [(name.removeprefix("stream_"), *t), ("stream", *t)]
     if name == "strip":
         return [(mix, *t) for mix in _mixes(_inner(t))]
     if name not in _SQUARES:
@@ -91,7 +121,7 @@ def needs(name: str, t: VectorType) -> list[Function]:
 
 def types(name: str, t: VectorType) -> list[VectorType]:
     """The types that such a function names, its own and its mask apart."""
-    return [_quads(t)] if name == "square" and is_in_pieces(t) else []
+    return [_quads(t)] if name.removeprefix("stream_") == "square" and is_in_pieces(t) else []
 
 
 def _quads(t: VectorType) -> VectorType:

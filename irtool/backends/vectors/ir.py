@@ -202,7 +202,7 @@ class StoreVector:
 @dataclass(eq=False)
 class CopySquare:
     """`target[to + j * down + i] = source[start + i * rows + j]` for `i` below the number of lanes and `j` below that of columns,
-    which is as large, half of it or a quarter. A body of its own."""
+    which is as large, half of it or a quarter. A body of its own. `streams`: what is written need not stay in a cache; a hint."""
 
     type: VectorType
     columns: int
@@ -212,12 +212,13 @@ class CopySquare:
     source: Buffer
     start: Expr
     rows: int
+    streams: bool = False
 
     @property
     def function(self) -> Function:
         """The library function that copies it."""
         part = {1: "square", 2: "half_square", 4: "quarter_square"}[self.type.lanes // self.columns]
-        return (part, *self.type)
+        return (f"stream_{part}" if self.streams else part, *self.type)
 
 
 Step = Value | Assign | StoreVector

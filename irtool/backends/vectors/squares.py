@@ -6,6 +6,8 @@ In every stage pairs of vectors exchange elements (Eklundh, A Fast Computer Meth
 at least 16 bytes, so that each of them comes into the vector and to the place that its transpose has; then vectors are
 interleaved within pieces of 16 bytes, which processors do in one instruction. The first stage exchanges halves of vectors, which
 are loaded one by one and joined: that costs no shuffle.
+
+Where no cache keeps what is written, whole lines go to memory past the caches: they are not read before, and what is read stays.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from itertools import product
 from typing import Any
 
 from ...tir.expr import Const, Expr, Load, Var, const, post_order, substitute
+from ...tir.memory import CACHE_LINE, LAST_CACHE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import SERIAL, VECTORIZED, For, Store
 from . import ir
@@ -116,7 +119,8 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
         return None
     zeros: dict[Any, Expr] = {s.var: const(0), inner.var: const(0)}
     target, source = substitute(there, zeros), substitute(here, zeros)
-    return ir.CopySquare(t, columns, store.buffer, target, down, read.source, source, rows)
+    streams = t.bits * count == CACHE_LINE * 8 and min(store.buffer.nbytes, read.source.nbytes) > LAST_CACHE
+    return ir.CopySquare(t, columns, store.buffer, target, down, read.source, source, rows, streams)
 
 
 def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, ...]:

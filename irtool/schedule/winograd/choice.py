@@ -11,12 +11,12 @@ from functools import lru_cache
 from math import inf, prod
 
 from ...diagnostics import UsageError
-from ...tir.memory import KERNEL_STACK
+from ...tir.memory import KERNEL_STACK, LAST_CACHE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
-from ..product_cycles import FLOAT, LAST_CACHE, NEXT, STREAM, plain_cycles, product_cycles, stream_cycles
+from ..product_cycles import FLOAT, NEXT, STREAM, plain_cycles, product_cycles, stream_cycles
 from ..staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from .axes import SpatialAxis
 from .convolution import Convolution
