@@ -161,7 +161,7 @@ class _Attention:
         if divided is not None and not self._is_last(between[-1], last):
             divided = None
         if divided is not None:
-            stages.pop()
+            tiler.check(stages.pop())
         softmax = self.softmax
         stmts: list[Stmt] = []
         of_rows: list[Map | Reduction] = []

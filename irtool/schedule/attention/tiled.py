@@ -136,6 +136,12 @@ class Tiler:
             r, loops=loops if row is None else (), update=self._change(r.update, values, simplify, i, k), stores=stores
         )
 
+    def check(self, form: AnyForm) -> None:
+        """Raises NotRows where a stage element by element is about anything but the row and the column of what it makes."""
+        if not isinstance(form, Map):
+            raise NotRows
+        Tiler(self.rows, self.inner, lambda b, i, j: (b, (i,) if j is None else (i, j))).map(form)
+
     def first(self, r: Reduction, panel: Panel) -> Reduction:
         """The product that makes the rows, in a panel of their columns. Raises NotRows."""
         i, j = Var("i"), Var("j")
