@@ -217,3 +217,43 @@ def test_narrow_vectors_read_keys_and_values_in_panels(keys: int, turned: bool, 
     assert ("allocate(values:" in nest) == copied
     if copied and mcpu == "x86-64-v3":  # a tile has two vectors of 8 columns
         assert "floormod(i2, 16)" in nest.partition("allocate(values:")[2].partition("\n")[0]
+
+
+VALUES_FIRST = {
+    "turned": "nn.batch_matmul(%v, transpose(%1, axes=[0, 2, 1]), transpose_b=False)",
+    "as they are": "nn.batch_matmul(%v, %1, transpose_b=True)",
+    "with an epilogue": "nn.relu(add(nn.batch_matmul(%v, transpose(%1, axes=[0, 2, 1]), transpose_b=False), %w))",
+    "as an image": "reshape(nn.batch_matmul(%v, transpose(%1, axes=[0, 2, 1]), transpose_b=False), newshape=[1, 120, 9, 11])",
+}
+SHAPES_FIRST = {"q": (6, 99, 24), "k": (6, 200, 24), "v": (6, 20, 200), "w": (6, 20, 99)}
+
+
+@pytest.mark.parametrize("product", VALUES_FIRST.values(), ids=VALUES_FIRST)
+@pytest.mark.parametrize("options", [{"mcpu": "x86-64-v3"}, {"openmp": True}], ids=["avx2", "threads"])
+def test_values_come_first(product: str, options: dict):
+    """Images have their channels apart: what attention gives has, too."""
+    text = f"""
+  %0 = multiply(nn.batch_matmul(%q, %k, transpose_b=True), 0.2f);
+  %1 = nn.softmax(%0);
+  {product}"""
+    artifact, _ = run(text, SHAPES_FIRST, **options)
+    assert strategies(artifact)[0] == "attention" and "row_reduction" not in strategies(artifact)
+    assert artifact.arena_bytes < 4 * 6 * 99 * 200, "scores are never stored whole"
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        "nn.batch_matmul(%v, %1, transpose_b=False)",
+        "nn.batch_matmul(transpose(%1, axes=[0, 2, 1]), transpose(%v, axes=[0, 2, 1]), transpose_b=False)",
+    ],
+    ids=["values first", "values second"],
+)
+def test_a_sum_over_queries_is_no_attention(product: str):
+    """There are as many queries as keys, so that sizes do not tell."""
+    text = f"""
+  %0 = nn.batch_matmul(%q, %k, transpose_b=True);
+  %1 = nn.softmax(multiply(%0, 0.2f));
+  {product}"""
+    artifact, _ = run(text, {"q": (6, 48, 24), "k": (6, 48, 24), "v": (6, 20, 48)})
+    assert "attention" not in strategies(artifact)

@@ -2,6 +2,7 @@
 
 find     the kernels of a program that are one attention
 chain    the stages of these kernels
+turned   an attention whose values come first, as one whose values come second
 form     the attention as one stage of a kernel, and the plans for it
 tiling   how many rows are a tile (`height` ranks these numbers), in panels of how many keys
 tiled    what the stages compute, for a tile of rows

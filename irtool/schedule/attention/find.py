@@ -21,6 +21,10 @@ from ..fuse_kernels import joined_name, mentions_of, straight_bodies
 from .chain import Chain
 from .form import Attention
 from .tiled import NotRows, is_product, operands
+from .turned import turn
+
+FusedChains = dict[tuple, list[Kernel]]
+"""The kernels that take the place of a chain, by the kernels of this one."""
 
 _MOST_BETWEEN = 6
 """Kernels between the two products."""
@@ -28,7 +32,7 @@ _MOST_BETWEEN = 6
 
 def fuse_attention(program: Program, target: VectorTarget) -> None:
     """Makes one kernel of each attention in the program."""
-    fused_chains: dict[tuple, Kernel | None] = {}
+    fused_chains: FusedChains = {}
     names = {k.name for k in program.kernels}
     for f in program.functions.values():
         mentions = mentions_of(f)
@@ -41,23 +45,22 @@ def _fuse_in(
     body: list,
     mentions: Mapping[Slot, set[int]],
     target: VectorTarget,
-    fused_chains: dict[tuple, Kernel | None],
+    fused_chains: FusedChains,
     names: set[str],
 ) -> None:
     writers: dict[Slot, tuple[int, RunKernel]] = {}
     for at, s in enumerate(body):
         if isinstance(s, RunKernel) and len(s.outputs) == 1:
             writers[s.outputs[0].resolve()] = (at, s)
-    gone: set[int] = set()
+    instead: dict[int, list[RunKernel]] = {}
     for at, s in enumerate(body):
         chain = _chain(s, writers, mentions) if isinstance(s, RunKernel) else None
         if chain is None or not _is_undisturbed(body, writers[chain[0].outputs[0].resolve()][0], at, chain):
             continue
         fused = _fused(chain, target, fused_chains, names)
-        if fused is not None:
-            body[at] = fused
-            gone.update(id(x) for x in chain[:-1])
-    body[:] = [s for s in body if id(s) not in gone]
+        if fused:
+            instead.update({id(x): [] for x in chain[:-1]} | {id(s): fused})
+    body[:] = [x for s in body for x in instead.get(id(s), [s])]
 
 
 def _chain(
@@ -103,8 +106,9 @@ def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKe
 
 
 def _fused(
-    chain: Sequence[RunKernel], target: VectorTarget, fused_chains: dict[tuple, Kernel | None], names: set[str]
-) -> RunKernel | None:
+    chain: Sequence[RunKernel], target: VectorTarget, fused_chains: FusedChains, names: set[str]
+) -> list[RunKernel]:
+    """What takes the place of a chain; nothing where it stays."""
     inner = {s.outputs[0].resolve(): n for n, s in enumerate(chain[:-1])}
     inputs: list[Slot] = []
     wiring: list[tuple[int, ...]] = []
@@ -120,24 +124,39 @@ def _fused(
         wiring.append(tuple(wires))
     key = (*(s.kernel for s in chain), *wiring)
     if key not in fused_chains:
-        kernel = _kernel([s.kernel for s in chain], wiring, target)
-        if kernel is not None:
-            name, n = kernel.name, 1
-            while name in names:
-                name = f"{kernel.name}_{n}"
-                n += 1
-            names.add(name)
-            kernel = kernel.replace(name=name)
-        fused_chains[key] = kernel
-    kernel = fused_chains[key]
-    if kernel is None:
-        return None
+        fused_chains[key] = [_named(k, names) for k in _kernels([s.kernel for s in chain], wiring, target)]
     places = tuple(p for s in chain for p in s.places)
-    return RunKernel(kernel, inputs, [chain[-1].outputs[0].resolve()], places=places)
+    out = chain[-1].outputs[0].resolve()
+    match fused_chains[key]:
+        case [kernel]:
+            return [RunKernel(kernel, inputs, [out], places=places)]
+        case [kernel, turn_back]:
+            rows = Slot(f"{out.name}_rows", kernel.outputs[0].shape, out.dtype, TEMP)
+            steps = [RunKernel(kernel, inputs, [rows], places=places)]
+            return [*steps, RunKernel(turn_back, [rows], [out], places=chain[-1].places)]
+    return []
+
+
+def _named(k: Kernel, names: set[str]) -> Kernel:
+    """The kernel under a name that no other one has."""
+    name, n = k.name, 1
+    while name in names:
+        name = f"{k.name}_{n}"
+        n += 1
+    names.add(name)
+    return k.replace(name=name)
+
+
+def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> list[Kernel]:
+    """The kernel of a chain, and what turns its results back. None where rows cannot be tiled, or are too few, or short."""
+    turned = turn(kernels, wiring)
+    kernel = _kernel(turned.kernels if turned is not None else kernels, wiring, target)
+    if kernel is None:
+        return []
+    return [kernel] if turned is None else [kernel, turned.places]
 
 
 def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:
-    """The kernel of a chain. None where rows cannot be tiled, or are too few, or short."""
     chain = Chain(kernels, wiring)
     try:
         form = Attention.of(chain, target)
