@@ -148,7 +148,7 @@ def _named(k: Kernel, names: set[str]) -> Kernel:
 
 
 def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> list[Kernel]:
-    """The kernel of a chain, and what turns its results back. None where rows cannot be tiled, or are too few, or short."""
+    """The kernel of a chain, and what turns its results back, if values come first; nothing where it stays."""
     turned = turn(kernels, wiring)
     kernel = _kernel(turned.kernels if turned is not None else kernels, wiring, target)
     if kernel is None:
@@ -157,6 +157,7 @@ def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target:
 
 
 def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:
+    """The kernel of a chain. None where rows cannot be tiled, or are too few, or short."""
     chain = Chain(kernels, wiring)
     try:
         form = Attention.of(chain, target)

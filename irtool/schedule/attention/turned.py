@@ -39,7 +39,7 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
     scores = [b for b, n in zip(last.inputs, wiring[-1]) if n < 0]
     read = [e for e in operands(r) if e.source in scores]
     others = [e for e in operands(r) if e.source not in scores]
-    if len(read) != 1 or len(others) != 1 or _depends(read[0], d) or _depends(others[0], q) or len(read[0].indices) < 2:
+    if len(read) != 1 or len(others) != 1 or depends(read[0], d) or depends(others[0], q) or len(read[0].indices) < 2:
         return None
     if any(e.source in scores for e in loads(r.stores[0].value)):
         return None
@@ -99,7 +99,3 @@ def _turned(b: Buffer) -> Buffer:
 
 def _end_with(indices: Sequence[Expr], *last: Var) -> bool:
     return all(a is b for a, b in zip(indices[-len(last) :], last, strict=True))
-
-
-def _depends(e: Load, v: Var) -> bool:
-    return any(depends(i, v) for i in e.indices)
