@@ -33,7 +33,8 @@ def array_constant(values: np.ndarray, dtype: str) -> Constant:
         raise IrError(f"there are no constants of {dtype}: numpy has no such element type")
     if dtype == "bfloat16":
         return Constant(to_bfloat16(values.astype("float32")), dtype)
-    return Constant(values.astype(dtype), dtype)
+    with np.errstate(over="ignore"):  # what is above the largest number of the dtype is infinite
+        return Constant(values.astype(dtype), dtype)
 
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:

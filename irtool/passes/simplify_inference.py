@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..deferred import np
 from ..ir import Call, Expr, Function, Module, Op, TensorType, TupleGetItem, rewrite
 from ..ops.base import call
+from ..tir.dtypes import accumulator_dtype
 from .axes import expand_to_axis
 from .base import FunctionPass, register_pass
 from .constants import scalar_constant
@@ -33,7 +33,8 @@ class SimplifyInference(FunctionPass):
         nn.dropout(x).0                   ⇒  x
 
     Only the first result of batch_norm is rewritten; calls whose other results are used stay. The last digits may
-    change, since the operations are reordered.
+    change, since the operations are reordered. `epsilon` is rounded once, to the dtype that is computed in: the data's, and
+    float32 where that has 16 bits, since squares of float16 overflow; the result is cast back.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
@@ -49,7 +50,7 @@ def _leave(old: Expr, new: Expr) -> Expr:
             assert isinstance(old, Call)
             data_type = old.args[0].checked_type
             assert isinstance(data_type, TensorType)
-            return unpack(new, data_type)
+            return _widened(new, data_type, unpack)
     return new
 
 
@@ -62,7 +63,7 @@ def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
     if made.op.name == "nn.batch_norm":
         data_type = was.args[0].known_type
         assert isinstance(data_type, TensorType)
-        return _batch_norm(made, data_type)
+        return _widened(made, data_type, _batch_norm)
     return new
 
 
@@ -77,15 +78,21 @@ def unpacked(*operators: str) -> Callable[[Unpack], Unpack]:
     return _UNPACKED.file(*operators)
 
 
-def _rounded(value: float, dtype: str) -> Expr:
-    """The scalar as TVM keeps it: through float32, whatever the dtype."""
-    return scalar_constant(float(np.float32(value)), dtype)
+def _widened(e: Call, data_type: TensorType, unpack: Unpack) -> Expr:
+    """What takes the place of `e`, computed in the dtype that the operator itself computes in."""
+    wide = accumulator_dtype(data_type.dtype)
+    if wide == data_type.dtype:
+        return unpack(e, data_type)
+    args = tuple(call("cast", a, dtype=wide) for a in e.args)
+    inner = Call(e.op, args, e.attrs, e.type_args, e.span)
+    out = unpack(inner, TensorType(data_type.shape, wide))
+    return e if out is inner else call("cast", out, dtype=data_type.dtype)
 
 
 def _batch_norm(e: Call, data_type: TensorType) -> Expr:
     data, gamma, beta, mean, variance = e.args
     attrs, dtype, rank = e.attrs, data_type.dtype, len(data_type.shape)
-    deviation = call("sqrt", call("add", variance, _rounded(attrs.epsilon, dtype)))
+    deviation = call("sqrt", call("add", variance, scalar_constant(attrs.epsilon, dtype)))
     scale: Expr = call("divide", scalar_constant(1.0, dtype), deviation)
     if attrs.scale:
         scale = call("multiply", scale, gamma)
@@ -101,7 +108,7 @@ def _normalised(data: Expr, axes: tuple[int, ...], epsilon: float, dtype: str) -
     """`(data - mean) / sqrt(variance + epsilon)`, both taken over `axes`."""
     mean = call("mean", data, axis=axes, keepdims=True, exclude=False)
     variance = call("variance", data, mean, axis=axes, keepdims=True, exclude=False, unbiased=False)
-    deviation = call("sqrt", call("add", variance, _rounded(epsilon, dtype)))
+    deviation = call("sqrt", call("add", variance, scalar_constant(epsilon, dtype)))
     return call("divide", call("subtract", data, mean), deviation)
 
 
@@ -147,5 +154,5 @@ def _group_norm(e: Call, data_type: TensorType) -> Expr:
 def _l2_normalize(e: Call, data_type: TensorType) -> Expr:
     data = e.args[0]
     total = call("sum", call("multiply", data, data), axis=e.attrs.axis, keepdims=True, exclude=False)
-    clamped = call("maximum", total, _rounded(e.attrs.eps, data_type.dtype))
+    clamped = call("maximum", total, scalar_constant(e.attrs.eps, data_type.dtype))
     return call("divide", data, call("sqrt", clamped))

@@ -72,7 +72,8 @@ class BatchNorm(Operator):
     def evaluate(
         self, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        scale = 1 / np.sqrt(widen(var) + np.float32(self.epsilon))
+        variance = widen(var)
+        scale = 1 / np.sqrt(variance + number_as(self.epsilon, variance.dtype))
         if self.scale:
             scale = scale * widen(gamma)
         shift = -widen(mean) * scale
