@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.conformance import Conformance
@@ -27,4 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # as `&` of a script leaves it, to all programs that tests start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Pages(config, Conformance(), Robustness()), "pages")

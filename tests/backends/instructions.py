@@ -15,11 +15,22 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import support
+from irtool.backends.toolchain.described import described_machine
 from tests.backends.microcontrollers import BOARDS, CC, Board
 from tests.backends.test_assembly import count, loops
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
-FLAGS = Path("/proc/cpuinfo").read_text(encoding="utf-8").split() if Path("/proc/cpuinfo").is_file() else []
+
+
+def _flags() -> list[str]:
+    """The instruction sets of this processor by Linux's names; of the described machine, those that it has too."""
+    path = Path("/proc/cpuinfo")
+    have = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    described = described_machine()
+    return have if described is None else [f for f in have if f in described.flags]
+
+
+FLAGS = _flags()
 ARM = ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max")
 ARMV7 = ("arm-linux-gnueabihf-gcc", "qemu-arm -cpu max")
 

@@ -145,6 +145,16 @@ def test_an_interrupt_leaves_nothing(folder: Path) -> None:
     assert not Path("out.relay").exists() and not [p for p in folder.iterdir() if p.name.startswith("irtool-")]
 
 
+def test_interrupts_reach_programs_of_tests_that_run_in_the_background() -> None:
+    """A shell without job control has what it starts with `&` ignore interrupts."""
+    own = f"{Path(__file__)}::test_an_interrupt_leaves_nothing"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", own], cwd=Path(__file__).parents[2], text=True,
+        capture_output=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_reproducer_says_how_to_make_it_smaller(folder: Path) -> None:
     irtool("opt", "net.relay", "--load=planted.py", "-p", "Planted", "--reproducer=failing.relay")
     line = Path("failing.relay").read_text().splitlines()[2]

@@ -17,6 +17,7 @@ from ..base import ABSENT, OK, Backend, Built, Finding, Request, Runnable, Sourc
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
 from ..toolchain.compiler import split_words
+from ..toolchain.described import described_machine
 from .program import ProgramWriter
 from .tools import HOW, NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, linker
 
@@ -71,7 +72,10 @@ class Llvm(Backend):
 
     def identity(self) -> str:
         clang = self.clang
-        return clang.compiler.identity if clang is not None else f"llvmlite {has_llvmlite()} {linker()}"
+        if clang is not None:
+            return clang.compiler.identity
+        here = described_machine() if self.mcpu == "native" else None
+        return f"llvmlite {has_llvmlite()} {linker()} {here or ''}"
 
     def examine(self) -> Iterator[Finding]:
         from ..toolchain.examination import first_line

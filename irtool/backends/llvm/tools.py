@@ -18,7 +18,8 @@ from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
 from ..library import ERRORS
 from ..toolchain.caches import cache_sizes
-from ..toolchain.compiler import Compiler, read_macros, split_words
+from ..toolchain.compiler import Compiler, read_macros, split_words, vectors_of
+from ..toolchain.described import described_machine
 from .names import check_names
 
 OLDEST = 15
@@ -116,13 +117,19 @@ class InProcess:
         self.triple = triple or llvm.get_process_triple()
         self.is_native = not triple or triple.split("-")[0] == llvm.get_process_triple().split("-")[0]
         self.is_host = mcpu == "native" and self.is_native
+        self.described = described_machine() if self.is_host else None
         self.cpu = llvm.get_host_cpu_name() if self.is_host else "" if mcpu in ("native", "none", "") else mcpu
         self.features = llvm.get_host_cpu_features().flatten() if self.is_host else attributes
+        if self.described is not None:  # what is built must run here too
+            self.cpu, self.features = "", self.described.features(self.triple.split("-")[0].replace("arm64", "aarch64"))
         if triple or attributes or (not self.is_host and self.cpu not in ("", *_LEVELS)):
             check_names(self.triple, self.cpu, attributes)
 
     def machine(self) -> VectorTarget:
         """The width and number of vector registers, as far as they follow from the processor's features, and its caches."""
+        if self.described is not None:
+            core = vectors_of(self.described.macros)
+            return VectorTarget(core.vector_bytes, core.registers).resized(dict(self.described.sizes))
         return self._vectors().resized(cache_sizes("native" if self.is_host else self.cpu))
 
     def _vectors(self) -> VectorTarget:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from .described import described_machine
+
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _LIKELY = {1: (1 << 13, 1 << 20), 2: (1 << 16, 1 << 26)}
@@ -28,9 +30,11 @@ _FIRST = {48: ("icelake-client", "icelake-server", "tigerlake", "alderlake", *_S
 
 
 def cache_sizes(mcpu: str) -> dict[str, int]:
-    """`l1_cache_bytes` and `l2_cache_bytes` of a processor, as far as they are known: of `native`, those of this machine."""
+    """`l1_cache_bytes` and `l2_cache_bytes` of a processor, as far as they are known: of `native`, those of this machine, or of
+    the one that the environment describes."""
     if mcpu == "native":
-        return dict(_here(_CPU))
+        described = described_machine()
+        return described.caches if described is not None else dict(_here(_CPU))
     named = (("l1_cache_bytes", _FIRST), ("l2_cache_bytes", _SECOND))
     return {field: kib << 10 for field, table in named for kib, names in table.items() if mcpu in names}
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
 from .caches import cache_sizes
+from .described import DescribedMachine, described_machine
 from .jobs import Jobs
 
 Answer = subprocess.CompletedProcess[str]
@@ -87,8 +88,12 @@ class Compiler:
         """irtool's own, the processor's, `CFLAGS`, then those that were given for this build."""
         own = [*DEFAULT_FLAGS, "-ffp-contract=off" if self.strict else "-ffp-contract=fast"]
         own += [*self.processor_flags, *self._tuning]
-        environment = split_words(os.environ.get("CFLAGS", ""), "CFLAGS")
-        return [*own, *(["-fopenmp"] if self.openmp else []), *environment, *self.more]
+        return [*own, *(["-fopenmp"] if self.openmp else []), *self._given]
+
+    @property
+    def _given(self) -> list[str]:
+        """The flags of the environment and of this build, which may name other instructions."""
+        return [*split_words(os.environ.get("CFLAGS", ""), "CFLAGS"), *self.more]
 
     @property
     def target(self) -> str:
@@ -105,6 +110,9 @@ class Compiler:
             here = platform.machine().lower()
             if target and target.split("-")[0] != NATIVE_NAMES.get(here, here):
                 return []  # a cross compiler: its processors are not this one
+            described = described_machine()
+            if described is not None:
+                return described.options(target)
         arm = target.startswith(("aarch64", "arm"))
         return [f"-mcpu={self.mcpu}" if arm and not self.mcpu.startswith("armv") else f"-march={self.mcpu}"]
 
@@ -124,7 +132,9 @@ class Compiler:
         if found is None:
             return f"missing {self.command}"
         about = os.stat(found)
-        here = (read_macros((*self.command, *self.flags))[0], cache_sizes("native")) if self.mcpu == "native" else ()
+        here: tuple[object, ...] = ()
+        if self.mcpu == "native":
+            here = (read_macros((*self.command, *self.flags))[0], cache_sizes("native"), self._described)
         return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, here))
 
     def machine(self) -> VectorTarget:
@@ -132,57 +142,32 @@ class Compiler:
 
         Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does not know.
         """
+        described = self._described
+        if described is not None and not any(f.startswith("-m") for f in self._given):
+            return vectors_of(described.macros).resized(dict(described.sizes))
         if shutil.which(self.command[0]) is None:
             return VectorTarget(16, 16)
         return self._vectors().resized(cache_sizes(self.mcpu) if self.processor_flags else {})
 
     def _vectors(self) -> VectorTarget:
-        """A core with the vectors that the compiler's macros tell."""
+        """A core with the vectors that the compiler's macros tell. Raises UsageError for a processor that it does not know."""
         macros, complaint = read_macros((*self.command, *self.flags))
         plain = (*self.command, *DEFAULT_FLAGS, *(f for f in self.more if f.startswith("--target=")))
         if complaint and not read_macros((*plain, *self.processor_flags))[0]:
             if read_macros(plain)[0]:
                 said = complaint.splitlines()[0]
                 raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
-        if "__AVX512F__" in macros:
-            pairs = 2 if "__AVX512BF16__" in macros else 1
-            # Zen 4, which gcc 12 takes for a Zen 3 with AVX-512, makes 64 bytes in two halves.
-            each = 1 if any(f" __znver{n}__ " in macros for n in (3, 4)) else 2
-            # clang before 16 leaves out the second underscore.
-            has = {m: bool(re.search(f" __AMX_?{m}__ ", macros)) for m in ("TILE", "INT8", "BF16")}
-            tiles = {m: 16 if has["TILE"] and has[m] else 1 for m in has}
-            return VectorTarget(
-                64,
-                32,
-                multiply_adds=each,
-                loads=each,
-                paired_products=pairs,
-                native_halves=2 if "__AVX512FP16__" in macros else 1,
-                byte_tiles=tiles["INT8"],
-                pair_tiles=tiles["BF16"],
-                wide_products=2,
-                first_factor=_first_factor(macros),
-            )
-        if "__AVX__" in macros:
-            wide = 2 if "__AVX2__" in macros else 1
-            return VectorTarget(32, 16, wide_products=wide, first_factor=_first_factor(macros))
-        bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)
-        if (
-            bits and int(bits[1]) >= 128
-        ):  # -msve-vector-bits=…; vectors of unknown length are no types that C could have
-            return VectorTarget(int(bits[1]) // 8, 32)
-        if "__ARM_NEON" in macros:
-            rows = 2 if "__ARM_FEATURE_MATMUL_INT8" in macros else 1
-            vectors = 32 if "__aarch64__" in macros else 16
-            halves = 2 if "__aarch64__" in macros and "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC" in macros else 1
-            return VectorTarget(
-                16, vectors, native_halves=halves, product_rows=rows, first_factor=_first_factor(macros)
-            )
-        if "__ARM_FEATURE_MVE" in macros:
-            return VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64)
-        if "__ARM_FEATURE_SIMD32" in macros:
-            return WORD_MACHINE
-        return VectorTarget(16, 16, wide_products=2 if "__SSE2__" in macros else 1)
+        return vectors_of(macros)
+
+    @property
+    def _described(self) -> DescribedMachine | None:
+        """The machine that the environment describes, where `native` means it: a cross compiler's processors are not this one."""
+        if self.mcpu != "native":
+            return None
+        here = platform.machine().lower()
+        target = self.target
+        is_cross = target and target.split("-")[0] != NATIVE_NAMES.get(here, here)
+        return None if is_cross else described_machine()
 
     @property
     def _quicker(self) -> list[str]:
@@ -202,6 +187,8 @@ class Compiler:
         """
         if self.mcpu != "native" and not self.mcpu.startswith("znver"):
             return []  # the compiler need not be asked
+        if self._described is not None:
+            return []
         macros = read_macros((*self.command, *self.processor_flags))[0]
         tuned = _is_gcc(macros) and re.search(r" __tune_znver\d+__ ", macros) and " __AVX512F__ " not in macros
         return ["-mtune=generic"] if tuned else []
@@ -258,6 +245,45 @@ class Compiler:
     def unrunnable(self, error: OSError) -> ToolError:
         """The error where the system does not run it."""
         return ToolError(f"{self.command[0]} could not be run: {error.strerror}")
+
+
+def vectors_of(macros: str) -> VectorTarget:
+    """A core with the vectors that macros tell, each of them between spaces."""
+    if "__AVX512F__" in macros:
+        pairs = 2 if "__AVX512BF16__" in macros else 1
+        # Zen 4, which gcc 12 takes for a Zen 3 with AVX-512, makes 64 bytes in two halves.
+        each = 1 if any(f" __znver{n}__ " in macros for n in (3, 4)) else 2
+        # clang before 16 leaves out the second underscore.
+        has = {m: bool(re.search(f" __AMX_?{m}__ ", macros)) for m in ("TILE", "INT8", "BF16")}
+        tiles = {m: 16 if has["TILE"] and has[m] else 1 for m in has}
+        return VectorTarget(
+            64,
+            32,
+            multiply_adds=each,
+            loads=each,
+            paired_products=pairs,
+            native_halves=2 if "__AVX512FP16__" in macros else 1,
+            byte_tiles=tiles["INT8"],
+            pair_tiles=tiles["BF16"],
+            wide_products=2,
+            first_factor=_first_factor(macros),
+        )
+    if "__AVX__" in macros:
+        wide = 2 if "__AVX2__" in macros else 1
+        return VectorTarget(32, 16, wide_products=wide, first_factor=_first_factor(macros))
+    bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)
+    if bits and int(bits[1]) >= 128:  # -msve-vector-bits=…; vectors of unknown length are no types that C could have
+        return VectorTarget(int(bits[1]) // 8, 32)
+    if "__ARM_NEON" in macros:
+        rows = 2 if "__ARM_FEATURE_MATMUL_INT8" in macros else 1
+        vectors = 32 if "__aarch64__" in macros else 16
+        halves = 2 if "__aarch64__" in macros and "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC" in macros else 1
+        return VectorTarget(16, vectors, native_halves=halves, product_rows=rows, first_factor=_first_factor(macros))
+    if "__ARM_FEATURE_MVE" in macros:
+        return VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64)
+    if "__ARM_FEATURE_SIMD32" in macros:
+        return WORD_MACHINE
+    return VectorTarget(16, 16, wide_products=2 if "__SSE2__" in macros else 1)
 
 
 def _first_factor(macros: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..base import ABSENT, MISSING, OK, Finding
 from .compiler import Compiler, read_macros
+from .described import described_machine
 from .processor import processor_name, thread_count
 
 _SETS = {
@@ -90,7 +91,8 @@ def first_line(command: Sequence[str]) -> str:
 
 
 def _processor(compiler: Compiler) -> Iterator[Finding]:
-    yield Finding("processor", OK, processor_name(), "runs compiled programs")
+    purpose = "what schedules are made for" if described_machine() is not None else "runs compiled programs"
+    yield Finding("processor", OK, processor_name(), purpose)
     yield Finding("threads", OK, str(thread_count()), "what OpenMP takes; OMP_NUM_THREADS sets another number")
     if shutil.which(compiler.command[0]) is None:
         return

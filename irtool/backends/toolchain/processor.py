@@ -8,13 +8,18 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from .described import described_machine
+
 _CPUINFO = Path("/proc/cpuinfo")
 _NAMES = re.compile(r"^(?:model name|Model|cpu model|uarch)\s*:\s*(\S.*)$", re.MULTILINE)
 _NUMBERS = re.compile(r"^(vendor_id|cpu family|model)\s*:\s*(\S.*)$", re.MULTILINE)
 
 
 def processor_name() -> str:
-    """As its maker calls it, where Linux says so; else what Python knows, the architecture at least."""
+    """As its maker calls it, where Linux says so; else what Python knows, the architecture at least. A described machine's description."""
+    described = described_machine()
+    if described is not None:
+        return described.name
     with suppress(OSError):
         found = _NAMES.search(_CPUINFO.read_text(errors="replace"))
         if found is not None:
@@ -23,7 +28,9 @@ def processor_name() -> str:
 
 
 def processor_numbers() -> dict[str, str]:
-    """Vendor, family and model as Linux has them for x86 processors; empty elsewhere."""
+    """Vendor, family and model as Linux has them for x86 processors; empty elsewhere, and of a described machine."""
+    if described_machine() is not None:
+        return {}
     with suppress(OSError):
         first = _CPUINFO.read_text(errors="replace").split("\n\n")[0]
         return dict(_NUMBERS.findall(first))
@@ -35,4 +42,7 @@ def thread_count() -> int:
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isdigit() and int(first):
         return int(first)
+    described = described_machine()
+    if described is not None:
+        return described.cores
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
