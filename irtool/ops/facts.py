@@ -38,6 +38,8 @@ class Facts:
         one_shape: names of the arguments, and "result", that surely have one shape.
         one_dtype: names of the arguments, and "result", that surely hold one dtype (a tuple: in all its fields).
         dtype_attribute: name of the attribute that says the result's dtype, where it is not void.
+        vector_axis: name of the attribute that says along which axis of the first argument the second, a vector, runs;
+            the operator is elementwise but for that. Empty: there is no such vector.
         differentiable: False if a gradient would mean nothing: the results are integers, truth values, shapes or random numbers.
         precision: what ToMixedPrecision does with a call: `always` converts its inputs to 16 bits, since that gains much;
             `follow` computes in 16 bits if the inputs are there already; `never` computes in float32, where results leave the
@@ -67,6 +69,7 @@ class Facts:
     one_shape: ClassVar[tuple[str, ...]] = ()
     one_dtype: ClassVar[tuple[str, ...]] = ()
     dtype_attribute: ClassVar[str] = ""
+    vector_axis: ClassVar[str] = ""
     differentiable: ClassVar[bool] = True
     precision: ClassVar[str] = ""
     narrowed_attribute: ClassVar[str] = ""
@@ -101,7 +104,7 @@ def wrong_fact(cls: type[Facts], attributes: set[str]) -> str:
         return f"states the integer form {cls.integer_form!r}; there is {', '.join(INTEGER_FORMS)}"
     if cls.homogeneous and cls.pattern is not Pattern.ELEMWISE:
         return "states that it is homogeneous, and is not elementwise"
-    for fact in ("dtype_attribute", "narrowed_attribute"):
+    for fact in ("dtype_attribute", "narrowed_attribute", "vector_axis"):
         name = getattr(cls, fact)
         if name and name not in attributes:
             return f"states the {fact} {name!r}, and has no such attribute"

@@ -66,8 +66,14 @@ class _BatchMatmul(Combiner):
         )
 
     def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
-        """Operands that are concatenated along the last axis must not be broadcast along it."""
+        """Operands that are concatenated along the last axis must not be broadcast along it, and agree in all others."""
+        left, right = tensor(a.args[index]), tensor(b.args[index])
+        if left.dtype != right.dtype or left.shape[:-1] != right.shape[:-1]:
+            return False
         return all(_spans_features(e, index) for e in (a, b))
+
+    def joined_axis(self, branches: Group) -> int:
+        return -1
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
         return concatenate([b[depth].args[index] for b in branches], -1)

@@ -22,7 +22,8 @@ class CombineParallelConv2D(FunctionPass):
             ⇒  %0 = nn.relu(nn.conv2d(%x, concatenate((%w1, %w2))))
                (strided_slice(%0, …), strided_slice(%0, …))
 
-    Strides, padding, dilation, layouts and kernel extents must agree, and there must be one group.
+    Strides, padding, dilation, layouts and kernel extents must agree, layouts must have no blocks, and there must be one
+    group.
 
     Options:
         min_num_branches: minimum number of parallel convolutions to combine.
@@ -41,10 +42,13 @@ class _Conv2D(Combiner):
     operator = "nn.conv2d"
 
     def is_supported(self, e: Call) -> bool:
-        return super().is_supported(e) and e.attrs.groups == 1
+        layouts = (e.attrs.data_layout, e.attrs.kernel_layout, e.attrs.out_layout)
+        return super().is_supported(e) and e.attrs.groups == 1 and all(x.isupper() for x in layouts if x)
 
     def are_compatible(self, a: Call, b: Call) -> bool:
         if any(getattr(a.attrs, f) != getattr(b.attrs, f) for f in _SAME):
+            return False
+        if tensor(a.args[1]).dtype != tensor(b.args[1]).dtype:
             return False
         try:
             shapes = [convert_shape(tensor(e.args[1]).shape, e.attrs.kernel_layout, "OIHW") for e in (a, b)]
@@ -69,6 +73,9 @@ class _Conv2D(Combiner):
         if at < 0 or any(s[at] != r[channel] for s, r in zip(shapes, results, strict=True)):
             return False
         return all(x == y for i, (x, y) in enumerate(zip(*shapes, strict=True)) if i != at)
+
+    def joined_axis(self, branches: Group) -> int:
+        return _channel_axis(branches)
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
         first = branches[0][depth]

@@ -24,6 +24,8 @@ class CombineParallelDense(FunctionPass):
             ⇒  %0 = nn.dense(%x, concatenate((%w1, %w2)))                                   without
                (strided_slice(%0, …), strided_slice(%0, …))
 
+    Only layers of matrices become a batch, for a batch has one axis; layers of one wider layer may have any rank.
+
     Options:
         min_num_branches: minimum number of parallel layers to combine.
         to_batch: stack the layers into a batch (their weights must then have the same shape) or make one wider layer.
@@ -40,8 +42,11 @@ class CombineParallelDense(FunctionPass):
 class _ToBatch(Combiner):
     operator = "nn.dense"
 
+    def is_supported(self, e: Call) -> bool:
+        return super().is_supported(e) and len(tensor(e.args[0]).shape) == 2
+
     def are_compatible(self, a: Call, b: Call) -> bool:
-        return a.attrs.out_dtype == b.attrs.out_dtype and tensor(a.args[1]).shape[:2] == tensor(b.args[1]).shape[:2]
+        return a.attrs.out_dtype == b.attrs.out_dtype and tensor(a.args[1]) == tensor(b.args[1])
 
     def combine(self, branches: Group) -> Call:
         data, weight = (_stack([b[0].args[i] for b in branches]) for i in range(2))
@@ -49,13 +54,17 @@ class _ToBatch(Combiner):
         return call("nn.batch_matmul", data, weight, out_dtype=dtype, transpose_a=False, transpose_b=True)
 
     def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
-        left, right = tensor(a.args[index]), tensor(b.args[index])
-        return left.dtype == right.dtype and left.shape == right.shape and left.is_static
+        left = tensor(a.args[index])
+        return left == tensor(b.args[index]) and left.is_static
+
+    def joined_axis(self, branches: Group) -> None:
+        return None
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
         args = [b[depth].args[index] for b in branches]
-        # An operand of one dimension must broadcast along the rows of each layer, not along the layers.
-        return _stack([call("expand_dims", a, axis=0) if len(tensor(a).shape) == 1 else a for a in args])
+        # An operand of a lower rank must broadcast within each layer, not along the layers.
+        missing = len(tensor(branches[0][depth]).shape) - len(tensor(args[0]).shape)
+        return _stack([call("expand_dims", a, axis=0, num_newaxis=missing) if missing else a for a in args])
 
     def split(self, combined: Expr, branches: Group, depth: int) -> list[Expr]:
         parts = call("split", combined, indices_or_sections=len(branches), axis=0)
@@ -70,7 +79,11 @@ class _ToDense(Combiner):
     operator = "nn.dense"
 
     def are_compatible(self, a: Call, b: Call) -> bool:
-        return a.attrs.out_dtype == b.attrs.out_dtype and tensor(a.args[1]).shape[1] == tensor(b.args[1]).shape[1]
+        left, right = tensor(a.args[1]), tensor(b.args[1])
+        return a.attrs.out_dtype == b.attrs.out_dtype and left.dtype == right.dtype and left.shape[1] == right.shape[1]
+
+    def joined_axis(self, branches: Group) -> int:
+        return -1
 
     def combine(self, branches: Group) -> Call:
         first = branches[0][0]

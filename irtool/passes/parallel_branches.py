@@ -3,6 +3,9 @@
 A branch starts with a call of the operator and goes on through elementwise and broadcasting calls, as long as each value
 has one user. Branches are grouped by their data and by what a `Combiner` takes to be compatible; those of a group become
 one call, the calls behind them become wider too as far as they agree, and each branch takes its part of the result.
+
+A call becomes wider only if it computes each element from those in the same place and keeps the shape of its branch: an
+attribute that names an axis or a shape would mean something else in the joined tensor.
 """
 
 from __future__ import annotations
@@ -43,6 +46,10 @@ class Combiner:
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
         """One operand in place of operand `index` at `depth` of all branches; `parent` is the operand from the branch."""
+        raise NotImplementedError
+
+    def joined_axis(self, branches: Group) -> int | None:
+        """The axis of a result along which the results are joined; None if they are stacked along a new one."""
         raise NotImplementedError
 
     def split(self, combined: Expr, branches: Group, depth: int) -> list[Expr]:
@@ -160,6 +167,8 @@ def _combine(branches: Group, combiner: Combiner, replaced: dict[Expr, Expr], de
 def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool:
     """Whether the calls at `depth` of all branches can be combined."""
     first = branches[0][depth]
+    if not all(_keeps_places(b[depth], b[depth].args[parent], combiner.joined_axis(branches)) for b in branches):
+        return False
     for branch in branches[1:]:
         e = branch[depth]
         if e.op is not first.op or e.attrs != first.attrs or len(e.args) != len(first.args):
@@ -170,6 +179,17 @@ def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool
             if i != parent and not combiner.is_arg_compatible(branches, first, e, i):
                 return False
     return True
+
+
+def _keeps_places(e: Call, value: Expr, joined: int | None) -> bool:
+    """Whether each element of `e` is computed from that of `value` in the same place, whatever is joined along an axis."""
+    assert isinstance(e.op, Op)
+    operator, shape = e.op.operator, tensor(value).shape
+    if tensor(e).shape != shape:
+        return False
+    if operator.vector_axis and value is e.args[0]:
+        return joined is not None and getattr(e.attrs, operator.vector_axis) % len(shape) == joined % len(shape)
+    return operator.shared_layout_rule() in ("elementwise", "broadcast")
 
 
 def _are_known(branches: Group, depth: int, parent: int, dependence: Dependence) -> bool:

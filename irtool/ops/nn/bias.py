@@ -26,6 +26,7 @@ class BiasAdd(Operator):
 
     axis: int = 1
 
+    vector_axis = "axis"
     one_dtype = ("data", "bias", "result")
 
     def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
@@ -63,6 +64,7 @@ class PRelu(Operator):
 
     axis: int = 1
 
+    vector_axis = "axis"
     one_dtype = ("data", "alpha", "result")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:

@@ -161,7 +161,7 @@ def _offer_of_conv(e: Call, offers: Offers) -> Message | None:
 
 @offers("nn.dense")
 def _offer_of_dense(e: Call, offers: Offers) -> Message | None:
-    return None if _sums_are_wider(e) else Message((1,))
+    return None if _sums_are_wider(e) else Message((len(operand_types(e)[0].shape) - 1,))
 
 
 def _sums_are_wider(e: Call) -> bool:

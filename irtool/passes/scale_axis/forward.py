@@ -150,7 +150,8 @@ def _ask_for_conv(e: Call, message: Message | None) -> Asked:
 
 @asks_for("nn.dense")
 def _ask_for_dense(e: Call, message: Message | None) -> Asked:
-    return [Message((1,)) if _weight_takes_scale(e) else None, None]
+    features = len(operand_types(e)[0].shape) - 1
+    return [Message((features,)) if _weight_takes_scale(e) else None, None]
 
 
 def _weight_takes_scale(e: Call) -> bool:

@@ -17,7 +17,8 @@ def _composites() -> Sequence[Composite]:
 
 def _conv2d_of(e: Expr) -> bool:
     while operator_name(e) != "nn.conv2d":
-        assert isinstance(e, Call)
+        if not isinstance(e, Call):
+            return False  # the bias is the first operand
         if operator_name(e) in ("add", "nn.bias_add") and not _is_bias_of_channels(e):
             return False
         e = e.args[0]

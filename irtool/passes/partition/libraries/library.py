@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....ir import Call, Expr, TensorType, TupleGetItem
+from ....ir import Call, Expr, TensorType, TupleGetItem, children
 from ....ops.base import operator_name
 from ....ops.layout import Layout
 from ...dataflow import DFPattern, is_constant, is_op
@@ -66,10 +67,26 @@ def first_call(e: Expr, *names: str) -> Call | None:
 
 
 def find_call(e: Expr, *names: str) -> Call:
-    """The first such call, where a pattern has said that there is one."""
+    """The nearest such call, where a pattern has said that there is one.
+
+    A pattern of an operator that commutes matches its operands the other way round, too.
+    """
     call = first_call(e, *names)
-    assert call is not None
+    if call is None:
+        call = next(c for c in _by_distance(e) if operator_name(c) in names)
     return call
+
+
+def _by_distance(e: Expr) -> Iterator[Call]:
+    """The calls that `e` is made of, those that are fewer calls away first."""
+    waiting, seen = deque([e]), {e}
+    while waiting:
+        e = waiting.popleft()
+        if isinstance(e, Call):
+            yield e
+        following = [k for k in dict.fromkeys(children(e)) if k not in seen]
+        seen.update(following)
+        waiting.extend(following)
 
 
 def is_depthwise(conv: Call) -> bool:
