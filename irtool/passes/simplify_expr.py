@@ -21,7 +21,7 @@ class SimplifyExpr(FunctionPass):
 
         zeros_like(%x), reshape_like(%x, %y) …     ⇒  zeros(shape=…), reshape(%x, newshape=…) …
         divide(%y, sqrt(%x))                       ⇒  multiply(%y, rsqrt(%x))
-        add(%x, 0f), multiply(%x, 1f) …            ⇒  %x
+        subtract(%x, 0f), multiply(%x, 1f) …       ⇒  %x
         reshape(reshape(%x)), transpose(transpose(%x))  ⇒  one of them, or %x
         cast(%x: float32, dtype="float32")         ⇒  %x
         cast(cast(%x, dtype="float64"), …)         ⇒  cast(%x, …)
@@ -29,8 +29,8 @@ class SimplifyExpr(FunctionPass):
         add(add(%x, 1f), 2f)                       ⇒  add(%x, add(1f, 2f))
         argmax(qnn.dequantize(%x, …))              ⇒  argmax(%x)
 
-    The rewrites of square roots and of consecutive additions round differently from the original, and a negative zero,
-    which `x + 0` would have made positive, stays negative.
+    All rewrites are exact, on NaN, infinities and zeros of either sign, but two: those of square roots and of consecutive
+    additions round floats differently. TVM also drops 0 that is added to floats, which makes 0 of -0, and casts that round.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -1,4 +1,4 @@
-"""Casts that do nothing, and casts of casts."""
+"""Casts that do nothing, and casts of casts: exact on every value of every dtype."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def consecutive_casts() -> RewriteRule:
     def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
         source, middle, target = match.type_of(data), match.type_of(first), before.checked_type
         assert isinstance(source, TensorType) and isinstance(middle, TensorType) and isinstance(target, TensorType)
-        if not widens(source.dtype, middle.dtype):
+        if not loses_nothing(source.dtype, middle.dtype, target.dtype):
             return after
         return call("cast", match[data], dtype=target.dtype)
 
@@ -49,16 +49,51 @@ def kind_and_bits(dtype: str) -> tuple[int, int]:
     return _KINDS.get(match[1], 5), int(match[2])
 
 
-def widens(source: str, target: str) -> bool:
-    """Whether a cast is taken to keep every value: to more bits of the same kind, or from integers to floats.
+_MANTISSAS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}
+"""Bits of whole numbers that a float dtype holds exactly, the leading one included."""
+_EXACT_FLOATS = {
+    ("bfloat16", "float32"),
+    ("bfloat16", "float64"),
+    ("float16", "float32"),
+    ("float16", "float64"),
+    ("float32", "float64"),
+}
 
-    TVM takes casts from signed to unsigned numbers for such, too, which changes the values of `cast(cast(x, "uint8"), "int32")`.
+
+def widens(source: str, target: str) -> bool:
+    """Whether a cast keeps every value: NaN, infinities, the sign of zero and the largest numbers among them.
+
+    TVM takes all casts from integers to floats for such, and those from signed to unsigned numbers.
     """
-    (kind, bits), (other_kind, other_bits) = kind_and_bits(source), kind_and_bits(target)
-    if (kind, other_kind) == (_KINDS["int"], _KINDS["uint"]):
+    if source == target:
+        return True
+    kinds = kind_and_bits(source)[0], kind_and_bits(target)[0]
+    if target in _MANTISSAS:
+        return (source, target) in _EXACT_FLOATS or (
+            kinds[0] in (_KINDS["int"], _KINDS["uint"]) and _magnitude(source) <= _MANTISSAS[target]
+        )
+    if source in _MANTISSAS or target == "bool" or not set(kinds) <= {_KINDS["int"], _KINDS["uint"]}:
         return False
-    if kind == other_kind:
-        return bits <= other_bits
-    if _KINDS["bfloat"] in (kind, other_kind):
+    if kinds == (_KINDS["int"], _KINDS["uint"]):
         return False
-    return kind < other_kind
+    return _magnitude(source) <= _magnitude(target)
+
+
+def loses_nothing(source: str, middle: str, target: str) -> bool:
+    """Whether a cast by way of `middle` gives what one cast from `source` to `target` does.
+
+    Floats are cut to int32 (int64 for wide and unsigned results) before they wrap, integers only wrap: what is beyond must not
+    occur.
+    """
+    if not widens(source, middle):
+        return False
+    if source in _MANTISSAS or middle not in _MANTISSAS or target in _MANTISSAS or target == "bool":
+        return True
+    kind, bits = kind_and_bits(target)
+    return _magnitude(source) <= (63 if bits > 32 or kind == _KINDS["uint"] else 31)
+
+
+def _magnitude(dtype: str) -> int:
+    """Bits of the largest number of an integer dtype: 7 of int8, 8 of uint8."""
+    kind, bits = kind_and_bits(dtype)
+    return bits - 1 if kind == _KINDS["int"] else bits
