@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ..diagnostics import Diagnostic, UsageError, nearest
 from ..plugin import Plugin, Registry, type_hints
@@ -41,6 +41,7 @@ __all__ = [
     "EntryPoint",
     "Finding",
     "Parameter",
+    "Reentrant",
     "Request",
     "Runnable",
     "Sources",
@@ -57,10 +58,21 @@ __all__ = [
 
 
 class Runnable(Protocol):
-    """A compiled network in this process."""
+    """A compiled network in this process. Only one thread at a time calls it."""
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
         """Runs an entry point on contiguous numpy arrays; raises ToolError where it reports an error."""
+
+
+@runtime_checkable
+class Reentrant(Protocol):
+    """A compiled network that several threads run at once, each in a workspace of its own."""
+
+    def workspace(self, arena_bytes: int) -> Any:
+        """Memory for one run at a time, of a network whose arena has so many bytes."""
+
+    def run_in(self, workspace: Any, inputs: Sequence[Any], outputs: Sequence[Any], function: str) -> None:
+        """As `Runnable.run`, in a workspace; `function` is the entry point's `run_with`."""
 
 
 def _any_result(b: Any, arguments: Sequence[Any], result: Any) -> str:
@@ -216,7 +228,8 @@ class Backend(Plugin):
 
     @classmethod
     def load(cls, library: Path, name: str, weights: Path | None) -> Runnable:
-        """Loads what `build` called the library, for `Artifact.run`. Raises ToolError."""
+        """Loads what `build` called the library, for `Artifact.run`. Threads run it side by side if it is `Reentrant`, else one
+        after the other. Raises ToolError."""
         from .library import Library
 
         return Library(library, name, weights)

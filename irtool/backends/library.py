@@ -1,4 +1,4 @@
-"""Calling a compiled library from Python."""
+"""Calling a compiled library from Python, from any number of threads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import ctypes
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
+from ctypes import addressof
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
+from .interface.memory import ALIGNMENT
 
 ERRORS = {
     1: "the workspace is too small (a recursion went too deep?)",
@@ -29,43 +32,105 @@ _FOREIGN = (
 )
 
 
-class Library:
-    """A compiled `NAME`: `run(inputs, outputs)` on contiguous numpy arrays of the right dtypes and sizes."""
+class Workspace(NamedTuple):
+    """Memory for one run at a time: its address, its size in bytes, and the array that holds it."""
+
+    address: int
+    size: int
+    memory: Any
+
+
+class CompiledFunctions:
+    """The functions of a compiled `NAME`, wherever they are: `_function` gives one by its symbol and the types of its arguments.
+
+    `run` uses the workspace of the library itself, which only one run may use at a time; `run_in` uses one that `workspace` made,
+    and any number of threads may call it, each with another one.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._entries: dict[str, Any] = {}
+        self._entries_in: dict[str, Any] = {}
+
+    def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
+        """The function of that name, which returns an int. Raises ToolError where there is none."""
+        raise NotImplementedError
+
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
+        """Runs an entry point (`NAME_run` unless another is named) on contiguous numpy arrays of the right dtypes and sizes.
+        Raises ToolError where it reports an error."""
+        entry = self._entries.get(function)
+        if entry is None:
+            entry = self._function(function or f"{self._name}_run", [ctypes.c_void_p] * (len(inputs) + len(outputs)))
+            self._entries[function] = entry
+        code = entry(*map(_address, inputs), *map(_address, outputs))
+        if code:
+            raise _failure(code)
+
+    def workspace(self, arena_bytes: int) -> Workspace:
+        """Memory for the runs of a network whose arena has so many bytes. Raises MemoryError."""
+        import numpy as np
+
+        size = arena_bytes + ALIGNMENT
+        memory = np.empty(size, np.uint8)
+        return Workspace(memory.ctypes.data, size, memory)
+
+    def run_in(self, workspace: Workspace, inputs: Sequence[Any], outputs: Sequence[Any], function: str) -> None:
+        """As `run`, in a workspace; `function` is the entry point that takes one (`NAME_run_with`)."""
+        entry = self._entries_in.get(function)
+        if entry is None:
+            tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
+            entry = self._function(function, [ctypes.c_void_p, ctypes.c_size_t, *tensors])
+            self._entries_in[function] = entry
+        code = entry(workspace[0], workspace[1], *map(_address, inputs), *map(_address, outputs))
+        if code:
+            raise _failure(code)
+
+    def _load_weights(self, weights: Path) -> None:
+        """Raises ToolError for a file that cannot be read, or is not the weights of this library."""
+        code = self._function(f"{self._name}_load_weights", [ctypes.c_char_p])(os.fsencode(weights))
+        if code:
+            raise ToolError(
+                f"{weights}: {ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
+            )
+
+
+class Library(CompiledFunctions):
+    """A compiled `NAME` in a shared library. The same file is loaded once in a process, and so are its weights, however many
+    instances and threads there are; both stay until the process ends."""
 
     def __init__(self, path: Path, name: str, weights: Path | None = None) -> None:
+        super().__init__(name)
         try:
-            self._library = _load(path.resolve())
+            self._opened = _open_once(path.resolve())
         except OSError as error:
             raise ToolError(
                 f"the compiled library could not be loaded: {error}", help=_FOREIGN if path.is_file() else ""
             ) from None
-        self._name = name
-        self._entries: dict[str, Any] = {}
+        self._library = self._opened.library
         if weights is not None:
-            load = getattr(self._library, f"{name}_load_weights")
-            load.argtypes, load.restype = [ctypes.c_char_p], ctypes.c_int
-            code = load(os.fsencode(weights))
-            if code:
-                raise ToolError(
-                    f"{weights}: {ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
-                )
+            self._opened.load_once(weights, self._load_weights)
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
-        """Runs an entry point (`NAME_run` unless another is named). Raises ToolError where it reports an error."""
-        entry = self._entries.get(function)
-        if entry is None:
-            entry = getattr(self._library, function or f"{self._name}_run")
-            entry.argtypes, entry.restype = [ctypes.c_void_p] * (len(inputs) + len(outputs)), ctypes.c_int
-            self._entries[function] = entry
-        code = entry(*map(_address, inputs), *map(_address, outputs))
-        if code:
-            raise ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
+    def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
+        # An object of its own: that of `getattr` is shared, and its types would be set while other threads call it.
+        try:
+            return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)((symbol, self._library))
+        except AttributeError:
+            raise ToolError(f"the compiled library has no function {symbol}") from None
+
+
+def _failure(code: int) -> ToolError:
+    """The error for what an entry point returned."""
+    return ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
+
+
+_first_byte = ctypes.c_char.from_buffer
 
 
 def _address(array: Any) -> int:
     """Of the first element of a contiguous array."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # a quarter of the time of the below
+        return addressof(_first_byte(array))  # a quarter of the time of the below
     except (TypeError, ValueError):  # an array that cannot be written, or is empty
         return array.ctypes.data
 
@@ -73,25 +138,62 @@ def _address(array: Any) -> int:
 def open_library(path: Path) -> ctypes.CDLL:
     """Loads a shared library. OpenMP that it brings along lets threads without work sleep soon, unless the environment
     (`GOMP_SPINCOUNT`, `OMP_WAIT_POLICY`) says otherwise. Raises OSError."""
-    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
-        return ctypes.CDLL(str(path))
-    os.environ["GOMP_SPINCOUNT"] = _TURNS  # read when it is loaded, and never again
-    try:
-        return ctypes.CDLL(str(path))
-    finally:
-        del os.environ["GOMP_SPINCOUNT"]
+    with _loading:
+        if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+            return ctypes.CDLL(str(path))
+        os.environ["GOMP_SPINCOUNT"] = _TURNS  # read when it is loaded, and never again
+        try:
+            return ctypes.CDLL(str(path))
+        finally:
+            del os.environ["GOMP_SPINCOUNT"]
 
 
-_loaded: dict[Path, tuple[int, int]] = {}
-"""By path, the file that was loaded from there."""
+class _Opened:
+    """A library in this process, and the files that its weights were taken from."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        self._weights: set[tuple[int, ...]] = set()
+        self._lock = threading.Lock()
+
+    def load_once(self, weights: Path, load: Any) -> None:
+        """Loads the weights in a file, unless they have been loaded from it before."""
+        try:
+            about = os.stat(weights)
+        except OSError:
+            load(weights)  # says what is wrong
+            return
+        identity = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+        with self._lock:
+            if identity not in self._weights:
+                load(weights)
+                self._weights.add(identity)
 
 
-def _load(path: Path) -> ctypes.CDLL:
+_loading = threading.RLock()
+"""Held while a library is loaded: the environment is changed meanwhile, and each file is loaded once."""
+
+_opened: dict[tuple[int, ...], _Opened] = {}
+"""What has been loaded, by device and inode of its file, which no other file has while it is in use; of a file that was copied to be
+loaded, by its time of change as well."""
+
+_paths: dict[Path, tuple[int, int]] = {}
+"""By path, device and inode of the file that was loaded from there first."""
+
+
+def _open_once(path: Path) -> _Opened:
     """The library in this file, whatever was loaded from the same path before: the loader goes by the name, and would give
-    back what a later build has replaced."""
+    back what a later build has replaced. Raises OSError."""
     about = os.stat(path)
     identity = about.st_dev, about.st_ino
-    if _loaded.setdefault(path, identity) == identity:
-        return open_library(path)
-    with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
-        return open_library(Path(shutil.copy(path, folder)))
+    copied = *identity, about.st_ctime_ns
+    with _loading:
+        known = _opened.get(identity) or _opened.get(copied)
+        if known is not None:
+            return known
+        if _paths.setdefault(path, identity) == identity:
+            opened = _opened[identity] = _Opened(open_library(path))
+            return opened
+        with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
+            opened = _opened[copied] = _Opened(open_library(Path(shutil.copy(path, folder))))
+        return opened

@@ -27,12 +27,14 @@ class Parameter:
 @dataclass(frozen=True)
 class EntryPoint:
     """A function of the network that can be called from outside: `run` is its symbol. It takes the addresses of all inputs,
-    then of all outputs, and returns 0 or an error (see `library`)."""
+    then of all outputs, and returns 0 or an error (see `library`). `run_with` takes the address and the size of a workspace before
+    these; empty where there is no such function."""
 
     function: HostFunction
     run: str
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
+    run_with: str = ""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from ..diagnostics import IrError, UsageError, nearest
 from ..ir.above import from_above
 from ..tir.program import HostFunction
+from .serving import Serving
 from .signature import Signature
 
 
@@ -42,7 +44,8 @@ class Artifact:
         self._library_path = library
         self._weights = weights
         self._backend = backend
-        self._loaded: Any = None
+        self._serving: Serving | None = None
+        self._loading = threading.Lock()
         self._specializer: Any = None
         self._holder = holder
         """Keeps a temporary folder alive for as long as the artifact."""
@@ -135,7 +138,8 @@ class Artifact:
         return artifact
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "", runner: Sequence[str] = ()) -> Any:
-        """Runs an entry (the first one, unless it is named): one value per runtime input, in order or by name.
+        """Runs an entry (the first one, unless it is named): one value per runtime input, in order or by name. Any number of threads
+        may call it at once; each run has a workspace of its own, which later runs use again.
 
         Returns what the interpreter does: an array, or a tuple of values. Inputs are taken by the interpreter's rule: an array
         of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`).
@@ -156,7 +160,16 @@ class Artifact:
             return self._run_program(self._program, signature, inputs, runner)
         if runner:
             raise UsageError("a runner runs programs, and this build has none", help="build with emit=exe")
-        if self._loaded is None:
+        serving = self._serving or self._load()
+        arrays, outputs = signature.arrays(inputs), signature.outputs()
+        serving.run(arrays, outputs, self.report["entries"][entry])
+        return signature.result(outputs)
+
+    def _load(self) -> Serving:
+        """Loads the library, if no other thread has meanwhile."""
+        with self._loading:
+            if self._serving is not None:
+                return self._serving
             alone = [s for s in self.report.get("sanitize", ()) if s != "undefined"]
             if alone:
                 raise UsageError(
@@ -166,10 +179,9 @@ class Artifact:
                 raise UsageError("this build has no library to run: it was built as sources only")
             from ..backends.base import find_backend
 
-            self._loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
-        arrays, outputs = signature.arrays(inputs), signature.outputs()
-        self._loaded.run(arrays, outputs, self.report["entries"][entry]["run"])
-        return signature.result(outputs)
+            loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
+            self._serving = Serving(loaded, self.arena_bytes)
+            return self._serving
 
     def _run_program(
         self, program: Path, signature: Signature, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str]

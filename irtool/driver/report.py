@@ -33,6 +33,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "entries": {
             e.function.name: {
                 "run": e.run,
+                "run_with": e.run_with,
                 "inputs": [_tensor(p.slot, p.name) for p in e.inputs],
                 "outputs": [_tensor(p.slot, p.name) for p in e.outputs],
                 "frame_bytes": e.function.frame_bytes,

@@ -1,11 +1,12 @@
 """Modules whose shapes depend on the inputs: compiled once for each set of input shapes.
 
 Parameters get the shapes of the values that they are run with. Where that does not settle every shape (an input *is* a
-shape), small integer inputs are taken as constants too. Each distinct case is compiled once.
+shape), small integer inputs are taken as constants too. Each distinct case is compiled once, whichever thread comes with it first.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ class Specializer:
         self.entry = entry
         self._compile = compile
         self._made: dict[Any, tuple[Any, list[int]]] = {}
+        self._compiling = threading.Lock()
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str] = ()) -> Any:
         """Runs on these inputs, after compiling for their shapes if needed; `runner` as for `Artifact.run`."""
@@ -40,16 +42,22 @@ class Specializer:
         error: IrError | None = None
         for bound in ([], small, everything):
             key = (shapes, tuple((n, values[n].tobytes()) for n in bound))
-            if key not in self._made:
-                try:
-                    self._made[key] = (self._compile(self._special(values, bound)), bound)
-                except IrError as refused:
-                    error = error or refused
-                    continue
-            artifact, taken = self._made[key]
+            try:
+                artifact, taken = self._made.get(key) or self._make(key, values, bound)
+            except IrError as refused:
+                error = error or refused
+                continue
             return artifact.run([v for n, v in enumerate(values) if n not in taken], runner=runner)
         assert error is not None
         raise error
+
+    def _make(self, key: Any, values: Sequence[Any], bound: Sequence[int]) -> tuple[Any, list[int]]:
+        """The artifact for a case, compiled unless another thread has done so meanwhile."""
+        with self._compiling:
+            made = self._made.get(key)
+            if made is None:
+                made = self._made[key] = (self._compile(self._special(values, bound)), list(bound))
+            return made
 
     def _special(self, values: Sequence[Any], bound: Sequence[int]) -> Module:
         """The module with parameters of these shapes; those in `bound` are constants."""

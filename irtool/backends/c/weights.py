@@ -82,18 +82,36 @@ int {name}_set_weights(const void *bytes) {{
 """What takes the bytes of a weights file, if they are those of this program."""
 
 _ACCEPT = """\
-{function}/* What is in use from a file: given back when something else is loaded. */
-static void *{name}_loaded;
+{function}/* What was read from a file first. It stays: runs read it, and what is loaded later has the same contents. */
+static const unsigned char *{name}_loaded;
 
-/* Takes what was read from a file, if it is this program's and whole. */
+/* Whether what was read from a file is this program's and whole: 0 or 2. */
 static int {name}_accept(const void *bytes) {{
   if (!{name}_are_own(bytes)) return 2;
-{verify}  {name}_weights = (const unsigned char *)bytes;
-  return 0;
+{verify}  return 0;
 }}
 
+/* Sets the weights to these bytes, or to those that were loaded before. Returns whether these are in use. */
+#if defined(__GNUC__) && (defined(__unix__) || defined(__APPLE__) || defined(_WIN32))
+static int {name}_keep(const unsigned char *bytes) {{
+  const unsigned char *first = NULL, *before = __atomic_load_n(&{name}_weights, __ATOMIC_ACQUIRE);
+  const int is_first = __atomic_compare_exchange_n(&{name}_loaded, &first, bytes, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  if (is_first) first = bytes;
+  if (before != first)
+    (void)__atomic_compare_exchange_n(&{name}_weights, &before, first, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return is_first;
+}}
+#else
+static int {name}_keep(const unsigned char *bytes) {{
+  const int is_first = !{name}_loaded;
+  if (is_first) {name}_loaded = bytes;
+  {name}_weights = {name}_loaded;
+  return is_first;
+}}
+#endif
+
 """
-"""What takes the bytes of a file that was read, and checks them."""
+"""What checks the bytes of a file that was read, and takes them."""
 
 _MAP = """\
 #include <fcntl.h>
@@ -118,13 +136,8 @@ int {name}_load_weights(const char *path) {{
   close(file);
   if (bytes == MAP_FAILED) return 3;
   code = {name}_accept(bytes);
-  if (code) {{
-    munmap(bytes, {upper}_WEIGHTS_SIZE);
-    return code;
-  }}
-  if ({name}_loaded) munmap({name}_loaded, {upper}_WEIGHTS_SIZE);
-  {name}_loaded = bytes;
-  return 0;
+  if (code || !{name}_keep((const unsigned char *)bytes)) munmap(bytes, {upper}_WEIGHTS_SIZE);
+  return code;
 }}
 """
 """The loader for systems that map files into memory."""
@@ -135,7 +148,7 @@ _READ = """\
 
 int {name}_load_weights(const char *path) {{
   FILE *file = path ? fopen(path, "rb") : NULL;
-  unsigned char *room, *bytes;
+  unsigned char *room, *bytes = NULL;
   size_t got;
   int code = 3;
   if (!file) return 3;
@@ -146,13 +159,8 @@ int {name}_load_weights(const char *path) {{
     if (!ferror(file)) code = got == {upper}_WEIGHTS_SIZE && fgetc(file) == EOF ? {name}_accept(bytes) : 2;
   }}
   fclose(file);
-  if (code) {{
-    free(room);
-    return code;
-  }}
-  free({name}_loaded);
-  {name}_loaded = room;
-  return 0;
+  if (code || !{name}_keep(bytes)) free(room);
+  return code;
 }}
 """
 """The loader for all others."""

@@ -25,11 +25,10 @@ class Parameter(sources.Parameter):
 
 @dataclass(frozen=True)
 class EntryPoint(sources.EntryPoint):
-    """A function of the network that can be called from C; `run_with` takes the workspace as well."""
+    """A function of the network that can be called from C."""
 
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
-    run_with: str
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -132,11 +131,12 @@ def write_header(
             " * 3: the weights file cannot be opened or read. */",
             "",
             f"/* Loads {name}.bin (mapped into memory where the system can), before the first run. What is refused changes",
-            " * nothing, and what was loaded before is given back: not while a run is going on. */",
+            " * nothing. What is loaded stays: loading it again changes nothing, and any number of threads may do so at once,",
+            " * before runs of their own and during those of others. */",
             f"int {name}_load_weights(const char *path);",
             "",
             f"/* Or: takes the bytes of {name}.bin, which stay the caller's; they must begin at a multiple of 64. Only their head",
-            " * is looked at. */",
+            " * is looked at. Not while a run is going on. */",
             f"int {name}_set_weights(const void *bytes);",
         ]
     own = "a workspace of its own"
@@ -150,7 +150,7 @@ def write_header(
             if len(entries) > 1
             else f"/* Runs in {own}: not for two threads at once. */",
             f"int {e.run}({e.declarations or 'void'});",
-            "/* The same in the caller's workspace. */",
+            "/* The same in the caller's workspace: for any number of threads at once, each with a workspace of its own. */",
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations});",
         ]
     if levels:

@@ -21,7 +21,7 @@ INLINE_LIMIT = 1 << 16
 SOURCE_LIMIT = 64 << 20
 """Bytes of constants that C source is refused for: a compiler takes minutes and gigabytes for them."""
 
-INTERNAL = ("are_own", "accept", "digest", "loaded")
+INTERNAL = ("are_own", "accept", "keep", "digest", "loaded")
 """What functions and data around a weights file are called behind `NAME_`."""
 
 _MAGIC = b"irtool weights 1"

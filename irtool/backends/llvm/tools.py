@@ -16,7 +16,7 @@ from typing import Any
 
 from ...diagnostics import ToolError, UsageError
 from ...tir.vector_target import VectorTarget
-from ..library import ERRORS
+from ..library import CompiledFunctions
 from ..toolchain.caches import cache_sizes
 from ..toolchain.compiler import Compiler, read_macros, split_words, vectors_of
 from ..toolchain.described import described_machine
@@ -160,11 +160,11 @@ class InProcess:
             raise ToolError(f"llvmlite cannot compile the program: {str(error).strip()[:4000]}") from None
 
 
-class ObjectLibrary:
-    """An object file that llvmlite has loaded: no linker is needed. `run` is that of `backends.library.Library`."""
+class ObjectLibrary(CompiledFunctions):
+    """An object file that llvmlite has loaded: no linker is needed. Each instance has code and weights of its own."""
 
     def __init__(self, path: Path, name: str, weights: Path | None) -> None:
-        self._name = name
+        super().__init__(name)
         compiler = InProcess("native", "")
         llvm = compiler.llvm
         if platform.system() == "Linux":
@@ -179,27 +179,13 @@ class ObjectLibrary:
         except (RuntimeError, OSError) as error:
             raise ToolError(f"the compiled object file could not be loaded: {error}") from None
         if weights is not None:
-            load = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self._address(f"{name}_load_weights"))
-            code = load(os.fsencode(weights))
-            if code:
-                raise ToolError(
-                    f"{weights}: {ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
-                )
+            self._load_weights(weights)
 
-    def _address(self, symbol: str) -> int:
-        found = self._engine.get_function_address(symbol)
-        if not found:
+    def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
+        address = self._engine.get_function_address(symbol)
+        if not address:
             raise ToolError(f"the compiled object file has no function {symbol}")
-        return found
-
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
-        """Runs an entry point. Raises ToolError where it reports an error."""
-        tensors = [*inputs, *outputs]
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(tensors))
-        entry = kind(self._address(function or f"{self._name}_run"))
-        code = entry(*[a.ctypes.data for a in tensors])
-        if code:
-            raise ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
+        return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)(address)
 
 
 def linker() -> list[str]:

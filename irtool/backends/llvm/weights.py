@@ -111,10 +111,22 @@ compare:
 verify:
 {check}
 take:
-  %old = load ptr, ptr @{name}_loaded
-  call void @free(ptr %old)
-  store ptr %room_at, ptr @{name}_loaded
-  store ptr %bytes, ptr @{name}_weights
+  %before = load atomic ptr, ptr @{name}_weights acquire, align 8
+  %kept = cmpxchg ptr @{name}_loaded, ptr null, ptr %bytes acq_rel acquire
+  %earlier = extractvalue {{ ptr, i1 }} %kept, 0
+  %is_first = extractvalue {{ ptr, i1 }} %kept, 1
+  br i1 %is_first, label %use, label %spare
+spare:
+  call void @free(ptr %room_at)
+  br label %use
+use:
+  %first = phi ptr [ %bytes, %take ], [ %earlier, %spare ]
+  %is_used = icmp eq ptr %before, %first
+  br i1 %is_used, label %done, label %switch
+switch:
+  %switched = cmpxchg ptr @{name}_weights, ptr %before, ptr %first acq_rel acquire
+  br label %done
+done:
   ret i32 0
 damaged:
   call void @free(ptr %room_at)
