@@ -12,7 +12,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "deferred", "signals", "post_order", "garbage"),
+    ("likeness", "deferred", "signals", "post_order", "garbage", "isolation"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
@@ -46,6 +46,7 @@ SEES = {
         "plugin",
         "trampoline",
         "files",
+        "isolation",
         "signals",
         "tir",
         "te",

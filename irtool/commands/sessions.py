@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from ..isolation import irtool_command, python_alone
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^(`{3,})(\w*)(.*)$")
@@ -41,8 +44,8 @@ class Terminal:
         programs = folder / "bin"
         for made in (self.folder, programs):
             made.mkdir()
-        for name, words in (("irtool", "-m irtool "), ("python", "")):
-            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n', encoding="utf-8")
+        for name, words in (("irtool", irtool_command()), ("python", python_alone())):
+            (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
             (programs / name).chmod(0o755)
         (self.folder / "samples").symlink_to(ROOT / "samples")
         self.environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "CFLAGS", "CC")}

@@ -7,14 +7,13 @@ of its own asks.
 from __future__ import annotations
 
 import subprocess
-import sys
 from functools import cache
 
 from ...diagnostics import UsageError
+from ...isolation import python_command
 
 _NO_ANSWER = 77
 _PROBE = f"""
-import sys
 try:
     import llvmlite.binding as llvm
 except (ImportError, OSError):
@@ -27,11 +26,10 @@ llvm.Target.from_triple(sys.argv[1]).create_target_machine(sys.argv[2], sys.argv
 @cache
 def check_names(triple: str, cpu: str, features: str) -> None:
     """Raises UsageError where LLVM, as llvmlite has it, does not know them. Takes 0.2 seconds."""
-    if not sys.executable:
+    command = python_command(_PROBE, triple, cpu, features)
+    if not command:
         return
-    done = subprocess.run(
-        [sys.executable, "-c", _PROBE, triple, cpu, features], capture_output=True, text=True, errors="replace"
-    )
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode == _NO_ANSWER or (done.returncode == 0 and not done.stderr.strip()):
         return
     said = done.stderr.strip().splitlines()

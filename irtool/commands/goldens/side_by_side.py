@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import pickle
 import queue
 import signal
 import subprocess
-import sys
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from ...isolation import python_command
 from ...plugin.loading import loaded_files
 from .outcome import FAILED, Outcome
 from .worker import Result, Task, perform
 
-_PROGRAM = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from irtool.commands.goldens.worker import serve; serve()"
-)
+_PROGRAM = "from irtool.commands.goldens.worker import serve; serve()"
 
 
 def perform_all(tasks: Sequence[Task], jobs: int) -> Generator[Result]:
@@ -61,11 +58,7 @@ class _Worker:
         self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        process = subprocess.Popen(python_command(_PROGRAM), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # reading its first result tells
             pickle.dump(loaded_files(), process.stdin)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...diagnostics import ToolError
+from ...isolation import irtool_command
 from ...printer import to_text
 from ..case import Case
 
@@ -55,7 +55,7 @@ class Accepted:
         words = [w.replace("{}", path) for w in self.words]
         words += [path] if words == list(self.words) else []
         if words[0] == "irtool":
-            words[:1] = [sys.executable, "-m", "irtool"]
+            words = irtool_command(*words[1:]) or words
         try:
             done = subprocess.run(
                 words,
