@@ -27,7 +27,7 @@ from ..ops.base import call
 from ..trampoline import trampoline
 from .base import ModulePass, register_pass
 from .context import PassContext
-from .gradients.rule import GradientSite, find_rule
+from .gradients.rule import GradientSite, rule_of
 from .let_binding import FreshVars, LetList
 from .mistakes import NoGradient
 
@@ -214,7 +214,7 @@ class _ReverseMode:
     def operator(self, e: Call) -> Steps:
         op = e.op
         assert isinstance(op, Op)
-        rule = find_rule(op.name)
+        rule = rule_of(e)
         if rule is None:
             raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
         arguments: list[_Value] = []
@@ -226,7 +226,7 @@ class _ReverseMode:
 
         def backward() -> None:
             site = GradientSite(
-                forward, tuple(a.type for a in arguments), e.attrs, out, result.type, self.gradient(result)
+                forward, tuple(a.type for a in arguments), e.attrs, out, result.type, self.gradient(result), e.args
             )
             for a, g in zip(arguments, rule(site), strict=True):
                 self.add(a, g)

@@ -53,7 +53,7 @@ from ..trampoline import trampoline
 from .base import ModulePass, is_optimizable, register_pass
 from .context import PassContext
 from .first_order_gradient import differentiate, gradient_type
-from .gradients.rule import GradientSite, find_rule
+from .gradients.rule import GradientSite, rule_of
 from .let_binding import FreshVars, LetList, bind
 from .mistakes import NoGradient
 from .sharing import require_tree
@@ -328,7 +328,7 @@ class _Reverse:
         return Call(function, (*arguments, self.bp), None, (), e.span)
 
     def operator(self, e: Call, op: Op) -> Steps:
-        rule = find_rule(op.name)
+        rule = rule_of(e)
         if rule is None:
             raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
         lets = LetList(self.names)
@@ -342,7 +342,7 @@ class _Reverse:
         inner = LetList(self.names)
         # A node of its own: what the rule makes of it is computed again when gradients arrive, and kept by no closure.
         out = Call(op, plain, e.attrs, e.type_args, e.span)
-        site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner))
+        site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner), e.args)
         for t, pair, grad in zip(types, pairs, rule(site), strict=True):
             _accumulate(t, pair, grad, inner)
         after = Function((), inner.wrap(Call(before, ())), UNIT)
@@ -390,8 +390,10 @@ def _typed_copy(e: Expr) -> Expr:
 
 def _check_operators(f: Function) -> None:
     for e in post_order(f):
-        if isinstance(e, Op) and e.name != "annotation.checkpoint" and find_rule(e.name) is None:
-            raise IrError(f"operator {e.name} has no gradient", e.span, code=NoGradient)
+        if not isinstance(e, Call) or not isinstance(e.op, Op) or e.op.name == "annotation.checkpoint":
+            continue
+        if rule_of(e) is None:
+            raise IrError(f"operator {e.op.name} has no gradient", e.span, code=NoGradient)
 
 
 def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Function:

@@ -166,6 +166,7 @@ CASES: dict[str, list[Case]] = {
     "log2": unary("log2"),
     "max": reduction("max"),
     "mean": reduction("mean"),
+    "min": reduction("min"),
     "multiply": binary("multiply"),
     "negative": unary("negative"),
     "nn.avg_pool2d": [*pools("nn.avg_pool2d"), *pools("nn.avg_pool2d", count_include_pad=True)],

@@ -9,8 +9,10 @@ from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
+from ...ops.nn.pool import spatial_axes
+from ...ops.nn.pool_reference import window_counts
 from ..arithmetic import divide, multiply, negative
-from ..constants import scalar_constant
+from ..constants import array_constant, scalar_constant
 from ..mistakes import NoGradient
 from ..reshaping import reshape_to
 from .rule import GradientSite, gradient, sum_like
@@ -67,6 +69,8 @@ def matmul(s: GradientSite) -> list[Expr]:
         return list(dense(s))
     _require_one_dtype(s)
     grad = s.grad
+    if len(s.shape(0)) != 2:
+        return _product_of_rows(s, *flips)
 
     def product(x: Expr, y: Expr, flip_x: bool, flip_y: bool) -> Expr:
         # TVM writes a product whose second factor alone is transposed as a dense layer.
@@ -81,6 +85,22 @@ def matmul(s: GradientSite) -> list[Expr]:
     else:
         parts = product(grad, b, False, True), product(a, grad, True, False)
     return [sum_like(parts[0], a), sum_like(parts[1], b)]
+
+
+def _product_of_rows(s: GradientSite, flip_a: bool, flip_b: bool) -> list[Expr]:
+    """The gradients of a product whose first factor has another rank than 2: its other axes are rows."""
+    a, b = s.args
+    rank = len(s.shape(0))
+    swap = [*range(rank - 2), rank - 1, rank - 2]
+    rows = call("transpose", a, axes=swap) if flip_a else a
+    assert isinstance(s.type, TensorType)
+    shape = s.type.static_shape[:-1]
+    depth, columns = reversed(s.shape(1)) if flip_b else s.shape(1)
+    of_rows = call("nn.matmul", s.grad, b, units=None, transpose_a=False, transpose_b=not flip_b)
+    of_a = call("transpose", of_rows, axes=swap) if flip_a else of_rows
+    flat_rows, flat_grad = _rows(rows, (*shape, depth), depth), _rows(s.grad, (*shape, columns), columns)
+    left, right = (flat_grad, flat_rows) if flip_b else (flat_rows, flat_grad)
+    return [of_a, call("nn.matmul", left, right, units=None, transpose_a=True, transpose_b=False)]
 
 
 @gradient("nn.batch_matmul")
@@ -170,9 +190,19 @@ def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
     return top, left, bottom, right
 
 
+def _require_dense_windows(s: GradientSite) -> None:
+    """Raises IrError for what the operators that compute gradients of pools do not have."""
+    at = s.attrs
+    if any(int(d) != 1 for d in at.dilation):
+        raise s.refuse(f"is defined for windows without dilation, not {tuple(map(int, at.dilation))}")
+    if at.out_layout not in ("", at.layout):
+        raise s.refuse(f"is defined for results of the data's layout, {at.layout}, not {at.out_layout}")
+
+
 @gradient("nn.max_pool2d")
 def max_pool2d(s: GradientSite) -> list[Expr]:
     """To the maximum of each window."""
+    _require_dense_windows(s)
     at = s.attrs
     return [
         call(
@@ -192,11 +222,12 @@ def max_pool2d(s: GradientSite) -> list[Expr]:
 @gradient("nn.avg_pool2d")
 def avg_pool2d(s: GradientSite) -> list[Expr]:
     """Evenly over each window."""
+    _require_dense_windows(s)
     at = s.attrs
     return [
         call(
             "nn.avg_pool2d_grad",
-            s.grad,
+            _by_counted_padding(s) if at.ceil_mode and at.count_include_pad else s.grad,
             s.args[0],
             pool_size=at.pool_size,
             strides=at.strides,
@@ -207,6 +238,22 @@ def avg_pool2d(s: GradientSite) -> list[Expr]:
             count_include_pad=at.count_include_pad,
         )
     ]
+
+
+def _by_counted_padding(s: GradientSite) -> Expr:
+    """The gradient, larger where a window reaches beyond the padding: what lies there does not count to the mean of the window,
+    and `nn.avg_pool2d_grad` divides by the extents of the window."""
+    import numpy as np
+
+    at = s.attrs
+    rank = len(s.shape())
+    axes = spatial_axes(at.layout, "HW", rank)
+    assert isinstance(s.type, TensorType)
+    factor: np.ndarray = np.ones([1] * rank)
+    for axis, kernel, stride, pad in zip(axes, at.pool_size, at.strides, pad_amounts(at.padding, 2), strict=True):
+        counts = window_counts(s.shape()[axis], kernel, stride, pad, 1, s.type.static_shape[axis], True)
+        factor = factor * (kernel / counts).reshape([-1 if a == axis else 1 for a in range(rank)])
+    return s.grad if (factor == 1).all() else multiply(s.grad, array_constant(factor, s.dtype))
 
 
 @gradient("nn.global_avg_pool2d")

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from math import prod
 
 from ...ir import Expr
-from ...ops.base import call
-from ..arithmetic import divide, multiply, subtract
+from ...ops.base import call, is_call_to
+from ..arithmetic import divide, multiply, negative, subtract
 from ..constants import scalar_constant
-from .rule import GradientSite, gradient, zeros_like
+from .rule import GradientSite, gradient, sum_like, zeros_like
 
 
 def _axes(s: GradientSite) -> list[int] | None:
-    """The axes that the call reduces, sorted; None for all of them."""
-    rank = len(s.shape())
-    if s.attrs.axis is None:
-        return None
-    axes = sorted(a % rank for a in map(int, s.attrs.axis))
-    return [a for a in range(rank) if a not in axes] if s.attrs.exclude else axes
+    """The axes that the call reduces, ascending; None for all of them."""
+    return list(s.attrs.removed(len(s.shape()))) if s.attrs.axis else None
 
 
 def _expand(e: Expr, axes: Sequence[int]) -> Expr:
@@ -58,7 +54,10 @@ def mean(s: GradientSite) -> list[Expr]:
 
 @gradient("variance")
 def variance(s: GradientSite) -> list[Expr]:
-    """2 x / n and -2 mean, where the mean is an argument of its own."""
+    """2 (x - m) / n, and what that adds up to with the sign turned; 2 x / n and -2 m where `m` is the mean of `x`.
+
+    The second form is TVM's. Its terms differ from those of the first by what the gradient of the mean takes back to `x`.
+    """
     data, center = s.args
     axes = _axes(s)
     axes = list(range(len(s.shape()))) if axes is None else axes
@@ -68,17 +67,36 @@ def variance(s: GradientSite) -> list[Expr]:
     if s.attrs.unbiased:
         of_mean = _quotient(of_mean * count, count - 1)
         count -= 1
+    if not _is_own_mean(s):
+        scaled = multiply(grad, scalar_constant(_quotient(2.0, count), s.dtype))
+        moved = multiply(scaled, subtract(data, center))
+        return [moved, sum_like(negative(moved), center)]
     of_data = multiply(multiply(grad, scalar_constant(_quotient(2.0, count), s.dtype)), data)
     return [of_data, multiply(multiply(scalar_constant(of_mean, s.dtype), grad), center)]
 
 
-@gradient("max")
-def maximum(s: GradientSite) -> list[Expr]:
-    """Shared evenly between the elements that are the maximum."""
+def _is_own_mean(s: GradientSite) -> bool:
+    """Whether the program says that the second argument is the mean of the first over the same axes."""
+    if len(s.sources) < 2:
+        return False
+    data, center = s.sources
+    if not is_call_to(center, "mean") or center.args[0] is not data or not center.attrs.keepdims:
+        return False
+    rank = len(s.shape())
+    return bool(center.attrs.removed(rank) == s.attrs.removed(rank))
+
+
+@gradient("max", "min")
+def extreme(s: GradientSite) -> list[Expr]:
+    """Shared evenly between the elements that are the largest, or smallest."""
     (x,) = s.args
     axes, grad, spread = _axes(s), s.grad, s.out
+    if axes == []:  # all axes are excluded; `sum` takes no axes for all of them
+        return [grad]
     largest: Expr = spread
-    if axes is None:
+    if axes is None and s.attrs.keepdims:
+        largest = call("broadcast_to_like", spread, x)
+    elif axes is None:
         largest = call("full_like", x, spread)
     else:
         if not s.attrs.keepdims:

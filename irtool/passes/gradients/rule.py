@@ -6,12 +6,14 @@ respect to the call's result. It returns the gradients with respect to the argum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir import Call, Expr, TensorType, Type
+from ...diagnostics import IrError
+from ...ir import Call, Expr, Op, TensorType, Tuple, TupleGetItem, TupleType, Type
 from ...ops.base import call
+from ...trampoline import trampoline
 from ..mistakes import NoGradient
 from ..rule_table import RuleTable
 
@@ -27,6 +29,7 @@ class GradientSite:
         out: the call itself, over `args`.
         type: its type.
         grad: the gradient with respect to the result; of the same type as `out`.
+        sources: the arguments as they stand in the program: what is known of their values.
     """
 
     args: tuple[Expr, ...]
@@ -35,6 +38,7 @@ class GradientSite:
     out: Call
     type: Type
     grad: Expr
+    sources: tuple[Expr, ...] = ()
 
     @property
     def dtype(self) -> str:
@@ -43,15 +47,21 @@ class GradientSite:
         assert isinstance(first, TensorType)
         return first.dtype
 
+    @property
+    def result_dtype(self) -> str:
+        """The element type of the result."""
+        assert isinstance(self.type, TensorType)
+        return self.type.dtype
+
+    def refuse(self, reason: str) -> IrError:
+        """The error of a call that the rule does not hold for: `the gradient of OPERATOR` and the reason, at the call."""
+        return IrError(f"the gradient of {self.attrs.name} {reason}", self.out.span, code=NoGradient)
+
     def shape(self, index: int = 0) -> tuple[int, ...]:
         """The shape of an argument. Raises IrError where it is not known."""
-        from ...diagnostics import IrError
-
         t = self.types[index]
         if not isinstance(t, TensorType) or not t.is_static:
-            raise IrError(
-                f"the gradient of {self.attrs.name} needs a static shape, not {t!r}", self.out.span, code=NoGradient
-            )
+            raise self.refuse(f"needs a static shape, not {t!r}")
         return t.static_shape
 
 
@@ -72,6 +82,37 @@ def find_rule(name: str) -> GradientRule | None:
 def differentiable() -> list[str]:
     """The operators that have a rule, sorted."""
     return sorted(_RULES.keys())
+
+
+def rule_of(e: Call) -> GradientRule | None:
+    """The rule for a typed call of an operator, or None.
+
+    An operator without a rule whose results are truth values, integers or shapes is flat: its arguments have gradients of zero.
+    """
+    assert isinstance(e.op, Op)
+    rule = find_rule(e.op.name)
+    if rule is None and not e.op.operator.differentiable and not e.op.operator.stateful and _holds_no_reals(e):
+        return flat
+    return rule
+
+
+def _holds_no_reals(e: Call) -> bool:
+    t = e.checked_type
+    return isinstance(t, TensorType) and t.dtype.startswith(("bool", "int", "uint"))
+
+
+def flat(s: GradientSite) -> list[Expr]:
+    """Zeros of the types of the arguments."""
+    return [trampoline(_zeros(t, a)) for t, a in zip(s.types, s.args, strict=True)]
+
+
+def _zeros(t: Type, e: Expr) -> Generator[Any, Any, Expr]:
+    if not isinstance(t, TupleType):
+        return zeros_like(e)
+    fields = []
+    for i, f in enumerate(t.fields):
+        fields.append((yield _zeros(f, TupleGetItem(e, i))))
+    return Tuple(tuple(fields))
 
 
 def zeros_like(e: Expr) -> Expr:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from ...diagnostics import IrError
-from ...ir import Call, Expr, Function, If, Let, TensorType, Tuple, TupleGetItem, TupleType, Var
-from ...ops.base import call
+from ...ir import (
+    Call,
+    Constant,
+    Dim,
+    Expr,
+    Function,
+    If,
+    Let,
+    MissingData,
+    TensorType,
+    Tuple,
+    TupleGetItem,
+    TupleType,
+    Type,
+    Var,
+)
+from ...ops.base import call, operators
+from ...ops.shape.slice import slice_array
 from ..arithmetic import add, multiply
 from ..constants import array_constant, scalar_constant, tensor_constant
-from ..mistakes import NoGradient
 from .rule import GradientSite, gradient, zeros_like
 
 
@@ -60,7 +74,7 @@ def concatenate(s: GradientSite) -> list[Expr]:
     fields, axis = _fields(s), s.attrs.axis
     extents = [field.shape[axis] for field in fields]
     if not all(isinstance(n, int) for n in extents[:-1]):
-        raise IrError("the gradient of concatenate needs static extents along its axis", s.out.span, code=NoGradient)
+        raise s.refuse("needs static extents along its axis")
     full = [i for i, n in enumerate(extents) if n != 0]
     ends = [int(n) for n in accumulate(extents[i] for i in full[:-1])]
     pieces = call("split", s.grad, indices_or_sections=tuple(ends), axis=axis)
@@ -81,16 +95,76 @@ def stack(s: GradientSite) -> list[Expr]:
 @gradient("strided_slice")
 def strided_slice(s: GradientSite) -> list[Expr]:
     """The gradient put where the slice was taken, zero elsewhere."""
-    if s.attrs.axes is not None:
-        raise IrError("the gradient of strided_slice with axes is not defined", s.out.span, code=NoGradient)
     (x,) = s.args
-    begin, end = [int(b) for b in s.attrs.begin], [int(e) for e in s.attrs.end]
-    strides: Sequence[int] = [int(v) for v in s.attrs.strides]
-    if s.attrs.slice_mode == "size":
+    bounds = _plain_bounds(s)
+    if bounds is None:
+        if 0 in _static(s.type):
+            return [zeros_like(x)]
+        bounds, turned = _ascending_bounds(s)
+        grad = s.grad
+        for axis in turned:
+            grad = call("reverse", grad, axis=axis)
+        return [call("strided_set", zeros_like(x), grad, *(tensor_constant(list(v), "int32") for v in bounds))]
+    return [call("strided_set", zeros_like(x), s.grad, *(tensor_constant(list(v), "int32") for v in bounds))]
+
+
+Bounds = tuple[list[int], list[int], list[int]]
+"""Begins, ends and strides, one for each axis from the first on."""
+
+
+def _plain_bounds(s: GradientSite) -> Bounds | None:
+    """The bounds as the attributes give them, which is TVM's form, where they mean the same to `strided_set`."""
+    at = s.attrs
+    if at.axes is not None or None in (*at.begin, *at.end, *at.strides):
+        return None
+    begin, end = [int(b) for b in at.begin], [int(e) for e in at.end]
+    strides = [int(v) for v in at.strides]
+    if at.slice_mode == "size":
+        if len(begin) != len(end):
+            return None
         end = [s.shape()[i] if n == -1 else b + n for i, (b, n) in enumerate(zip(begin, end, strict=True))]
         strides = [1]
-    parts = [tensor_constant(list(v), "int32") for v in (begin, end, strides)]
-    return [call("strided_set", zeros_like(x), s.grad, *parts)]
+    (data,) = s.types
+    assert isinstance(data, TensorType)
+    bounds = begin, end, strides
+    return bounds if all(_mean_the_same(s, bounds, axis, n) for axis, n in enumerate(data.shape)) else None
+
+
+def _mean_the_same(s: GradientSite, bounds: Bounds, axis: int, extent: Dim) -> bool:
+    """Whether `strided_set` with these bounds sets what the slice takes along an axis, element for element."""
+    import numpy as np
+
+    if not isinstance(extent, int):
+        return all(v[axis] > 0 for v in bounds[2:] if axis < len(v))
+    given: list[Any] = [np.array(v[axis : axis + 1], "int64") for v in bounds]
+    places = np.arange(1, extent + 1)
+    assert isinstance(s.type, TensorType)
+    ranges = [replace(r, axis=0) for r in s.attrs.ranges(len(s.type.shape)) if r.axis == axis]
+    taken = slice_array(places, ranges)
+    want = np.zeros_like(places)
+    want[taken - 1] = taken
+    got = operators.get("strided_set")().evaluate(np.zeros_like(places), taken, *given)
+    return bool(len(taken) and (got == want).all())
+
+
+def _ascending_bounds(s: GradientSite) -> tuple[Bounds, list[int]]:
+    """The bounds of each axis with positive strides and indices within it, and the axes that were taken backward."""
+    shape = s.shape()
+    begin, end, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    turned = []
+    for r in s.attrs.ranges(len(shape)):
+        first, count = r.within(shape[r.axis])
+        last = first + (count - 1) * r.stride
+        if r.stride < 0:
+            first, last = last, first
+            turned.append(r.axis)
+        begin[r.axis], end[r.axis], strides[r.axis] = first, last + 1, abs(r.stride)
+    return (begin, end, strides), turned
+
+
+def _static(t: Type) -> tuple[int, ...]:
+    assert isinstance(t, TensorType)
+    return t.static_shape if t.is_static else ()
 
 
 @gradient("gather_nd")
@@ -117,10 +191,21 @@ def one_hot(s: GradientSite) -> list[Expr]:
     """The sum of the gradient at the on-values and at the off-values."""
     indices, on_value, off_value = s.args
     zeros = zeros_like(s.grad)
-    mask = call("equal", s.out, on_value)
+    mask = _hot(s)
     on = call("sum", call("where", mask, s.grad, zeros), axis=None)
     off = call("sum", call("where", mask, zeros, s.grad), axis=None)
     return [zeros_like(indices), call("cast_like", on, on_value), call("cast_like", off, off_value)]
+
+
+def _hot(s: GradientSite) -> Expr:
+    """Where the on-values are: by comparison, as TVM has it, where both values are known to differ in the result's dtype."""
+    indices, on_value, _ = s.args
+    dtypes = {t.dtype for t in (*s.types[1:], s.type) if isinstance(t, TensorType)}
+    known = [e.data for e in s.sources[1:] if isinstance(e, Constant)]
+    if len(dtypes) == 1 and len(known) == 2 and bool(known[0] != known[1]):
+        return call("equal", s.out, on_value)
+    one, zero = scalar_constant(True, "bool"), scalar_constant(False, "bool")
+    return call("one_hot", indices, one, zero, depth=s.attrs.depth, axis=s.attrs.axis, dtype="bool")
 
 
 @gradient("arange")
@@ -138,8 +223,6 @@ def arange(s: GradientSite) -> list[Expr]:
 
 def _arange_fields(start: Expr, stop: Expr, step: Expr) -> dict[str, Expr]:
     """TVM keeps the three inputs as attributes as well."""
-    from ...ops.base import operators
-
     known = {f.name for f in operators.get("arange").fields()}
     return {k: v for k, v in (("start", start), ("stop", stop), ("step", step)) if k in known}
 
@@ -149,7 +232,7 @@ def take(s: GradientSite) -> list[Expr]:
     """A loop over the indices that adds each slice of the gradient to where it was taken from."""
     data, indices = s.args
     if s.attrs.batch_dims:
-        raise IrError("the gradient of take is defined for batch_dims=0 only", s.out.span, code=NoGradient)
+        raise s.refuse("is defined for batch_dims=0 only")
     index_type = s.types[1]
     assert isinstance(index_type, TensorType)
     shape: tuple[int, ...] = s.shape()
@@ -162,9 +245,11 @@ def take(s: GradientSite) -> list[Expr]:
         for extent in shape:
             size *= extent
         shape = (size,)
-    axis = int(axis)
+    axis = int(axis) % len(shape)
     if index_type.dtype != "int32":
         indices = call("cast", indices, dtype="int32")
+    if not _is_inside(s, shape[axis]):
+        indices = _brought_inside(s, indices, shape[axis])
     if not index_type.shape:
         count: Expr = one
         indices = call("reshape", indices, newshape=[1])
@@ -172,12 +257,27 @@ def take(s: GradientSite) -> list[Expr]:
     elif len(index_type.shape) == 1:
         count = call("take", call("shape_of", indices, dtype="int32"), zero, axis=0)
     else:
-        raise IrError("the gradient of take is defined for indices of rank 0 and 1 only", s.out.span, code=NoGradient)
+        raise s.refuse("is defined for indices of rank 0 and 1 only")
     loop = _scatter_loop(shape, s.dtype, axis, indices, grad, count, zero, one)
     moved: Expr = TupleGetItem(Call(loop, (result, zero)), 0)
     if s.attrs.axis is None:
         moved = call("reshape_like", moved, data)
     return [moved, zeros_like(s.args[1])]
+
+
+def _is_inside(s: GradientSite, extent: int) -> bool:
+    """Whether the indices are known to be those of elements."""
+    known = s.sources[1] if len(s.sources) > 1 else None
+    if not isinstance(known, Constant) or isinstance(known.data, MissingData):
+        return False
+    return bool(((known.data >= 0) & (known.data < extent)).all())
+
+
+def _brought_inside(s: GradientSite, indices: Expr, extent: int) -> Expr:
+    """The indices of the elements that were taken: indices beyond the axis by the call's mode, which leaves `fast` open."""
+    if s.attrs.mode == "wrap":
+        return call("floor_mod", indices, scalar_constant(extent, "int32"))
+    return call("clip", indices, a_min=0.0, a_max=float(extent - 1)) if s.attrs.mode == "clip" else indices
 
 
 def _vector(value: int) -> Expr:
