@@ -18,7 +18,7 @@ from ..diagnostics import IrError
 from ..ir import Type
 from .base import Operator, Pattern, Reporter, operator
 from .dtypes import is_float, is_half, is_real, needs_bits
-from .extremes import larger, smaller
+from .extremes import larger, larger_expression, smaller, smaller_expression
 from .partial import broadcast_known, tie_dtypes
 from .relations import broadcast, broadcast_compare
 from .typical import of_binary
@@ -269,8 +269,8 @@ _row(
     _te_logical(te.bitwise_xor),
     differentiable=False,
 )
-_row("maximum", 4, "maximum", larger, te.maximum, precision="follow")
-_row("minimum", 4, "minimum", smaller, te.minimum, precision="follow")
+_row("maximum", 4, "maximum", larger, larger_expression, precision="follow")
+_row("minimum", 4, "minimum", smaller, smaller_expression, precision="follow")
 _row("mod", 1, "remainder with the sign of `lhs`", _widened(_mod), _te_mod)
 _row("multiply", 1, "product", _of_bits(late.multiply), _te_bits(lambda a, b: a * b), precision="follow")
 _row("power", 4, "power `lhs ** rhs`", _widened(_power), _te_power, precision="never")

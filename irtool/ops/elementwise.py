@@ -13,6 +13,7 @@ from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .conversion import number_as
 from .dtypes import bits, is_float
+from .extremes import larger, larger_expression, limited, limited_expression
 from .relations import identity
 from .shapes import require_integers
 
@@ -36,16 +37,16 @@ class _Elementwise(Operator):
 @operator("nn.relu", "data", pattern=Pattern.ELEMWISE, level=1)
 @dataclass(frozen=True)
 class Relu(_Elementwise):
-    """The larger of each element and 0 (of a NaN: 0, since it is not larger)."""
+    """The larger of each element and 0 (of a NaN: NaN)."""
 
     precision = "follow"
     homogeneous = True
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
-        return np.fmax(x, x.dtype.type(0))
+        return larger(x, x.dtype.type(0))
 
     def element(self, x: Any) -> Any:
-        return te.max2(x, te.const(0, x.dtype))
+        return larger_expression(x, te.const(0, x.dtype))
 
 
 @operator("nn.leaky_relu", "data", pattern=Pattern.ELEMWISE, attrs="LeakyReluAttrs", level=3)
@@ -92,7 +93,7 @@ class Hardswish(_Elementwise):
 
     def element(self, x: Any) -> Any:
         zero, three, six = (te.const(v, x.dtype) for v in (0, 3, 6))
-        return x * (te.max2(te.min2(x + three, six), zero) / six)
+        return x * (limited_expression(x + three, zero, six) / six)
 
 
 @operator("clip", "data", pattern=Pattern.ELEMWISE, attrs="ClipAttrs", level=3)
@@ -100,8 +101,8 @@ class Hardswish(_Elementwise):
 class Clip(_Elementwise):
     """Each element limited to `a_min` … `a_max`; if `a_min` exceeds `a_max`, the result is `a_min`.
 
-    The bounds are cut to whole numbers for integers, and to the range of the dtype. NaN gives `a_max`; a NaN for `a_max` gives
-    `a_min`, and one for `a_min` NaN.
+    The bounds are cut to whole numbers for integers, and to the range of the dtype. NaN stays NaN, and so it is where a
+    bound is NaN.
     """
 
     precision = "follow"
@@ -128,12 +129,11 @@ class Clip(_Elementwise):
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         low, high = (number_as(b, x.dtype) for b in self.bounds(x.dtype.name))
-        least = np.where(x < high, x, high)  # NaN is neither less nor greater, as in C
-        return np.where(least > low, least, low)
+        return limited(x, low, high)
 
     def element(self, x: Any) -> Any:
         low, high = (te.const(b, x.dtype) for b in self.bounds(x.dtype))
-        return te.max2(te.min2(x, high), low)
+        return limited_expression(x, low, high)
 
 
 FAR_SHIFT = 1200

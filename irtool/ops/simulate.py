@@ -12,7 +12,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, Type
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
-from .extremes import larger, smaller
+from .extremes import limited, limited_expression
 from .shapes import tensor
 from .unary import round_half_away
 
@@ -62,7 +62,7 @@ class SimulatedQuantize(Operator):
         self._check()
         if self.kind == _IDENTITY:
             return x
-        clipped = larger(smaller(x / scale, high), low)
+        clipped = limited(x / scale, low, high)
         return convert(round_half_away(clipped) * scale, x.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -72,7 +72,7 @@ class SimulatedQuantize(Operator):
             return te.compute(x.shape, lambda *i: x[i], tag="elemwise")
 
         def element(*i: Any) -> Any:
-            clipped = te.maximum(te.minimum(x[i] / scale[()], high[()]), low[()])
+            clipped = limited_expression(x[i] / scale[()], low[()], high[()])
             return te.cast(te.round(clipped) * scale[()], x.dtype)
 
         return te.compute(x.shape, element, name="simulated_quantize", tag="elemwise")

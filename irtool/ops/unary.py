@@ -97,7 +97,10 @@ def round_half_away(x: np.ndarray) -> np.ndarray:
 
 
 def _sign(x: np.ndarray) -> np.ndarray:
-    return (x > 0).astype(x.dtype) if x.dtype.kind in "bu" else ((x > 0) * x.dtype.type(1) - (x < 0)).astype(x.dtype)
+    if x.dtype.kind in "bu":
+        return (x > 0).astype(x.dtype)
+    whole = ((x > 0) * x.dtype.type(1) - (x < 0)).astype(x.dtype)
+    return np.where(x == x, whole, x) if is_real(x.dtype) else whole
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -171,7 +174,8 @@ def _te_sign(x: Any) -> Any:
     zero, one = te.const(0, x.dtype), te.const(1, x.dtype)
     if x.dtype == "bool" or x.dtype.startswith("uint"):
         return te.select(x > zero, one, zero)
-    return te.select(x > zero, one, te.select(x < zero, te.const(-1, x.dtype), zero))
+    rest = te.select(x.equal(x), zero, x) if is_float(x.dtype) else zero
+    return te.select(x > zero, one, te.select(x < zero, te.const(-1, x.dtype), rest))
 
 
 def _te_not(x: Any) -> Any:
@@ -252,7 +256,7 @@ _row("negative", 3, "negation", _negative, _te_negative)
 _row("round", 3, "rounding to the nearest integer, halves away from zero", _whole(round_half_away), _te_round)
 _row("rsqrt", 1, "reciprocal of the square root", _real(lambda x: x.dtype.type(1) / np.sqrt(x)), _te_real("rsqrt"))
 _row("sigmoid", 1, "sigmoid, `1 / (1 + exp(-x))`", _real(_sigmoid), _te_real("sigmoid"), precision="follow")
-_row("sign", 3, "sign: -1, 0 or 1 (0 for NaN)", _sign, _te_sign)
+_row("sign", 3, "sign: -1, 0 or 1 (NaN for NaN)", _sign, _te_sign)
 _row("sin", 1, "sine of an angle in radians", _real(late.sin), _te_real("sin"))
 _row("sinh", 1, "hyperbolic sine", _real(late.sinh), _te_real("sinh"))
 _row("sqrt", 1, "square root", _real(late.sqrt), _te_real("sqrt"), precision="follow")

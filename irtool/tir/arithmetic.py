@@ -191,16 +191,23 @@ def maximum(a: Operand, b: Operand) -> Expr:
 
 def nan_minimum(a: Operand, b: Operand) -> Expr:
     """The smaller; NaN if either is (IEEE 754's `minimum`)."""
-    return _propagating("minimum", minimum(a, b))
+    return _propagating("minimum", "min", minimum(a, b))
 
 
 def nan_maximum(a: Operand, b: Operand) -> Expr:
     """The larger; NaN if either is (IEEE 754's `maximum`)."""
-    return _propagating("maximum", maximum(a, b))
+    return _propagating("maximum", "max", maximum(a, b))
 
 
-def _propagating(op: str, e: Expr) -> Expr:
-    return Binary(op, e.a, e.b, e.dtype) if isinstance(e, Binary) and dtypes.is_float(e.dtype) else e
+def _propagating(op: str, plain: str, e: Expr) -> Expr:
+    """The extreme `e` of two operands as one that keeps NaN. Beside a constant, the plain one does: of a NaN and a number it gives
+    its second operand, which is one instruction where processors have it, and not three."""
+    if not isinstance(e, Binary) or not dtypes.is_float(e.dtype):
+        return e
+    for constant, other in ((e.b, e.a), (e.a, e.b)):
+        if isinstance(constant, Const):
+            return constant if constant.value != constant.value else Binary(plain, constant, other, e.dtype)
+    return Binary(op, e.a, e.b, e.dtype)
 
 
 def negative(a: Operand) -> Expr:

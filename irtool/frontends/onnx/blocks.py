@@ -12,6 +12,8 @@ from .value import Value
 def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Quantities]:
     """The tensor with an axis split in two, blocks and what is in them, and quantities that broadcast against it.
 
+    A last block that is short is filled up: `out_of_blocks` takes off what was added.
+
     Raises IrError where scale and zero point do not have an element for each block.
     """
     require_count(size, "block_size")
@@ -23,8 +25,10 @@ def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Qua
             raise IrError(
                 f"the {what} has the shape {part.shape}, and the blocks of {size} are {wanted}", code=DamagedModel
             )
-    if shape[axis] % size:
-        raise IrError(f"axis {axis} has {shape[axis]} elements, which is no multiple of the block size {size}")
+    missing = count * size - shape[axis]
+    if missing:
+        width = [(0, missing if k == axis else 0) for k in range(len(shape))]
+        x = x.call("nn.pad", Value.constant(0, x.dtype), pad_width=width)
     split = x.call("reshape", newshape=[*shape[:axis], count, size, *shape[axis + 1 :]])
     return split, Quantities(_beside(q.scale, axis), _beside(q.zero, axis))
 
@@ -33,8 +37,10 @@ def _beside(x: Value, axis: int) -> Value:
     return x.call("expand_dims", axis=axis + 1) if x.rank else x
 
 
-def out_of_blocks(x: Value, axis: int) -> Value:
-    """The tensor with the two axes as one again."""
+def out_of_blocks(x: Value, axis: int, extent: int) -> Value:
+    """The tensor with the two axes as one again, of that extent."""
     shape = x.extents("a tensor that is quantized in blocks")
     axis %= len(shape) - 1
-    return x.call("reshape", newshape=[*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]])
+    whole = shape[axis] * shape[axis + 1]
+    x = x.call("reshape", newshape=[*shape[:axis], whole, *shape[axis + 2 :]])
+    return x if extent == whole else x.call("strided_slice", begin=[0], end=[extent], strides=[1], axes=[axis])

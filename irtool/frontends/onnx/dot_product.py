@@ -44,10 +44,14 @@ def join_heads(x: Value) -> Value:
     return x.call("transpose", axes=[0, 2, 1, 3]).call("reshape", newshape=[0, 0, hidden])
 
 
-def causal(length: int, keys: int, dtype: str, filtered: float) -> Value:
-    """What is added to scores so that a query sees the keys up to its own place, the last query all of them."""
+def causal(length: int, keys: int, before: int, dtype: str, filtered: float) -> Value:
+    """What is added to scores so that a query sees the keys up to its own place, and `before` of the past.
+
+    The last query sees all keys, as ONNX Runtime has it, also where there are more keys than queries.
+    """
     require_room((length, keys), "a mask")
-    seen = counted(keys, "a mask")[None, :] <= counted(length, "a mask")[:, None] + (keys - length)
+    place = counted(length, "a mask")[:, None]
+    seen = (counted(keys, "a mask")[None, :] <= place + before) | (place == length - 1)
     return Value.constant(np.where(seen, 0.0, filtered), dtype)
 
 

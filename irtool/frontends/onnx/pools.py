@@ -29,6 +29,17 @@ def pool(
     )
 
 
+def average(x: Value, windows: Windows, ceil_mode: bool, count_include_pad: bool, counts_beyond: bool = False) -> Value:
+    """The mean of each window; what is beyond the data counts only with `count_include_pad`, as zeros, and what is beyond the pads,
+    too, only with `counts_beyond`."""
+    if counts_beyond or not (count_include_pad and ceil_mode):
+        return pool("avg", x, windows, ceil_mode, count_include_pad=count_include_pad)
+    # Zeros of the pads count, those that rounding up adds do not.
+    inner = padded(x, windows.padding(x, "the data of the pool"), 0)
+    unpadded = Windows.of(windows.kernel, windows.strides, None, windows.dilations)
+    return pool("avg", inner, unpadded, True, count_include_pad=False, of=(x, windows))
+
+
 def rounded_up(
     x: Value, windows: Windows, padding: tuple[int, ...], of: tuple[Value, Windows] | None = None
 ) -> tuple[int, ...]:

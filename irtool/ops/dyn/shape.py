@@ -204,4 +204,4 @@ class DynStridedSlice(Dynamic):
     def evaluate(self, *args: Any) -> Any:
         data = args[0]
         begin, end, strides = (ints(v) for v in args[1:4])
-        return slice_array(data, slice_ranges(data.ndim, begin, end, strides, self.slice_mode, None), empty=True)
+        return slice_array(data, slice_ranges(data.ndim, begin, end, strides, self.slice_mode, None))

@@ -9,14 +9,15 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ..base import RelationError
+from ..extremes import larger_expression, smaller_expression
 
 MEETINGS: dict[str, tuple[str, Any]] = {
     "update": ("", lambda old, new: new),
     "add": ("add", lambda old, new: old + new),
     "mul": ("multiply", lambda old, new: old * new),
     "mean": ("", lambda old, new: (old + new) / te.const(2, old.dtype)),
-    "min": ("minimum", te.min2),
-    "max": ("maximum", te.max2),
+    "min": ("minimum", smaller_expression),
+    "max": ("maximum", larger_expression),
 }
 """What becomes of an element that an update meets: the name of numpy's function (empty where it has none) and the expression."""
 

@@ -12,6 +12,7 @@ from ...ir import TensorType, Type
 from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
+from ..extremes import larger, larger_expression
 from ..relations import identity
 from ..shapes import normalize_axes, normalize_axis, require_floats
 from .precision import narrow, widen
@@ -43,8 +44,7 @@ class L2Normalize(Operator):
         x = widen(data)
         total = np.square(x).sum(axis=self.axis or None, keepdims=True)
         least = number_as(self.eps, x.dtype)
-        # As `maximum` does it, which this is simplified to: a sum that is NaN counts as none.
-        return narrow(x * (1 / np.sqrt(np.where(total > least, total, least))), data.dtype)
+        return narrow(x * (1 / np.sqrt(larger(total, least))), data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
@@ -59,7 +59,10 @@ class L2Normalize(Operator):
 
         total = te.compute(shape, square, name="squares", tag="comm_reduce")
         length = te.compute(
-            shape, lambda *i: te.sqrt(te.maximum(total[i], te.const(self.eps, wide))), name="length", tag="elemwise"
+            shape,
+            lambda *i: te.sqrt(larger_expression(total[i], te.const(self.eps, wide))),
+            name="length",
+            tag="elemwise",
         )
 
         def element(*i: Any) -> Any:

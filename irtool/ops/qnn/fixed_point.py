@@ -11,6 +11,7 @@ import math
 from ...deferred import np
 from ...diagnostics import IrError
 from ..conversion import convert
+from ..extremes import limited
 
 INT32_LOW, INT32_HIGH = -(2**31), 2**31 - 1
 
@@ -88,11 +89,10 @@ def highest_real(dtype: str | np.dtype) -> int:
 
 
 def saturate_float(x: np.ndarray, dtype: str | np.dtype) -> np.ndarray:
-    """Whole floating-point numbers clipped to the range of `dtype`, as far as their own has it; NaN becomes the greatest."""
+    """Whole floating-point numbers clipped to the range of `dtype`, as far as their own has it; NaN as `cast` makes it."""
     low, high = limits(dtype)
     high = highest_real(dtype) if x.dtype == np.float32 else high
-    clipped = np.where(x > low, np.where(x < high, x, high), np.where(np.isnan(x), high, low))
-    return clipped.astype(np.int64).astype(dtype)
+    return convert(limited(x, x.dtype.type(low), x.dtype.type(high)), np.dtype(dtype))
 
 
 def round_away(x: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from ...ir import TensorType, Type
 from ...ir.attributes import since
 from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
+from ..extremes import limited
 from ..shapes import require_floats, require_integers, tensor
 from .fixed_point import along, dequantize, limits, quantize, round_away
 from .parameters import (
@@ -119,8 +120,8 @@ class Dequantize(Quantized):
         real = dequantize(data, along(scale, data.ndim, self.axis), along(zero_point, data.ndim, self.axis))
         if self.out_dtype != "float16":
             return real
-        limits = np.finfo(np.float16)
-        return np.fmax(np.fmin(real, limits.max), limits.min).astype(np.float16)  # as `clip` has NaN
+        largest = np.float32(np.finfo(np.float16).max)
+        return limited(real, -largest, largest).astype(np.float16)
 
 
 _CODES = {1: "int8", 2: "uint8", 3: "int32"}

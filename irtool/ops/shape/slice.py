@@ -29,17 +29,13 @@ class Range:
     end: int
     stride: int
 
-    def within(self, extent: int, empty: bool = False) -> tuple[int, int]:
-        """The first index and the number of elements. Where the end lies before the begin: 0 if `empty`, RelationError."""
+    def within(self, extent: int) -> tuple[int, int]:
+        """The first index and the number of elements: 0 where the end lies before the begin."""
         if self.stride == 0:
             raise RelationError(f"the stride of axis {self.axis} is 0")
         begin, end = self._clip(self.begin, extent), self._clip(self.end, extent)
         if (end - begin) * self.stride < 0:
-            if empty:
-                return begin, 0
-            raise RelationError(
-                f"axis {self.axis}, which is {extent}, has nothing from {self.begin} to {self.end} in steps of {self.stride}"
-            )
+            return max(begin, 0), 0
         return begin, -(-abs(end - begin) // abs(self.stride))
 
     def _clip(self, index: int, extent: int) -> int:
@@ -98,11 +94,11 @@ def _at(values: Sequence[int | None], i: int) -> int | None:
     return values[i] if i < len(values) else None
 
 
-def slice_array(data: Any, ranges: Sequence[Range], empty: bool = False) -> Any:
-    """The numpy array cut to `ranges`; `empty` as in `Range.within`."""
+def slice_array(data: Any, ranges: Sequence[Range]) -> Any:
+    """The numpy array cut to `ranges`."""
     index: list[Any] = [slice(None)] * data.ndim
     for r in ranges:
-        begin, count = r.within(data.shape[r.axis], empty)
+        begin, count = r.within(data.shape[r.axis])
         if r.stride > 0:
             index[r.axis] = slice(begin, begin + r.stride * count, r.stride)
         else:
@@ -116,7 +112,8 @@ def slice_array(data: Any, ranges: Sequence[Range], empty: bool = False) -> Any:
 class StridedSlice(Operator):
     """Every `strides[i]`-th element from `begin[i]` up to, without it, `end[i]` along axis i (or `axes[i]`).
 
-    Negative indices count from the end; indices beyond the extent are clipped to it. With `slice_mode="size"`, `end` is
+    Negative indices count from the end; indices beyond the extent are clipped to it. A range that ends before it begins is
+    empty, where TVM refuses it. With `slice_mode="size"`, `end` is
     the number of elements (-1 for all that remain) and strides are ignored.
     """
 

@@ -57,9 +57,15 @@ def _image(index: Any, count: int) -> int:
     return int(min(max(index, 0), count - 1)) if index == index else 0
 
 
+def _most_pixels(extent: int) -> int:
+    """The pixels of a bin that count along an axis: four times those of the image, so that a huge region takes no time without end."""
+    return 4 * extent + 16
+
+
 def _pixels(size: Any, extent: int) -> int:
-    """How many pixels a bin has, at most `extent` (also of one that is infinite or NaN)."""
-    return int(np.ceil(size)) if size < extent else extent
+    """How many pixels a bin has, at most `_most_pixels` (also of one that is infinite or NaN)."""
+    most = _most_pixels(extent)
+    return int(np.ceil(size)) if size < most else most
 
 
 @operator(
@@ -76,8 +82,9 @@ class ROIAlign(Operator):
     """Each region divided into `pooled_size` bins; a bin is the mean (`mode="avg"`) or maximum of samples in it.
 
     Samples lie on a regular grid of `sample_ratio` points per axis (as many as the bin has pixels where it is not
-    positive, but no more than the image has) and are interpolated bilinearly; one more than a pixel outside of the image is
-    zero, and so is one of a region that is infinite or NaN.
+    positive, but no more than 16 plus four times those of the image) and are interpolated bilinearly; one more than a pixel outside of the image is
+    zero, and so is one of a region that is infinite or NaN. Regions are at least a pixel long, but with `exact` they are what they
+    are: those without an extent have no sample, where the number of samples follows from it, and a mean of 0. (TVM has no `exact`.)
     """
 
     pooled_size: tuple[int, ...]
@@ -85,6 +92,7 @@ class ROIAlign(Operator):
     sample_ratio: int = -1
     layout: str = "NCHW"
     mode: str = "avg"
+    exact: bool = False
 
     one_dtype = ("data", "result")
 
@@ -109,17 +117,17 @@ class ROIAlign(Operator):
         return out if self.layout == "NCHW" else out.transpose(0, 2, 3, 1)
 
     def _align(self, image: Any, roi: Any) -> Any:
-        one = np.float32(1)
+        least = np.float32(-np.inf if self.exact else 1)
         x1, y1, x2, y2 = roi
         grid, weights = [], []
         for low, high, bins, extent in (
             (y1, y2, self.pooled_size[0], image.shape[1]),
             (x1, x2, self.pooled_size[1], image.shape[2]),
         ):
-            size = (high - low if high - low > one else one) / np.float32(bins)
-            samples = self.sample_ratio if self.sample_ratio > 0 else _pixels(size, extent)
+            size = (high - low if high - low > least else least) / np.float32(bins)
+            samples = self.sample_ratio if self.sample_ratio > 0 else max(_pixels(size, extent), 0)
             starts = low + np.arange(bins, dtype=np.float32) * size
-            steps = (np.arange(samples, dtype=np.float32) + np.float32(0.5)) * size / np.float32(samples)
+            steps = (np.arange(samples, dtype=np.float32) + np.float32(0.5)) * size / np.float32(max(samples, 1))
             at = (starts[:, None] + steps).reshape(-1)
             inside = (at >= -1) & (at <= extent)
             at = np.where(inside, np.clip(at, 0, extent - 1), 0).astype(np.float32)
@@ -135,8 +143,8 @@ class ROIAlign(Operator):
         points = np.where(in_rows[:, None] & in_columns, points, np.float32(0))
         points = points.reshape(image.shape[0], self.pooled_size[0], rows, self.pooled_size[1], columns)
         if self.mode == "avg":
-            return points.sum((2, 4), dtype=np.float32) / np.float32(rows * columns)
-        return points.max((2, 4))
+            return points.sum((2, 4), dtype=np.float32) / np.float32(max(rows * columns, 1))
+        return points.max((2, 4), initial=np.finfo(np.float32).min)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, rois = inputs
@@ -169,9 +177,10 @@ class ROIAlign(Operator):
                     begin = ib.let(te.cast(r[n, axis + 1], "float32") * f32(self.spatial_scale))
                     end = te.cast(r[n, axis + 3], "float32") * f32(self.spatial_scale)
                     low.append(begin)
-                    size.append(ib.let(te.max2(end - begin, f32(1)) / f32(count)))
+                    length = end - begin if self.exact else te.max2(end - begin, f32(1))
+                    size.append(ib.let(length / f32(count)))
                     # Compared as floats: of a huge region the number of pixels is no int32.
-                    pixels = te.cast(te.ceil(te.min2(size[-1], f32(extent))), "int32")
+                    pixels = te.cast(te.ceil(te.max2(te.min2(size[-1], f32(_most_pixels(extent))), f32(0))), "int32")
                     samples.append(ib.let(te.const(self.sample_ratio, "int32") if self.sample_ratio > 0 else pixels))
                 with (
                     ib.for_(channels, name="c") as c,
@@ -193,7 +202,7 @@ class ROIAlign(Operator):
                         total.set(total() + value if self.mode == "avg" else te.nan_maximum(total(), value))
                     value = total()
                     if self.mode == "avg":
-                        value = value / (te.cast(samples[0], "float32") * te.cast(samples[1], "float32"))
+                        value = value / te.max2(te.cast(samples[0], "float32") * te.cast(samples[1], "float32"), f32(1))
                     ib.store(out, (n, c, ph, pw) if nchw else (n, ph, pw, c), value)
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="roi_align")

@@ -70,13 +70,15 @@ class Rounded:
     centred: Expr
 
 
-def rounded(e: Expr, grid: Grid) -> Rounded:
-    """A quotient rounded, a half to the even number, plus the zero point, clipped and cast.
+def rounded(e: Expr, grid: Grid, is_number: bool = False) -> Rounded:
+    """A quotient rounded, a half to the even number, plus the zero point, clipped and cast; NaN becomes 0. `is_number`: it is never NaN.
 
     Added to 1.5 · 2^23, a number of at most 2^22 is rounded to an integer, which stands in the lowest bits of the sum.
     """
     low, high = grid.bounds
     e = call("clip", e, a_min=low, a_max=high)
+    if not is_number:
+        e = call("where", call("isnan", e), scalar_constant(float(-grid.zero), "float32"), e)
     large = scalar_constant(_ROUNDING, "float32")
     moved = add(e, large)
     bits: Expr = call("reinterpret", moved, dtype="int32")
@@ -88,7 +90,7 @@ def rounded(e: Expr, grid: Grid) -> Rounded:
 def requantized(x: QuantizedTensor, grid: Grid) -> Rounded | None:
     """A tensor quantized with one other scale and zero point; None where the ratio of scales is no normal number."""
     ratio = _ratio(x.scale, grid)
-    return None if ratio is None else rounded(scaled(x, ratio), grid)
+    return None if ratio is None else rounded(scaled(x, ratio), grid, is_number=True)
 
 
 def combined(e: Call, operands: Sequence[Any], grid: Grid) -> Rounded | None:
@@ -98,11 +100,16 @@ def combined(e: Call, operands: Sequence[Any], grid: Grid) -> Rounded | None:
     a, b = operands
     if is_call_to(e, "multiply"):
         ratio = _ratio(a.scale * b.scale, grid)
-        return None if ratio is None else rounded(multiply(multiply(centred(a), centred(b)), _number(ratio)), grid)
+        return None if ratio is None else _product(multiply(centred(a), centred(b)), ratio, grid)
     ratios = [_ratio(o.scale, grid) for o in operands]
     if ratios[0] is None or ratios[1] is None:
         return None
-    return rounded(_weighted_sum(a, ratios[0], b, -ratios[1] if is_call_to(e, "subtract") else ratios[1]), grid)
+    total = _weighted_sum(a, ratios[0], b, -ratios[1] if is_call_to(e, "subtract") else ratios[1])
+    return rounded(total, grid, is_number=True)
+
+
+def _product(e: Expr, ratio: np.ndarray, grid: Grid) -> Rounded:
+    return rounded(multiply(e, _number(ratio)), grid, is_number=True)
 
 
 _LOW_BITS = 8

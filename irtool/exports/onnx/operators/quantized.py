@@ -33,8 +33,6 @@ def integer_arithmetic(s: LegalizationSite) -> Expr | None:
 class Canonicalized(Expansion):
     """integer arithmetic, as `qnn.CanonicalizeOps` writes it"""
 
-    differs: ClassVar[str] = "NaN, of the root or logarithm of a negative number, becomes 0 and not the largest integer"
-
     def expand(self, s: LegalizationSite) -> Expr | None:
         return integer_arithmetic(s)
 

@@ -121,7 +121,6 @@ class Clip(Form):
     """`Clip`; `Min` and `Max` where the bounds cross"""
 
     direct: ClassVar[bool] = True
-    differs: ClassVar[str] = "NaN stays NaN; in Relay it becomes the upper bound"
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs

@@ -29,17 +29,20 @@ class RoiAlign(Form):
             s.refuse("RoiAlign takes the maximum of weighted pixels, TVM that of samples")
         index = s.squeeze(s.node("Clip", *_number(s, rois)), 1)
         index = s.cast(index, "int64")
+        corners = s.slice(rois, [1], [5], [1])
+        if at.exact:  # these coordinates let regions be what they are, but are half a pixel off
+            half = s.scalar(0.5 / float(at.spatial_scale), rois)
         made = s.node(
             "RoiAlign",
             s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
-            s.slice(rois, [1], [5], [1]),
+            s.node("Add", corners, half) if at.exact else corners,
             index,
             mode="avg",
             output_height=int(at.pooled_size[0]),
             output_width=int(at.pooled_size[1]),
             sampling_ratio=max(int(at.sample_ratio), 0),
             spatial_scale=float(at.spatial_scale),
-            coordinate_transformation_mode="output_half_pixel",
+            coordinate_transformation_mode="half_pixel" if at.exact else "output_half_pixel",
         )
         return s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3])
 

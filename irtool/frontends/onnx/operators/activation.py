@@ -86,11 +86,16 @@ class Selu(OnnxOperator):
 
 @onnx_operator("Celu")
 class Celu(OnnxOperator):
-    """x where positive, else `alpha * (exp(x / alpha) - 1)`."""
+    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`: x where positive, else the other term."""
 
     @since(12, 28)
     def smooth(self, x: Value, *, alpha: float = 1.0) -> Result:
-        return _positive_or(x, _exponential(x if alpha == 1 else x.call("divide", _number(x, alpha)), alpha))
+        part = x if alpha == 1 else x.call("divide", _number(x, alpha))
+        if alpha > 0:
+            return _positive_or(x, _exponential(part, alpha))
+        zero = _number(x, 0)
+        below = part.call("exp").call("subtract", _number(x, 1)).call("multiply", _number(x, alpha))
+        return x.call("maximum", zero).call("add", below.call("minimum", zero))
 
 
 @onnx_operator("Gelu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ....ir.dims import Dim
 from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
@@ -51,7 +52,10 @@ def _counted(indices: Value, extent: Value) -> Value:
 
 @onnx_operator("GatherElements")
 class GatherElements(OnnxOperator):
-    """For each index the element at its place, with the index in place of the one along the axis."""
+    """For each index the element at its place, with the index in place of the one along the axis.
+
+    Along the other axes there may be fewer indices than elements, as torch.gather has it.
+    """
 
     @since(11, 13)
     def elements(self, x: Value, indices: Value, *, axis: int = 0) -> Result:
@@ -59,7 +63,19 @@ class GatherElements(OnnxOperator):
         if 0 in indices.shape:
             shape = indices.extents("the indices")
             return Value.constant(filled(shape, 0, "the result", "uint8"), x.dtype)
-        return x.call("gather", from_front(indices, x, at), axis=at)
+        indices = from_front(indices, x, at)
+        if x.rank != indices.rank:
+            raise IrError(f"indices {indices.tensor} have not as many axes as {x.tensor}", code=DamagedModel)
+        shorter = [i for i in range(x.rank) if i != at and _is_shorter(indices.shape[i], x.shape[i])]
+        if shorter:
+            ends = [indices.shape[i] for i in shorter]
+            ones = [1] * len(shorter)
+            x = x.call("strided_slice", begin=[0] * len(shorter), end=ends, strides=ones, axes=shorter)
+        return x.call("gather", indices, axis=at)
+
+
+def _is_shorter(extent: Dim, whole: Dim) -> bool:
+    return isinstance(extent, int) and not (isinstance(whole, int) and extent >= whole)
 
 
 def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:

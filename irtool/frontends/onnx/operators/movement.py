@@ -13,7 +13,7 @@ from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import require_steps
 from ..tuples import concatenate
-from ..value import Value
+from ..value import Value, apply
 
 
 @onnx_operator("Concat")
@@ -98,6 +98,21 @@ class Tile(OnnxOperator):
         return x.call("tile", reps=times) if any(n != 1 for n in times) else x
 
 
+def _bounds(start: int, end: int, step: int, extent: int) -> tuple[int, int]:
+    """The bounds of a slice counted from the front and clamped as ONNX has it: to `0 … extent`, or, of steps backwards, the start to
+    `0 … extent - 1`, where Python has -1 for what lies before the first element, and the end to `-1 … extent - 1`."""
+    start, end = (n + extent if n < 0 else n for n in (start, end))
+    lowest, highest = (0, extent) if step > 0 else (-1, extent - 1)
+    return min(max(start, 0), max(highest, 0)), min(max(end, lowest), highest)
+
+
+def _first_within(begin: Value, steps: Value, extents: Value) -> Value:
+    """Starts as they are, but those of steps backwards counted from the front and no less than 0."""
+    zero = Value.constant(0, "int64")
+    counted = apply("where", begin.call("less", zero), begin.call("add", extents), begin).call("maximum", zero)
+    return apply("where", steps.call("less", zero), counted, begin)
+
+
 @onnx_operator("Slice")
 class Slice(OnnxOperator):
     """Every `steps[i]`-th element from `starts[i]` to `ends[i]` along `axes[i]`."""
@@ -135,9 +150,12 @@ class Slice(OnnxOperator):
             if not isinstance(extent, int):
                 found.append((start, end, axis, step))
                 continue
-            start, end, _ = slice(start, end, step).indices(extent)
+            start, end = _bounds(start, end, step, extent)
             if (start, end, step) == (0, extent, 1):
                 continue
+            if (end - start) * step <= 0:
+                start = end = 0
+                step = 1
             # -1 as an end says that the first element belongs to the slice; Relay would count it from the back.
             found.append((start, -extent - 1 if end < 0 else end, axis, step))
         if not found:
@@ -159,11 +177,14 @@ class Slice(OnnxOperator):
 
         everything = [np.iinfo("int64").max if not isinstance(d, int) else d for d in x.shape]
         begin, end = bounds(starts, [0] * x.rank), bounds(ends, everything)
+        by = bounds(steps, [1] * x.rank)
+        if by.known is None or (by.known < 0).any():
+            begin = _first_within(begin, by, x.call("shape_of", dtype="int64"))
         return x.call(
             "dyn.strided_slice",
             begin,
             end,
-            bounds(steps, [1] * x.rank),
+            by,
             begin=None,
             end=None,
             strides=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..arithmetic import multiply, scalar
 from ..counts import require_count
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..pools import padded, pool
+from ..pools import average, pool
 from ..sliding import NO_INTS, Windows, spatial_rank
 from ..value import Value
 
@@ -29,14 +29,7 @@ class AveragePool(OnnxOperator):
     ) -> Result:
         spatial_rank(x, "a pool")
         windows = Windows.of(kernel_shape, strides, pads, dilations, auto_pad)
-        if not count_include_pad:
-            return pool("avg", x, windows, bool(ceil_mode), count_include_pad=False)
-        if not ceil_mode:
-            return pool("avg", x, windows, False, count_include_pad=True)
-        # Zeros of the pads count, those that rounding up adds do not.
-        inner = padded(x, windows.padding(x, "the data of the pool"), 0)
-        unpadded = Windows.of(kernel_shape, strides, None, dilations)
-        return pool("avg", inner, unpadded, True, count_include_pad=False, of=(x, windows))
+        return average(x, windows, bool(ceil_mode), bool(count_include_pad))
 
 
 @onnx_operator("LpPool")

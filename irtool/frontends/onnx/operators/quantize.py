@@ -103,8 +103,10 @@ class QuantizeLinear(_Linear):
             dtype = dtype_of(output_dtype, "the result")
         if not block_size:
             return self.rounded(x, y_scale, y_zero_point, axis, dtype)
-        x, q = in_blocks(x, Quantities.of(y_scale, y_zero_point), x.axis(axis), block_size)
-        return out_of_blocks(quantized(x, q, dtype), axis)
+        axis = x.axis(axis)
+        extent = x.extent(axis, "a tensor that is quantized in blocks")
+        x, q = in_blocks(x, Quantities.of(y_scale, y_zero_point), axis, block_size)
+        return out_of_blocks(quantized(x, q, dtype), axis, extent)
 
 
 @onnx_operator("com.microsoft.QuantizeLinear")
@@ -154,8 +156,9 @@ class DequantizeLinear(_Linear):
             q, axis = self.parameters(x, x_scale, x_zero_point, axis)
             return dequantized(x, q, axis, dtype)
         axis = x.axis(axis)
+        extent = x.extent(axis, "a tensor that is quantized in blocks")
         x, q = in_blocks(x, Quantities.of(x_scale, x_zero_point), axis, block_size)
-        return out_of_blocks(dequantized(x, q, dtype=dtype), axis)
+        return out_of_blocks(dequantized(x, q, dtype=dtype), axis, extent)
 
 
 @onnx_operator("com.microsoft.DequantizeLinear")

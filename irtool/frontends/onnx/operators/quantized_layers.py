@@ -9,9 +9,10 @@ from ....diagnostics import IrError
 from ....ir import Tuple
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..pools import average
 from ..quantities import Quantities, dequantized, quantized
+from ..sliding import Windows, spatial_rank
 from ..value import Value, apply
-from ..windows import window_padding
 
 
 def _in_reals(
@@ -125,7 +126,7 @@ class QLinearGlobalAveragePool(OnnxOperator):
 
 @onnx_operator("com.microsoft.QLinearAveragePool")
 class QLinearAveragePool(OnnxOperator):
-    """The mean over windows."""
+    """The mean over windows: with `count_include_pad` of all their elements, as ONNX Runtime has it."""
 
     @since(1)
     def pool(
@@ -144,28 +145,13 @@ class QLinearAveragePool(OnnxOperator):
         pads: tuple[int, ...] = (),
         strides: tuple[int, ...] = (),
     ) -> Result:
-        rank = len(kernel_shape)
-        if rank + 2 != x.rank or not 0 < rank <= 3:
-            raise IrError(f"windows of {rank} axes do not fit data of rank {x.rank}", code=DamagedModel)
-        steps = list(strides) or [1] * rank
-        extents = [0] * rank
-        if auto_pad.startswith("SAME"):
-            shape = x.extents("data that is padded to the same size")
-            extents = list(shape[1:-1] if channels_last else shape[2:])
-        padding = window_padding(auto_pad, pads, extents, kernel_shape, steps, [1] * rank)
-        axes = {1: "W", 2: "HW", 3: "DHW"}[rank]
-        layout = f"N{axes}C" if channels_last else f"NC{axes}"
+        spatial_rank(x, "a pool")
+        windows = Windows.of(kernel_shape, strides, pads, (), auto_pad)
 
         def function(real: Value) -> Value:
-            return real.call(
-                f"nn.avg_pool{rank}d",
-                pool_size=list(kernel_shape),
-                strides=steps,
-                padding=padding,
-                ceil_mode=bool(ceil_mode),
-                count_include_pad=bool(count_include_pad),
-                layout=layout,
-            )
+            inner = real.call("transpose", axes=[0, x.rank - 1, *range(1, x.rank - 1)]) if channels_last else real
+            mean = average(inner, windows, bool(ceil_mode), bool(count_include_pad), counts_beyond=True)
+            return mean.call("transpose", axes=[0, *range(2, x.rank), 1]) if channels_last else mean
 
         return _in_reals(x, function, (x_scale, x_zero_point), (y_scale, y_zero_point))
 

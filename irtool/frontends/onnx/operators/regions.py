@@ -27,7 +27,7 @@ class RoiAlign(OnnxOperator):
     """The mean or maximum of samples in each part of each region `(x1, y1, x2, y2)`.
 
     A maximum is that of all neighbours of the samples with their weights, as ONNX has it. Where the number of samples follows
-    from the regions, vision.roi_align takes them; regions of less than a pixel then count as of one.
+    from the regions, vision.roi_align takes them.
     """
 
     @since(10)
@@ -102,4 +102,5 @@ class RoiAlign(OnnxOperator):
             sample_ratio=-1,
             layout="NCHW",
             mode="avg",
+            **({"exact": True} if offset else {}),
         )

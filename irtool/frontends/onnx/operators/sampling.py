@@ -33,7 +33,7 @@ class GridSample(OnnxOperator):
         to_corners = bool(align_corners)
         if METHODS[mode] == "nearest":
             extents = x.extents("the data of GridSample")[2:]
-            points, to_corners = _to_pixels(points, extents, to_corners), False
+            points = _to_pixels(points, extents, to_corners)
         return x.call(
             "image.grid_sample",
             points,
@@ -45,7 +45,7 @@ class GridSample(OnnxOperator):
 
 
 def _to_pixels(points: Value, extents: Sequence[int], to_corners: bool) -> Value:
-    """The points moved to the centres of the nearest pixels, halves to even ones, over -1 … 1 between edges.
+    """The points moved to the centres of the nearest pixels, halves to even ones.
 
     image.grid_sample takes halves away from zero.
     """
@@ -58,5 +58,6 @@ def _to_pixels(points: Value, extents: Sequence[int], to_corners: bool) -> Value
     odd = multiply(up, 0.5).call("floor").call("not_equal", multiply(up, 0.5))
     down = cast(halfway.call("logical_and", odd), at.dtype)
     pixel = subtract(up, down)
-    factor, summand = Value.constant(2 / size, at.dtype), Value.constant(1 / size - 1, at.dtype)
+    back = 1 / np.where(whole, whole, 1)
+    factor, summand = Value.constant(back, at.dtype), Value.constant(-offset * back, at.dtype)
     return add(multiply(pixel, factor), summand)

@@ -31,6 +31,8 @@ class Softmax(OnnxOperator):
     def _along(self, x: Value, axis: int) -> Value:
         if self.node.key.op_type != "Hardmax":
             return x.call("nn.softmax" if self.node.key.op_type == "Softmax" else "nn.log_softmax", axis=axis)
+        if 0 in x.shape:
+            return x
         largest = x.call("argmax", axis=[axis])
         one, zero = scalar(1, x.dtype), scalar(0, x.dtype)
         depth = x.extent(axis, "the data of Hardmax")
