@@ -107,7 +107,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message. `level` is `error` or `warning`; `notes` and `help` are printed below the source line.
+    """One message. `level` is `error`, `warning` or `note`; `notes` and `help` are printed below the source line.
 
     `code` is the kind of mistake, None where it has no name of its own; `subject` the name of the operator that the message is
     about, for those who look for its calls.

@@ -111,7 +111,7 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     diagnostics: list[Diagnostic] = []
     try:
         subject = read_subject(path)
-        module, given, said = subject.examine(wanted.given)
+        module, given, said = subject.examine(wanted.given, is_settled=wanted.target is not None)
         wanted, diagnostics, name = replace(wanted, given=given), list(said), subject.name
         if module is None or any(d.level == "error" for d in diagnostics):
             return diagnostics
@@ -198,4 +198,5 @@ def _github(d: Diagnostic) -> str:
     text = d.message + (f" ({d.help})" if d.help else "")
     escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     title = f"{',' if where else ''}title={d.code.name}" if d.code else ""
-    return f"::{d.level} {where}{title}::{escaped}"
+    level = "notice" if d.level == "note" else d.level
+    return f"::{level} {where}{title}::{escaped}"

@@ -2,52 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from . import kinds
+from .fixed_values import fixed_arrays
 from .known_types import Given, shape_options
-from .mistakes import BadValue, ClashingOptions
+from .mistakes import BadValue
 from .printing import types_option
 from .source import file_or_stdin
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
 from .wrong_usage import Command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-def _values(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
-    from ..diagnostics import UsageError
-
-    found: dict[str, str] = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals or not value.strip():
-            raise UsageError(
-                f"cannot read the value {item!r}", help="write NAME=5, NAME=1,2 or NAME=FILE.npy", code=BadValue
-            )
-        if name.strip() in found:
-            raise UsageError(f"--value is given twice for {name.strip()}", code=ClashingOptions)
-        found[name.strip()] = value.strip()
-    return found
 
 
 @click.command(name="import", cls=Command, short_help="Write an ONNX model as Relay text and its weights.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
 @weights_options
 @shape_options
-@click.option(
-    "--value",
-    "values",
-    type=kinds.NAMED,
-    multiple=True,
-    callback=_values,
-    metavar="NAME=VALUE",
-    help="Make an input a constant: a number, numbers with commas between them, or an .npy or .npz file. Repeatable.",
-)
 @types_option
 @click.option("--spans", is_flag=True, help="Print which node of the model each expression is from.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
@@ -57,7 +27,6 @@ def command(
     params_format: str,
     params_out: str | None,
     given: Given,
-    values: Mapping[str, str],
     types: str,
     spans: bool,
     quiet: bool,
@@ -90,24 +59,9 @@ def command(
             given.shapes,
             given.dims,
             constants=params_format == EMBEDDED,
-            values={name: _value(name, text) for name, text in values.items()},
+            values=fixed_arrays(given.fixed),
             progress=step,
             say=warn,
+            open_extents=True,
         )
     write_with_weights(output, to_text(module, types=types, spans=spans), params_format, params_out, weights, quiet)
-
-
-def _value(name: str, text: str) -> Any:
-    """What `--value` says: numbers, or the array of a file. Raises IrError."""
-    from .source import read_array
-
-    number = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
-    if re.fullmatch(rf"{number}", text):
-        return _number(text)
-    if re.fullmatch(rf"\[?\s*{number}(\s*,\s*{number})*\s*,?\s*\]?", text):
-        return [_number(p) for p in text.strip("[]").split(",") if p.strip()]
-    return read_array(text, name)
-
-
-def _number(text: str) -> float:
-    return float(text) if re.search(r"[.eE]", text) else int(text)

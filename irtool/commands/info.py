@@ -126,14 +126,19 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
 
 def _describe(f: Any) -> dict[str, Any]:
     from ..ir import Call, Constant, MissingData, Op, post_order
-    from ..ir.tensor_names import input_names, output_names
+    from ..ir.tensor_names import input_dims, input_names, output_names, show_named
 
     nodes = post_order(f)
-    calls = Counter(e.op.name for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
+    calls = Counter(_operator(e) for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
     constants = [e for e in nodes if isinstance(e, Constant)]
     names, called = output_names(f), input_names(f)
-    inputs = {p.name: repr(p.checked_type) for p in f.params}
+    dims, places = input_dims(f), _open_places(f)
+    inputs = {p.name: show_named(p.checked_type, dims.get(p, ())) for p in f.params}
     signature: dict[str, Any] = {"inputs": inputs, "outputs": list(names)} if names else {}
+    if names:
+        signature["output_types"] = _output_types(f, len(names))
+    if named := {place: name for place, name in places.items() if name}:
+        signature["dimensions"] = named
     if others := {p.name: n for p, n in called.items() if n != p.name}:
         signature["input_names"] = others
     return {
@@ -141,7 +146,7 @@ def _describe(f: Any) -> dict[str, Any]:
         **signature,
         "parameters": len(f.params),
         "parameter_bytes": sum(_bytes(t) for p in f.params for t in _tensors(p.checked_type)),
-        "dynamic": _dynamic(f),
+        "dynamic": list(places),
         "nodes": len(nodes),
         "constants": len(constants),
         "constant_bytes": sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData)),
@@ -169,14 +174,42 @@ def _bytes(t: Any) -> int:
     return prod(t.static_shape) * -(-int(bits[1]) // 8) * int(bits[2] or 1)
 
 
-def _dynamic(f: Any) -> list[str]:
-    """The dimensions of parameters and of the result that are known only at run time: `%x[0]`, `result[1]`."""
-    places = [(f"%{p.name}", p.checked_type) for p in f.params]
+def _operator(call: Any) -> str:
+    """What a call is counted as: its operator, that of ONNX for nodes that wait for extents."""
+    return f"onnx.{call.attrs.op_type}" if call.op.name == "onnx.node" else call.op.name
+
+
+def _output_types(f: Any, count: int) -> list[str]:
+    """The types of the outputs, with the names of open extents."""
+    from ..ir.tensor_names import output_dims, show_named
+
+    leaves = list(_tensors(f.checked_type.ret_type))
+    rows = [*output_dims(f), *[()] * len(leaves)]
+    return [show_named(t, row) for t, row in zip(leaves, rows, strict=False)] if len(leaves) == count else []
+
+
+def _open_places(f: Any) -> dict[str, str]:
+    """The dimensions of parameters and of the result that are known only at run time, `%x[0]`, `result.0[1]`, with their names."""
+    from ..ir.tensor_names import input_dims, output_dims
+
+    dims, tensors = input_dims(f), []
+    for p in f.params:
+        leaves = list(_tensors(p.checked_type))
+        tensors += [(_place(f"%{p.name}", k, leaves), t, dims.get(p, ())) for k, t in enumerate(leaves)]
     if f.checked_type is not None:
-        places.append(("result", f.checked_type.ret_type))
-    return [
-        f"{n}[{i}]" for n, ty in places for t in _tensors(ty) for i, d in enumerate(t.shape) if not isinstance(d, int)
-    ]
+        leaves = list(_tensors(f.checked_type.ret_type))
+        rows = [*output_dims(f), *[()] * len(leaves)]
+        tensors += [(_place("result", k, leaves), t, rows[k]) for k, t in enumerate(leaves)]
+    return {
+        f"{place}[{i}]": row[i] if i < len(row) else ""
+        for place, t, row in tensors
+        for i, d in enumerate(t.shape)
+        if not isinstance(d, int)
+    }
+
+
+def _place(name: str, k: int, leaves: list[Any]) -> str:
+    return name if len(leaves) == 1 else f"{name}.{k}"
 
 
 def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
@@ -190,8 +223,13 @@ def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
             called = {n: f" ({own})" for n, own in f.get("input_names", {}).items()}
             inputs = (f"%{name}{called.get(name, '')}: {t}" for name, t in f["inputs"].items())
             yield f"  inputs: {', '.join(inputs) or 'none'}"
-            yield f"  outputs: {', '.join(f['outputs'])}"
-        yield f"  {f['parameters']} parameters ({f['parameter_bytes']} bytes)" + _said_of(f["dynamic"])
+            types = f["output_types"]
+            yield f"  outputs: {', '.join(f'{o}: {t}' for o, t in zip(f['outputs'], types)) or ', '.join(f['outputs'])}"
+        dynamic = [
+            f"{place} ({f['dimensions'][place]})" if place in f.get("dimensions", {}) else place
+            for place in f["dynamic"]
+        ]
+        yield f"  {f['parameters']} parameters ({f['parameter_bytes']} bytes)" + _said_of(dynamic)
         total = sum(operators.values())
         yield f"  {f['nodes']} nodes, {total} operators, {f['constants']} constants ({f['constant_bytes']} bytes)"
         rows = [(f"{count:6d}", op) for op, count in operators.items()]

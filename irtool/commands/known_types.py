@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
+from .fixed_values import read_fixed
 from .mistakes import BadValue, ClashingOptions
 from .wrong_usage import WrongUsage
 
@@ -38,6 +39,7 @@ class Given:
         dims: extents of dimensions that have names in an ONNX model.
         bound: all weights, once the module is there: those of `params`, and those that an ONNX model has.
         names: of an ONNX model's inputs: their names as parameters.
+        fixed: values of parameters that become constants, as the command line has them, by name.
         image: how images among `single` become arrays; None where they are refused.
     """
 
@@ -49,17 +51,32 @@ class Given:
     dims: Mapping[str, int] = field(default_factory=dict)
     bound: ParameterFile | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, str] = field(default_factory=dict)
     image: ImageRule | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.shapes or self.dtypes or self.params or self.inputs or self.single or self.bound)
+        return bool(
+            self.shapes
+            or self.dims
+            or self.dtypes
+            or self.params
+            or self.inputs
+            or self.single
+            or self.fixed
+            or self.bound
+        )
 
     @functools.cached_property
     def weights(self) -> ParameterFile:
         """The weights by name. Raises IrError for a name that two files have."""
+        from .fixed_values import fixed_arrays
         from .source import read_arrays
 
-        return read_arrays(*self.params) if self.bound is None else self.bound
+        if self.bound is not None:
+            return self.bound
+        read = read_arrays(*self.params)
+        read.join(fixed_arrays(self.fixed))
+        return read
 
     @functools.cached_property
     def values(self) -> ParameterFile:
@@ -86,11 +103,16 @@ class Given:
         return self.values.origins
 
     def specialize(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
-        """The module with what is known of the parameters of `entry`, weights aside; `say` is told what was assumed."""
+        """The module with what is known of the parameters of `entry`, weights aside; `say` is told what was assumed.
+
+        Calls that wait for extents of an ONNX model become operators as far as these are known.
+        """
+        from ..frontends.onnx.settling import has_waiting_nodes, settle
         from ..infer import specialize
 
         self._check_names(module, entry)
-        return specialize(module, entry, self.shapes, self.dtypes, self.weights, self.values, say or warn)
+        module = specialize(module, entry, self.shapes, self.dtypes, self.weights, self.values, say or warn)
+        return settle(module, entry, self.weights) if has_waiting_nodes(module) else module
 
     def _check_names(self, module: Module, entry: str) -> None:
         """Raises IrError for arrays of inputs that belong to no parameter."""
@@ -112,11 +134,11 @@ class Given:
         from ..passes.bind import bind_params
 
         module = self.specialize(module, entry, say)
-        return bind_params(module, self.weights, entry) if self.params or self.bound else module
+        return bind_params(module, self.weights, entry) if self.params or self.bound or self.fixed else module
 
     def key(self) -> tuple[object, ...]:
         """What tells this from another that says something else, with the contents of files."""
-        told = tuple(sorted(said.items()) for said in (self.shapes, self.dtypes, self.single, self.dims))
+        told = tuple(sorted(said.items()) for said in (self.shapes, self.dtypes, self.single, self.dims, self.fixed))
         files = (self.params, self.inputs, tuple(self.single.values()))
         return (*told, *[tuple(map(digest, paths)) for paths in files])
 
@@ -162,8 +184,10 @@ def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -
     found: dict[str, int] = {}
     for item in items:
         name, _, extent = item.rpartition("=")
-        if not name or not extent.strip().isdecimal():
-            raise UsageError(f"cannot read the dimension {item!r}", help="write NAME=1", code=BadValue)
+        if not name or not extent.strip().isdecimal() or not int(extent):
+            is_none = extent.strip().isdecimal() and name
+            message = f"the dimension {name} cannot be 0: nothing would be left to compute" if is_none else ""
+            raise UsageError(message or f"cannot read the dimension {item!r}", help="write NAME=1", code=BadValue)
         if name.strip() in found:
             raise UsageError(f"--dim is given twice for {name.strip()}", code=ClashingOptions)
         found[name.strip()] = int(extent)
@@ -236,7 +260,16 @@ _DIM = click.option(
     multiple=True,
     callback=_dims,
     metavar="NAME=1",
-    help="Extent of a dimension that has a name in an ONNX model. Repeatable.",
+    help="Extent of a dimension that has a name in an ONNX model, or in the text that `import` wrote. Repeatable.",
+)
+_VALUE = click.option(
+    "--value",
+    "fixed",
+    type=kinds.NAMED,
+    multiple=True,
+    callback=read_fixed,
+    metavar="NAME=VALUE",
+    help="Make a parameter a constant: a number, numbers with commas between them, or an .npy or .npz file. Repeatable.",
 )
 _DTYPE_OPTION = click.option(
     "--dtype",
@@ -257,13 +290,13 @@ _PARAMS = click.option(
 
 
 def shape_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--shape` and `--dim` alone, for commands that look at a module as it stands; they get one `Given`, `given`."""
+    """Adds `--shape`, `--dim` and `--value` alone, for commands that look at a module as it stands; they get one `Given`, `given`."""
 
     @functools.wraps(function)
-    def wrapped(*args: Any, shapes: Any, dims: Any, **rest: Any) -> Any:
-        return function(*args, given=Given(shapes, dims=dims), **rest)
+    def wrapped(*args: Any, shapes: Any, dims: Any, fixed: Any, **rest: Any) -> Any:
+        return function(*args, given=Given(shapes, dims=dims, fixed=fixed), **rest)
 
-    return _SHAPE(_DIM(wrapped))
+    return _SHAPE(_DIM(_VALUE(wrapped)))
 
 
 ARRAYS = "Types of untyped parameters, by name, from the arrays in a .npz or .params file; values are ignored."
@@ -282,16 +315,18 @@ entry_option = click.option(
 
 
 def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds `--shape`, `--dim`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
+    """Adds `--shape`, `--dim`, `--value`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
 
     The command gets one `Given`, `given`, in their place.
     """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def wrapped(*args: Any, shapes: Any, dims: Any, dtypes: Any, params: Any, arrays: Any, **rest: Any) -> Any:
+        def wrapped(
+            *args: Any, shapes: Any, dims: Any, fixed: Any, dtypes: Any, params: Any, arrays: Any, **rest: Any
+        ) -> Any:
             files = rest.pop("single") if single is not None else {}
-            return function(*args, given=Given(shapes, dtypes, params, arrays, files, dims), **rest)
+            return function(*args, given=Given(shapes, dtypes, params, arrays, files, dims, fixed=fixed), **rest)
 
         if single is not None:
             wrapped = click.option(
@@ -311,7 +346,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             metavar="FILE",
             help=f"{inputs} Repeatable.",
         )(wrapped)
-        return _SHAPE(_DIM(_DTYPE_OPTION(_PARAMS(wrapped))))
+        return _SHAPE(_DIM(_VALUE(_DTYPE_OPTION(_PARAMS(wrapped)))))
 
     return add
 

@@ -46,22 +46,30 @@ class OnnxSubject:
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module, Given, Sequence[Diagnostic]]:
         """See `Subject`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
-        from ..frontends.onnx.importer import from_onnx
-        from ..frontends.onnx.inputs import graph_inputs, relay_names, require_extents
+        from ..frontends.onnx.batches import batch_of_one
+        from ..frontends.onnx.importer import attempt_of, from_onnx
+        from ..frontends.onnx.inputs import check_given, graph_inputs, relay_names
+        from ..frontends.onnx.required import require_extents
         from ..parser.params import ParameterFile
 
         model = self.load()
         inputs = graph_inputs(model)
         names = relay_names(inputs)
         known = _Known(given, names, inputs)
-        if is_settled:
-            require_extents(
-                {n: i for n, i in inputs.items() if n not in known.values}, known.shapes, given.dims, self.name
-            )
+        check_given(model, known.shapes, given.dims)
         said: list[Diagnostic] = []
+        if is_settled:
+            known.shapes |= batch_of_one(model, known.shapes, given.dims, known.values, said.append)
+            require_extents(model, known.shapes, given.dims, known.values, attempt_of(model, known.values))
         with progress_bar("importing") as step:
             module, weights = from_onnx(
-                model, known.shapes, given.dims, values=known.values, progress=step, say=said.append
+                model,
+                known.shapes,
+                given.dims,
+                values=known.values,
+                progress=step,
+                say=said.append,
+                open_extents=not is_settled,
             )
         merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in known.theirs})
         merged.join(known.theirs)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ..diagnostics import Diagnostic, IrError, UsageError, render
+from ..diagnostics import Diagnostic, IrError, render
 from ..frontends.onnx.recognise import is_binary, is_text
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 from .known_types import Given, digest
-from .mistakes import ClashingOptions
 from .source import constants_beside, decode_text, examine_text, read_data
 
 if TYPE_CHECKING:
@@ -59,14 +58,12 @@ class RelayText:
         return self.text, self.name, beside and digest(beside)
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, list[Diagnostic]]:
-        """See `Subject`. Raises UsageError where dimensions are named, which Relay's have no names for."""
-        if given.dims:
-            raise UsageError(
-                f"--dim {next(iter(given.dims))}: dimensions have names in ONNX models only, and {self.name} is Relay text",
-                help="--shape NAME=1,3,224,224 gives a shape",
-                code=ClashingOptions,
-            )
+        """See `Subject`. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
         module, found = examine_text(self.text, self.name)
+        if given.dims and module is not None:
+            from .named_dimensions import with_extents
+
+            return with_extents(module, given.dims, self.name), given, found
         return module, given, found
 
 

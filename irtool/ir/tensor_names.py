@@ -5,17 +5,25 @@
 `output_tensor_names`, which TVM's importer of TFLite writes, has the outputs in order. `input_tensor_names` has the first parameters
 in order, those behind them being weights; it is there where a name is not that of the parameter. Both are attributes as others
 are: a text may have anything in their place, which then names nothing.
+
+    def @main(%image: Tensor[(?, 3, ?, ?), float32], input_dim_names=[["batch", "", "height", "width"]], output_dim_names=[["batch", ""]])
+
+`input_dim_names` has the names of extents that are open, for each of the first parameters; an extent without a name has the
+empty string. `output_dim_names` has those of the outputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .expr import Function, Var
+from .types import TensorType, Type
 
 INPUTS = "input_tensor_names"
 OUTPUTS = "output_tensor_names"
+INPUT_DIMS = "input_dim_names"
+OUTPUT_DIMS = "output_dim_names"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -28,16 +36,42 @@ def input_names(f: Function) -> dict[Var, str]:
     return dict(zip(f.params, _names(f.attrs.get(INPUTS)), strict=False))
 
 
+def input_dims(f: Function) -> dict[Var, tuple[str, ...]]:
+    """For the parameters of which they are known, the names of the extents, the empty string where one has none."""
+    return dict(zip(f.params, _lists(f.attrs.get(INPUT_DIMS)), strict=False))
+
+
+def output_dims(f: Function) -> list[tuple[str, ...]]:
+    """The same for the outputs, in order; fewer than these where not all are known."""
+    return _lists(f.attrs.get(OUTPUT_DIMS))
+
+
+def show_named(t: Type | None, names: Sequence[str]) -> str:
+    """A type as text, with names in the place of the `?` of open extents: `Tensor[(batch, 3), float32]`."""
+    if not isinstance(t, TensorType) or t.is_static or not any(names):
+        return repr(t)
+    pairs = zip(t.shape, [*names, *[""] * len(t.shape)], strict=False)
+    return f"Tensor[({', '.join(n if n and not isinstance(d, int) else repr(d) for d, n in pairs)}), {t.dtype}]"
+
+
 def without_inputs(attrs: Mapping[str, Any], f: Function, is_gone: Callable[[Var], bool]) -> Mapping[str, Any]:
     """Attributes of `f` for the same function without some of its parameters."""
-    names = _names(attrs.get(INPUTS))
-    if not names:
-        return attrs
-    kept = [n for p, n in zip(f.params, names, strict=False) if not is_gone(p)]
-    return {**attrs, INPUTS: kept}
+    kept: dict[str, Any] = {}
+    if names := _names(attrs.get(INPUTS)):
+        kept[INPUTS] = [n for p, n in zip(f.params, names, strict=False) if not is_gone(p)]
+    if dims := _lists(attrs.get(INPUT_DIMS)):
+        kept[INPUT_DIMS] = [list(d) for p, d in zip(f.params, dims, strict=False) if not is_gone(p)]
+    return {**attrs, **kept} if kept else attrs
 
 
 def _names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
         return ()
     return tuple(map(str, value))
+
+
+def _lists(value: Any) -> list[tuple[str, ...]]:
+    if not isinstance(value, list | tuple) or not all(isinstance(v, list | tuple) for v in value):
+        return []
+    found = [_names(v) for v in value]
+    return found if all(len(a) == len(b) for a, b in zip(found, value, strict=True)) else []

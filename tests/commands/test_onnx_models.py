@@ -90,16 +90,24 @@ def test_arrays_of_inputs_settle_open_shapes(path: Path) -> None:
     assert code == 0 and out.startswith("out0 (y): float32[4, 3]  0.761594"), err
 
 
-def test_extents_that_are_open_are_asked_for(path: Path) -> None:
+def test_extents_that_are_open_are_asked_for_unless_they_are_the_batch(path: Path) -> None:
     for command in ("build", "run"):
-        code, out, err = irtool(command, path)
-        assert (code, out) == (1, "") and "error[E1003]" in err and "--dim N=1" in err
-    assert not Path("net.out").exists()
+        code, _, err = irtool(command, path)
+        assert code == 0 and "note: N is open: 1 is taken" in err and "--dim N=" in err
+    text = '<ir_version: 8, opset_import: ["": 17]> net (float[N, M] x) => (float[N, M] y) { y = Relu(x) }'
+    Path("two.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    for command in ("build", "run", "check --target=c"):
+        code, _, err = irtool(*command.split(), "two.onnx")
+        assert code == 1 and "error[E1003]" in err
+        option = next(line for line in err.splitlines() if "for example" in line).split("example: ")[1].split(", or")[0]
+        assert irtool(*command.split(), "two.onnx", *option.split())[0] == 0, option
+    assert irtool("run", "two.onnx", "--dim", "N=0")[0] == 2
+    assert "no dimension of an input is called n" in irtool("run", "two.onnx", "--dim", "n=1")[2]
     code, _, err = irtool("check", path, "--dim", "M=1")
     assert code != 0 and "no dimension" in err
     Path("a.relay").write_text("def @main(%x: Tensor[(?, 3), float32]) { %x }")
     code, _, err = irtool("opt", "a.relay", "--dim", "N=1")
-    assert code == 2 and "ONNX models only" in err
+    assert code == 2 and "no extent of a.relay has a name" in err
 
 
 def test_builds_are_cached_by_the_models_content(path: Path) -> None:

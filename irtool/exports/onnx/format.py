@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...diagnostics import InternalError, IrError, UsageError
 from ...ir import Function, Module, TensorType, Type
-from ...ir.tensor_names import input_names, output_names
+from ...ir.tensor_names import input_dims, input_names, output_dims, output_names
 from ...passes.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from ..unsupported import Unsupported
@@ -117,7 +117,7 @@ def _written(
     names = ModelNames()
     graph, constants = Graph(None), Initializers(names)
     arguments = []
-    called = input_names(main)
+    called, called_dims = input_names(main), input_dims(main)
     for p in main.params:
         leaves: list[Any] = []
         types = leaves_of(p.checked_type)
@@ -137,6 +137,7 @@ def _written(
             else:
                 leaves.append(Value(names.fresh(hint), t.dtype))
                 graph.inputs.append((leaves[-1], t))
+                graph.dims[leaves[-1].name] = called_dims.get(p, ())
         arguments.append(nested(leaves, p.checked_type))
     own_names = output_names(main)
     for name in own_names:
@@ -145,6 +146,8 @@ def _written(
     value = emitter.write(main, arguments, graph)
     if not missing:
         _finish(emitter, graph, flatten(value), leaves_of(result), own_names)
+        for (v, _), dims in zip(graph.outputs, output_dims(main), strict=False):
+            graph.dims.setdefault(v.name, dims)
         if form.quantized == "qdq":
             join_biases(graph, constants)
     return graph, constants.arrays

@@ -20,7 +20,8 @@ class Value(NamedTuple):
 class Node:
     """A node: ONNX's operator, the names of its inputs (empty where one is left out) and outputs, and its attributes.
 
-    An attribute is an int, a float, a string, a list of these, an array, or a `Graph`.
+    An attribute is an int, a float, a string, a list of these, an array, a `Graph`, or an AttributeProto. `domain` is empty for
+    operators of ONNX itself.
     """
 
     op: str
@@ -28,6 +29,7 @@ class Node:
     outputs: list[str]
     attributes: dict[str, Any]
     name: str
+    domain: str = ""
 
 
 @dataclass(eq=False)
@@ -40,6 +42,7 @@ class Graph:
         nodes: in an order in which each is behind those it reads.
         outputs: as `inputs`.
         defined: the names that are defined here.
+        dims: by name of an input or an output, the names of its extents; an empty string where one has none.
     """
 
     parent: Graph | None
@@ -47,6 +50,7 @@ class Graph:
     nodes: list[Node] = field(default_factory=list)
     outputs: list[tuple[Value, Type | None]] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
+    dims: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:

@@ -128,6 +128,9 @@ def build_model(
     opsets = model.opset_import.add()
     opsets.domain, opsets.version = "", opset
     model.ir_version = onnx.helper.find_min_ir_version_for(model.opset_import)
+    for domain in sorted({n.domain for n in graph.nodes if n.domain}):
+        other = model.opset_import.add()
+        other.domain, other.version = domain, 1
     _fill(model.graph, graph, name)
     for key, (data, dtype) in constants.items():
         if key in used:
@@ -166,18 +169,31 @@ def _read(graph: Graph) -> Iterator[str]:
         for node in g.nodes:
             yield from node.inputs
             stack.extend(a for a in node.attributes.values() if isinstance(a, Graph))
+            for a in node.attributes.values():
+                yield from _read_by(a)
+
+
+def _read_by(attribute: Any) -> Iterator[str]:
+    """The names that graphs in an attribute which is a proto read."""
+    graphs = [attribute.g] if hasattr(attribute, "g") else []
+    while graphs:
+        g = graphs.pop()
+        yield from (o.name for o in g.output)
+        for n in g.node:
+            yield from n.input
+            graphs += [a.g for a in n.attribute if a.HasField("g")]
 
 
 def _fill(proto: Any, graph: Graph, name: str) -> None:
     """Writes a graph and those in it, which `emit.DEEPEST` limits."""
     proto.name = name
     for v, t in graph.inputs:
-        _info(proto.input.add(), v, t)
+        _info(proto.input.add(), v, t, graph.dims.get(v.name, ()))
     for v, t in graph.outputs:
-        _info(proto.output.add(), v, t)
+        _info(proto.output.add(), v, t, graph.dims.get(v.name, ()))
     for node in graph.nodes:
         made = proto.node.add()
-        made.op_type, made.name = node.op, node.name
+        made.op_type, made.name, made.domain = node.op, node.name, node.domain
         made.input.extend(node.inputs)
         made.output.extend(node.outputs)
         for key, value in sorted(node.attributes.items()):
@@ -188,6 +204,9 @@ def _attribute(proto: Any, key: str, value: Any, name: str) -> None:
     import onnx
 
     kinds = onnx.AttributeProto
+    if isinstance(value, kinds):
+        proto.CopyFrom(value)
+        return
     proto.name = key
     if isinstance(value, Graph):
         proto.type = kinds.GRAPH
@@ -209,7 +228,7 @@ def _attribute(proto: Any, key: str, value: Any, name: str) -> None:
         proto.floats.extend(float(v) for v in value)
 
 
-def _info(proto: Any, v: Value, t: Type | None) -> None:
+def _info(proto: Any, v: Value, t: Type | None, names: Sequence[str]) -> None:
     proto.name = v.name
     tensor = proto.type.tensor_type
     tensor.elem_type = ELEMENT_TYPES[v.dtype]
@@ -220,7 +239,8 @@ def _info(proto: Any, v: Value, t: Type | None) -> None:
             if isinstance(dim, int):
                 made.dim_value = int(dim)
             else:
-                made.dim_param = dim_name(dim, v.name, axis)
+                named = names[axis] if axis < len(names) else ""
+                made.dim_param = named or dim_name(dim, v.name, axis)
 
 
 def dim_name(dim: Any, value: str, axis: int) -> str:

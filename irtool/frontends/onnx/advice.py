@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from ...diagnostics import Diagnostic
 from ...ir import TensorType
-from .inputs import shape_options
-from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
-from .model import Graph, Model, Node
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode, WaitingNodes
+from .model import Graph, Model, Node, names_of
 from .order import used_names
+from .required import Attempt, options_of, working_example
 
 _OTHERWISE = {
     UnsupportedNode: "replace it where the model is exported from, or export with another opset",
@@ -19,7 +19,11 @@ _OTHERWISE = {
 
 
 def advised(
-    failures: Iterable[tuple[Diagnostic, Node]], model: Model, types: Mapping[str, TensorType]
+    failures: Iterable[tuple[Diagnostic, Node]],
+    model: Model,
+    types: Mapping[str, TensorType],
+    attempt: Attempt,
+    dims: Mapping[str, int],
 ) -> list[tuple[Diagnostic, Node]]:
     """The failures, each with a help. `types` are those of inputs that have no value, with the shapes that were given."""
     makers = {o: n for n in model.graph.nodes for o in n.outputs if o}
@@ -28,11 +32,34 @@ def advised(
         code = d.code or UnsupportedNode
         if not d.help and code is UnknownExtent:
             reached = inputs_behind(node, makers, types)
-            d = replace(d, help=_to_know(model, {n: types[n] for n in types if n in reached}))
+            d = replace(d, help=_to_know(model, {n: types[n] for n in types if n in reached}, types, attempt, dims))
         elif not d.help:
             d = replace(d, help=_OTHERWISE.get(code, ""))
         found.append((d, node))
     return found
+
+
+def waiting_nodes(
+    waiting: Mapping[Node, str],
+    model: Model,
+    types: Mapping[str, TensorType],
+    attempt: Attempt,
+    dims: Mapping[str, int],
+) -> Diagnostic:
+    """The warning that calls stand for these nodes, each with what it waits for."""
+    nodes = list(waiting)
+    count = "1 node waits" if len(nodes) == 1 else f"{len(nodes)} nodes wait"
+    kinds = ", ".join(sorted({n.op_type for n in nodes}))
+    notes = tuple(dict.fromkeys(filter(None, waiting.values())))[:1]
+    return Diagnostic(
+        f"{count} for extents that are open ({kinds}): {names_of(nodes)}",
+        nodes[0].place,
+        "warning",
+        notes,
+        _to_know(model, types, types, attempt, dims),
+        model.name,
+        WaitingNodes,
+    )
 
 
 def inputs_behind(node: Node, makers: Mapping[str, Node], inputs: Iterable[str]) -> set[str]:
@@ -65,17 +92,28 @@ def _has(outer: Node, node: Node) -> bool:
     return False
 
 
-def _to_know(model: Model, inputs: Mapping[str, TensorType]) -> str:
-    """What makes a number known that follows from these inputs: their shapes where one is open, else their values."""
+def _to_know(
+    model: Model,
+    inputs: Mapping[str, TensorType],
+    types: Mapping[str, TensorType],
+    attempt: Attempt,
+    dims: Mapping[str, int],
+) -> str:
+    """What makes a number known that follows from these inputs: their shapes where one is open, else their values.
+
+    `types` are those of all inputs.
+    """
     protos = {i.name: i for i in model.graph.inputs}
-    for name, t in inputs.items():
-        if not t.is_static:
-            return f"say, for example: {shape_options(protos[name], t.shape)}"
+    open_ = [protos[name] for name, t in inputs.items() if not t.is_static]
+    if open_:
+        fixed = {n: t.static_shape for n, t in types.items() if t.is_static}
+        example = working_example(model, fixed, dims, attempt)
+        return f"say, for example: {options_of(open_, example, dims)}"
     deciding = [n for n, t in inputs.items() if not t.dtype.startswith("float") and len(t.shape) <= 1]
     if not deciding:
         what = f"it follows from the values of {', '.join(inputs)}" if inputs else "the model leaves it open"
         return f"{what}: export the model with a number in its place"
     if len(deciding) == 1:
         name = deciding[0]
-        return f"it follows from the value of {name}: irtool import --value {name}=… gives that, or a file for --params"
-    return f"it follows from values among {', '.join(deciding)}: irtool import --value NAME=… gives them, or a file for --params"
+        return f"it follows from the value of {name}: --value {name}=… gives that, or a file for --params"
+    return f"it follows from values among {', '.join(deciding)}: --value NAME=… gives them, or a file for --params"

@@ -16,15 +16,25 @@ from .elements import with_element_types
 from .functions import find_function
 from .initializers import initializer_array, initializer_dtype, initializer_narrow
 from .judge import check_kinds, find_schema, mistake_in
-from .mistakes import DamagedModel, UnsupportedNode
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
 from .operator import OnnxOperator, onnx_operators
-from .order import in_order
+from .order import in_order, used_names
 from .partial import sampled
 from .program import Functions
 from .room import require_tensors
-from .subgraphs import DEEPEST, noted, without_names
+from .subgraphs import DEEPEST, body_of, noted, without_names
 from .value import Value
+from .waiting import (
+    can_wait,
+    guessed,
+    has_open_extents,
+    inferred_results,
+    reason_of,
+    sampled_results,
+    waiting_call,
+    waits,
+)
 
 _LARGEST_FOLDED = 1 << 20
 """Elements of a tensor that is evaluated while importing."""
@@ -72,6 +82,7 @@ class GraphImporter:
     Attributes:
         failures: what could not be converted, with the nodes, shared with all subgraphs.
         functions: the functions beside `@main`, shared in the same way.
+        may_wait: True if nodes that need extents which are open become calls of `onnx.node`.
     """
 
     def __init__(
@@ -85,6 +96,7 @@ class GraphImporter:
         place: Span | None = None,
         functions: Functions | None = None,
         depth: int = 0,
+        may_wait: bool = False,
     ) -> None:
         self.model = model
         self.scope = scope
@@ -95,6 +107,7 @@ class GraphImporter:
         self.place = place
         self.functions = functions if functions is not None else Functions()
         self.depth = depth
+        self.may_wait = may_wait
 
     def convert(self, graph: Graph, bound: Sequence[Value | None] = ()) -> list[Value | None]:
         """The outputs of a graph whose inputs are `bound`. A subgraph sees the values of this importer's scope.
@@ -161,30 +174,7 @@ class GraphImporter:
             if cls is None:
                 body = find_function(self.model, node, opset, inputs, attributes)
                 return self._call(node, body, inputs, attributes, frame, place)
-            inner = GraphImporter(
-                self.model,
-                frame.scope,
-                frame.opsets,
-                self.failures,
-                lambda: None,  # nodes of graphs inside nodes are not counted
-                frame.attributes,
-                frame.place,
-                self.functions,
-                self.depth + 1,
-            )
-            operator = cls(node, inner, opset)
-            found = _converted(operator, inputs, attributes)
-            for v in found:
-                if v is not None:
-                    require_tensors(v.type, f"a result of {node.op_type}")
-            if cls.folds and not node.subgraphs:
-                found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
-                for v in found:
-                    if v is not None:
-                        self.functions.symbols.follow(v, inputs)
-            found = with_element_types(find_schema(node, opset), inputs, found)
-            if cls.folds and not node.subgraphs and all(i is None or i.is_weight for i in inputs):
-                found = [replace(v, settled=True) if v is not None else None for v in found]
+            found = self._outputs_of(cls, node, frame, opset, inputs, attributes)
         except IrError as error:
             self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
@@ -194,6 +184,122 @@ class GraphImporter:
                 frame.scope.values[name] = value
                 if value is not None and place is not None:
                     _mark(value.expr, place)
+        return None
+
+    def _outputs_of(
+        self,
+        cls: type[OnnxOperator],
+        node: Node,
+        frame: _Frame,
+        opset: int,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Any],
+    ) -> list[Value | None]:
+        """The outputs of a node that is an operator; calls that stand for it where extents are missing. Raises IrError."""
+        inner = self._inside(frame, self.failures, self.functions, self.may_wait and node.op_type == "If")
+        if not self.may_wait:
+            return self._converted(inner, cls, node, opset, inputs, attributes)
+        around = self._around(node, frame.scope)
+        if any(v.guessed for v in around.values()):
+            return self._waiting(cls, node, frame, opset, inputs, attributes, around, None)
+        before = len(self.failures)
+        try:
+            return self._converted(inner, cls, node, opset, inputs, attributes)
+        except IrError as error:
+            del self.failures[before:]
+            return self._waiting(cls, node, frame, opset, inputs, attributes, around, error)
+
+    def _inside(
+        self,
+        frame: _Frame,
+        failures: list[tuple[Diagnostic, Node]],
+        functions: Functions,
+        may_wait: bool,
+        scope: Scope | None = None,
+    ) -> GraphImporter:
+        """What converts the graphs inside a node."""
+        return GraphImporter(
+            self.model,
+            scope or frame.scope,
+            frame.opsets,
+            failures,
+            lambda: None,  # nodes of graphs inside nodes are not counted
+            frame.attributes,
+            frame.place,
+            functions,
+            self.depth + 1,
+            may_wait,
+        )
+
+    def _converted(
+        self,
+        inner: GraphImporter,
+        cls: type[OnnxOperator],
+        node: Node,
+        opset: int,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Any],
+    ) -> list[Value | None]:
+        found = _converted(cls(node, inner, opset), inputs, attributes)
+        for v in found:
+            if v is not None:
+                require_tensors(v.type, f"a result of {node.op_type}")
+        if cls.folds and not node.subgraphs:
+            found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
+            for v in found:
+                if v is not None:
+                    inner.functions.symbols.follow(v, inputs)
+        found = with_element_types(find_schema(node, opset), inputs, found)
+        if cls.folds and not node.subgraphs and all(i is None or i.is_weight for i in inputs):
+            found = [replace(v, settled=True) if v is not None else None for v in found]
+        return found
+
+    def _around(self, node: Node, scope: Scope) -> dict[str, Value]:
+        """What a node reads, by name, the values that graphs inside it use among them."""
+        values = {name: self._find(scope, name, node) for name in dict.fromkeys(used_names(node))}
+        return {name: v for name, v in values.items() if v is not None}
+
+    def _waiting(
+        self,
+        cls: type[OnnxOperator],
+        node: Node,
+        frame: _Frame,
+        opset: int,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Any],
+        around: Mapping[str, Value],
+        error: IrError | None,
+    ) -> list[Value | None]:
+        """The outputs of calls that stand for a node; raises `error` where it fails for another reason than open extents."""
+        is_open = error is None or waits(error) or has_open_extents(list(around.values()))
+        if not is_open or not can_wait(node, around):
+            raise error or IrError(f"the rank of what {node.op_type} reads must be known", code=UnknownExtent)
+
+        def convert(given: Sequence[Value | None], values: Mapping[str, Value]) -> list[Value | None]:
+            scope, failures = Scope(frame.scope, dict(values)), list[tuple[Diagnostic, Node]]()
+            inner = self._inside(frame, failures, Functions(), False, scope)
+            return self._converted(inner, cls, node, opset, given, attributes)
+
+        is_guess = error is None
+        types = inferred_results(node, opset, inputs, attributes) if error is None or waits(error) else None
+        types = types or sampled_results(node, convert, around)
+        if types is None and node.op_type == "If" and error is not None and waits(error):
+            types, is_guess = self._types_of_arm(node, frame), True
+        if types is None:
+            raise error or IrError(f"the rank of what {node.op_type} reads must be known", code=UnknownExtent)
+        reason = reason_of(error.diagnostics) if error is not None else ""
+        found = waiting_call(node, frame.opsets, attributes, around, types, reason)
+        self.functions.waiting.setdefault(node, reason)
+        return guessed(found) if is_guess else found
+
+    def _types_of_arm(self, node: Node, frame: _Frame) -> list[TensorType] | None:
+        """The types of the results of an `If` whose arms differ in rank: those of the first arm that has any."""
+        for name in ("then_branch", "else_branch"):
+            inner = self._inside(frame, [], Functions(), True)
+            found = inner.convert(body_of(node, name))
+            types = [v.type for v in found if v is not None and isinstance(v.type, TensorType)]
+            if types and len(types) == len(found):
+                return types
         return None
 
     def _call(

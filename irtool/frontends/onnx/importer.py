@@ -13,19 +13,20 @@ from ...garbage import rare_searches
 from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
-from ...ir.tensor_names import INPUTS, OUTPUTS
-from .advice import advised
+from ...ir.tensor_names import INPUT_DIMS, INPUTS, OUTPUT_DIMS, OUTPUTS
+from .advice import advised, waiting_nodes
 from .calls import check_calls
 from .elements import NARROW
 from .graph import GraphImporter, Scope
 from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
-from .inputs import check_values, input_types, relay_names
+from .inputs import check_values, input_types, open_names, relay_names
 from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, UnsupportedNode
 from .model import Model, Node, names_of
 from .names import RelayNames
 from .read import read_model
+from .required import Attempt
 from .support import unsupported
 from .value import Value
 
@@ -41,12 +42,14 @@ def from_onnx(
     values: Mapping[str, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
     say: Callable[[Diagnostic], None] | None = None,
+    open_extents: bool = False,
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
     `model` is a path, the bytes of a file, a ModelProto, or what `read_model` made of one. `shapes` gives the shapes of inputs
     by name, `dims` the extents of dimensions that have names in the model; what neither gives and the model leaves open is
-    `?`. Inputs that `values` has are constants: so an input that decides shapes can be known.
+    `?`, named by the attributes `input_dim_names` and `output_dim_names` of `@main`. Where a node needs an extent that is open, that
+    is an error; with `open_extents` a call of `onnx.node` stands for the node until the extents are known. Inputs that `values` has are constants: so an input that decides shapes can be known.
 
     The parameters of `@main` are the inputs of the graph, then its initializers, as far as they are used; with `constants`
     initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
@@ -64,7 +67,14 @@ def from_onnx(
         missing = unsupported(model)
         if missing:
             raise IrError(missing)
-        return _Importer(model, shapes or {}, dims or {}, constants, values or {}, progress, say or _warn).run()
+        return _Importer(
+            model, shapes or {}, dims or {}, constants, values or {}, progress, say or _warn, open_extents
+        ).run()
+
+
+def attempt_of(model: Model, values: Mapping[str, np.ndarray]) -> Attempt:
+    """What imports the model with other shapes, these inputs being constants."""
+    return lambda shapes: from_onnx(model, shapes, values=values, say=lambda d: None)
 
 
 def _warn(d: Diagnostic) -> None:
@@ -81,9 +91,11 @@ class _Importer:
         values: Mapping[str, np.ndarray],
         progress: Callable[[int, int], None] | None,
         say: Callable[[Diagnostic], None],
+        open_extents: bool,
     ) -> None:
         self.model = model
         self.constants = constants
+        self.dims = dims
         self.failures: list[tuple[Diagnostic, Node]] = []
         self.names = RelayNames()
         self.types = input_types(model, shapes, dims)
@@ -92,6 +104,7 @@ class _Importer:
         self.done = 0
         self.progress = progress
         self.say = say
+        self.open_extents = open_extents
 
     def run(self) -> tuple[Module, dict[str, np.ndarray]]:
         graph = self.model.graph
@@ -104,15 +117,19 @@ class _Importer:
         given = {name: Value.constant(a, self.types[name].dtype) for name, a in self.values.items()}
         scope.values.update({name: replace(v, narrow=narrow[name]) for name, v in given.items()})
         scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in self.types})
-        importer = GraphImporter(self.model, scope, self.model.opsets, self.failures, self._step)
+        importer = GraphImporter(
+            self.model, scope, self.model.opsets, self.failures, self._step, may_wait=self.open_extents
+        )
         for i in graph.inputs:
             for axis, d in enumerate(i.type.tensor_type.shape.dim if i.name in params else ()):
                 if d.dim_param:
                     importer.functions.symbols.name(params[i.name], axis, d.dim_param)
         found = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
+        types = {name: t for name, t in self.types.items() if name not in self.values}
         if self.failures:
-            types = {name: t for name, t in self.types.items() if name not in self.values}
-            raise IrError(collected(advised(self.failures, self.model, types), self.model.name))
+            raise IrError(
+                collected(advised(self.failures, self.model, types, self._attempt, self.dims), self.model.name)
+            )
         outputs = [v.expr for v in found if v is not None]
         if not outputs:
             raise IrError("the graph has no outputs", filename=self.model.name, code=DamagedModel)
@@ -122,15 +139,32 @@ class _Importer:
         main = Function((*params.values(), *weights), body, attrs=self._own_names(params))
         main = recognised(main)
         module = infer_afresh(Module({"main": main, **importer.functions.used_by(body)}))
+        if importer.functions.waiting:
+            self.say(waiting_nodes(importer.functions.waiting, self.model, types, self._attempt, self.dims))
         if importer.functions.drawing:
             self.say(drawn_numbers(list(importer.functions.drawing), self.model.name))
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
 
-    def _own_names(self, params: Mapping[str, Var]) -> dict[str, list[str]]:
+    def _attempt(self, shapes: Mapping[str, Sequence[int]]) -> object:
+        """Imports the model with these shapes: for examples in messages."""
+        return _Importer(self.model, shapes, {}, self.constants, self.values, None, lambda d: None, False).run()
+
+    def _own_names(self, params: Mapping[str, Var]) -> dict[str, Any]:
         """The attributes with the names of the model; those of inputs only where Relay cannot have one."""
-        outputs = {OUTPUTS: [o.name for o in self.model.graph.outputs]}
+        graph = self.model.graph
+        names = {OUTPUTS: [o.name for o in graph.outputs]}
         is_changed = any(name != p.name for name, p in params.items())
-        return {INPUTS: list(params), **outputs} if is_changed else outputs
+        found: dict[str, Any] = {INPUTS: list(params), **names} if is_changed else names
+        protos = {i.name: i for i in graph.inputs}
+        inputs = [open_names(protos[name], self.types[name].shape) for name in params]
+        outputs = [open_names(o, None) for o in graph.outputs]
+        still_open = {n for names in inputs for n in names}
+        outputs = [[n if n in still_open or n not in self.dims else "" for n in names] for names in outputs]
+        if any(map(any, inputs)):
+            found[INPUT_DIMS] = inputs
+            if any(map(any, outputs)):
+                found[OUTPUT_DIMS] = outputs
+        return found
 
     def _initializer(self, proto: Any) -> Value:
         """A weight is a parameter whose elements are known; what decides shapes, and single numbers, are constants."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...deferred import np
-from ...diagnostics import Diagnostic, IrError, UsageError, nearest
+from ...diagnostics import IrError, UsageError, nearest
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
-from .mistakes import DamagedModel, UnfitInput, UnknownExtent, UnsupportedNode
+from .mistakes import DamagedModel, UnfitInput, UnsupportedNode
 from .model import Model
 from .names import RelayNames
 from .room import has_room, require_shape, shown
@@ -35,38 +35,37 @@ def relay_names(names: Iterable[str], taken: RelayNames | None = None) -> dict[s
 def is_open(value: Any) -> bool:
     """True for an input of which the model leaves extents, or the rank, open."""
     tensor = value.type.tensor_type
-    return not tensor.HasField("shape") or any(d.WhichOneof("value") != "dim_value" for d in tensor.shape.dim)
+    return not tensor.HasField("shape") or any(is_open_extent(d) for d in tensor.shape.dim)
 
 
-def require_extents(
-    inputs: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int], filename: str
-) -> None:
-    """Raises IrError, which says what to add to the command line, for inputs with extents that nothing gives."""
-    found = []
-    for name, i in inputs.items():
-        written = i.type.tensor_type.shape.dim
-        open_ = [d for d in written if d.WhichOneof("value") != "dim_value" and d.dim_param not in dims]
-        if name in shapes or not open_ or i.type.WhichOneof("value") != "tensor_type":
-            continue
-        told = ", ".join(str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in written)
-        help = shape_options(i, [dims.get(d.dim_param) for d in written])
-        message = f"the input {name} has the shape ({told}): every extent must be a number here"
-        found.append(Diagnostic(message, help=f"say, for example: {help}", filename=filename, code=UnknownExtent))
-    if found:
-        raise IrError(found)
+def is_open_extent(d: Any) -> bool:
+    """True for an extent that the model leaves open: one without a number, or with a negative one, as some exporters write it."""
+    return d.WhichOneof("value") != "dim_value" or d.dim_value < 0
 
 
-def shape_options(value: Any, given: Sequence[Any]) -> str:
-    """The words of a command line that give an input those extents that the model leaves open; `given` has integers for those
-    that were given already.
-    """
-    dims = list(zip(value.type.tensor_type.shape.dim, given, strict=False))
-    known = [d.dim_value if d.HasField("dim_value") else n if isinstance(n, int) else None for d, n in dims]
-    open_ = [d.dim_param for (d, _), n in zip(dims, known, strict=True) if n is None]
-    whole = f"--shape {value.name}={'x'.join('N' if n is None else str(n) for n in known)}"
-    if not open_ or not all(open_):
-        return whole
-    return f"{' '.join(f'--dim {name}=1' for name in dict.fromkeys(open_))}, or {whole}"
+def open_names(value: Any, shape: Sequence[Dim] | None) -> list[str]:
+    """The names of the extents of an input or an output, as far as they are open in `shape`; the empty string for others."""
+    dims = value.type.tensor_type.shape.dim
+    return [
+        d.dim_param if shape is None or not isinstance(n, int) else ""
+        for d, n in zip(dims, shape or dims, strict=False)
+    ]
+
+
+def check_given(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> None:
+    """Raises UsageError for a shape of an input, or an extent of a dimension, that the model does not have."""
+    inputs = graph_inputs(model)
+    for name in shapes:
+        if name not in inputs:
+            raise no_input(name, inputs)
+    named = dict.fromkeys(d for i in inputs.values() for d in _dimension_names(i))
+    for name in dims:
+        if name not in named:
+            raise UsageError(
+                f"no dimension of an input is called {name}",
+                help=nearest(name, named) or _listed("open dimensions with names", named),
+                code=UnfitInput,
+            )
 
 
 def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> dict[str, TensorType]:
@@ -75,22 +74,13 @@ def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping
     `shapes` has shapes by input, `dims` extents by the name of a dimension. Raises UsageError for a name that the model does
     not have, or a shape that contradicts the model; IrError for an input that is no tensor.
     """
+    check_given(model, shapes, dims)
     inputs = graph_inputs(model)
-    for name in shapes:
-        if name not in inputs:
-            raise _no_input(name, inputs)
-    named = dict.fromkeys(d for i in inputs.values() for d in _dimension_names(i))
-    for name in dims:
-        if name not in named:
-            raise UsageError(
-                f"no dimension of an input is called {name}",
-                help=nearest(name, named) or _listed("dimensions", named),
-                code=UnfitInput,
-            )
     return {name: _input_type(i, model, shapes.get(name), dims) for name, i in inputs.items()}
 
 
-def _no_input(name: str, inputs: Mapping[str, Any]) -> UsageError:
+def no_input(name: str, inputs: Mapping[str, Any]) -> UsageError:
+    """The error that the model has no input of that name."""
     help = nearest(name, inputs) or _listed("inputs", inputs)
     return UsageError(f"the model has no input {name}", help=help, code=UnfitInput)
 
@@ -128,7 +118,7 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
         )
     if written is not None:
         fits = len(written) == len(given) and all(
-            not isinstance(w, int) or w == g for w, g in zip(written, given, strict=True)
+            not isinstance(w, int) or w in (g, 0) for w, g in zip(written, given, strict=True)
         )
         if not fits:
             has = ", ".join(str(d) for d in written)
@@ -144,9 +134,7 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
 
 def _extent(d: Any, dims: Mapping[str, int], what: str, model: Model) -> Dim:
     if d.WhichOneof("value") == "dim_value":
-        if d.dim_value < 0:
-            raise IrError(f"{what} has an extent of {d.dim_value}", filename=model.name, code=DamagedModel)
-        return d.dim_value
+        return ANY if d.dim_value < 0 else d.dim_value
     return dims.get(d.dim_param, ANY) if d.dim_param else ANY
 
 
@@ -158,6 +146,6 @@ def check_values(values: Mapping[str, Any], types: Mapping[str, TensorType]) -> 
     found = {}
     for name, value in values.items():
         if name not in types:
-            raise _no_input(name, types)
+            raise no_input(name, types)
         found[name] = fit(value, types[name], f"the input {name}")
     return found

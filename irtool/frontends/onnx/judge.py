@@ -45,12 +45,31 @@ def check_kinds(node: Node, opset: int, attributes: Mapping[str, Any]) -> None:
 
 def mistake_in(node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> str:
     """What ONNX's shape inference has against the node with inputs of these types; empty if nothing."""
-    onnx = onnx_package()
     schema = find_schema(node, opset)
     if schema is None:
         return ""
     if not schema.min_input <= len(inputs) <= schema.max_input:
         return f"it has {len(inputs)} inputs"
+    try:
+        _infer(schema, node, inputs, attributes)
+    except Exception as error:  # noqa: BLE001 - its errors have no common class, and this asks for whether there is one
+        lines = str(error).strip().splitlines()
+        return lines[0] if lines else type(error).__name__
+    return ""
+
+
+def inferred_types(
+    schema: Any, node: Node, inputs: Sequence[Value | None], attributes: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The types of a node's outputs, `o0`, `o1` …, as ONNX infers them; none where it refuses the node."""
+    try:
+        return _infer(schema, node, inputs, attributes)
+    except Exception:  # noqa: BLE001 - its errors have no common class
+        return {}
+
+
+def _infer(schema: Any, node: Node, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    onnx = onnx_package()
     call = onnx.NodeProto(op_type=node.key.op_type, domain=node.key.domain, name=node.name)
     names = [f"i{n}" if v is not None else "" for n, v in enumerate(inputs)]
     call.input.extend(names)
@@ -66,12 +85,7 @@ def mistake_in(node: Node, opset: int, inputs: Sequence[Value | None], attribute
         for n, v in given
         if v.known is not None and not v.narrow and v.known.size < _SMALL
     }
-    try:
-        onnx.shape_inference.infer_node_outputs(schema, call, types, data)
-    except Exception as error:  # noqa: BLE001 - its errors have no common class, and this asks for whether there is one
-        lines = str(error).strip().splitlines()
-        return lines[0] if lines else type(error).__name__
-    return ""
+    return onnx.shape_inference.infer_node_outputs(schema, call, types, data)
 
 
 _SMALL = 4096

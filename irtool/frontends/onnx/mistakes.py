@@ -48,7 +48,7 @@ class UnknownExtent(Code):
 
     example = """\
 <ir_version: 8, opset_import: ["": 17]>
-net (float[batch, 3] x) => (float[batch, 3] y) {
+net (float[batch, length] x) => (float[batch, length] y) {
   y = Relu(x)
 }
 """
@@ -70,6 +70,23 @@ net (float[batch, 3] x) => (float[batch, 3] y) {
 }
 """
     command = "check --dim bach=2 %s"
+
+
+@code("W1002")
+class WaitingNodes(Code):
+    """Nodes that need extents which the model leaves open: calls of `onnx.node` stand for them.
+
+    The module can be printed, checked, transformed and exported. To run or build it, give the extents: `--dim batch=1` for a
+    dimension that has a name, `--shape NAME=1x3x224x224` for an input.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (float[n, m] x) => (float[k] y) {
+  y = Squeeze(x)
+}
+"""
+    command = "info %s"
 
 
 @code("W1001")

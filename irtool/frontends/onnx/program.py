@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
@@ -16,19 +16,24 @@ class Functions:
     Attributes:
         symbols: the extents that are not known.
         drawing: the nodes that draw random numbers.
+        waiting: the nodes that calls of `onnx.node` stand for, each with what it waits for.
         unseeded: how many numbers these have been given in place of seeds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        """`taken` are names that the module has already."""
         self.all: dict[str, Function] = {}
         self.symbols = Symbols()
         self.drawing: dict[Node, None] = {}
+        self.waiting: dict[Node, str] = {}
         self.unseeded = 0
+        self._taken = set(taken)
         self._count = 0
 
     def reserve(self, params: Sequence[Type], result: Type) -> GlobalVar:
         """A name for a function of that type which is being made, so that it can call itself."""
-        name = f"loop_{self._count}"
+        while (name := f"loop_{self._count}") in self._taken:
+            self._count += 1
         self._count += 1
         return GlobalVar(name, None, FuncType(tuple(params), result))
 

@@ -52,6 +52,14 @@ def read_function(proto: Any, filename: str) -> FunctionBody:
     return body
 
 
+def read_node(proto: Any, filename: str) -> Node:
+    """A NodeProto that is in no model."""
+    listing = _Listing(filename)
+    node = _read_node(proto, listing, 0)
+    listing.close()
+    return node
+
+
 def _read_function(proto: Any, listing: _Listing) -> FunctionBody:
     strings = (proto.domain, proto.name, *proto.input, *proto.output, *proto.attribute)
     require_text(strings, "a function", listing.source.name)

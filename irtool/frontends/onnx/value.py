@@ -39,6 +39,8 @@ class Value:
     narrow: Narrow | None = None
     settled: bool = False
     items: tuple[Value, ...] | None = None
+    guessed: bool = False
+    """True where the rank is a guess, since extents that are open decide it: see `waiting`."""
 
     @staticmethod
     def sequence(items: Sequence[Value]) -> Value:

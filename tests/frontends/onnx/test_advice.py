@@ -25,19 +25,19 @@ def refusals(graph: str, functions: str = "", **given: object) -> list[Diagnosti
     [
         (
             "net (float[batch, h] x) => (int32[a, b] y) { y = Multinomial(x) }",
-            "say, for example: --dim batch=1 --dim h=1, or --shape x=NxN",
+            "say, for example: --dim batch=1 --dim h=16, or --shape x=1x16",
         ),
         (
             "net (float[N, 3] x) => (int32[a, b] y) { z = Relu(x) y = Multinomial(z) }",
-            "--dim N=1, or --shape x=Nx3",
+            "--dim N=1, or --shape x=1x3",
         ),
         (
             "net (float[2, 9] x, int64[1] k, int64[1] j) => (float[a, b, c] y) { l = Abs(k) y = Unsqueeze(x, l) }",
-            "it follows from the value of k: irtool import --value k=… gives that, or a file for --params",
+            "it follows from the value of k: --value k=… gives that, or a file for --params",
         ),
         (
             "net (float[2, 9] x, int64[1] k, int64[1] j) => (float[a, b, c] y) { l = Add(k, j) y = Unsqueeze(x, l) }",
-            "it follows from values among k, j: irtool import --value NAME=… gives them",
+            "it follows from values among k, j: --value NAME=… gives them",
         ),
         (
             "net (float[2, 9] x) => (int32[a, b] y) { i = NonZero(x) j = Cast <to = 1> (i) y = Multinomial(j) }",
@@ -54,7 +54,7 @@ def test_what_must_be_known_names_the_options_that_tell_it(graph: str, help: str
 def test_options_that_were_given_are_not_asked_for() -> None:
     graph = "net (float[N, M] x) => (int32[a, b] y) { y = Multinomial(x) }"
     (found,) = refusals(graph, dims={"N": 2})
-    assert found.help == "say, for example: --dim M=1, or --shape x=2xN"
+    assert found.help == "say, for example: --dim M=16, or --shape x=2x16"
 
 
 def test_nodes_inside_of_nodes_and_of_functions() -> None:

@@ -1,0 +1,152 @@
+"""Nodes of an ONNX model that wait for extents: they go out as they came in."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..form import Form, NoForm, form
+from ..graph import Node, Value
+from ..site import OnnxSite, element_type
+from ..values import tensor_leaves
+
+
+@form("onnx.node")
+@dataclass(frozen=True)
+class Waiting(Form):
+    """the node that it stands for, converted to the opset of the model"""
+
+    direct: ClassVar[bool] = True
+
+    def emit(self, s: OnnxSite) -> Any:
+        proto, opset = _node(s.attrs), _opset(s.attrs)
+        types = tensor_leaves(s.call.checked_type)
+        results = [Value(s.names.fresh(s.hint or proto.op_type), t.dtype) for t in types]
+        renamed = dict(zip(s.attrs.strings("inputs"), (v.name for v in s.inputs), strict=True))
+        left = iter(results)
+        renamed |= {o: next(left).name for o in proto.output if o}
+        nodes = [proto] if _is_same(proto, opset, s.opset) else _converted(s, proto, opset)
+        inner = _Inner(s, renamed)
+        renamed |= {o: s.names.fresh(o) for n in nodes for o in n.output if o and o not in renamed}
+        s.graph.nodes += [inner.node(n, renamed) for n in nodes]
+        s.graph.defined.update(v.name for v in results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def _node(attrs: Any) -> Any:
+    """The NodeProto. Raises NoForm where the attributes hold none."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    proto = onnx.NodeProto()
+    try:
+        proto.ParseFromString(base64.b64decode(attrs.node, validate=True))
+    except (DecodeError, binascii.Error) as error:
+        raise NoForm(f"its attribute holds no node: {error}") from None
+    return proto
+
+
+def _opset(attrs: Any) -> int:
+    versions = dict(o.split("=", 1) for o in attrs.strings("opsets"))
+    return int(versions.get("ai.onnx", 1))
+
+
+def _is_same(proto: Any, opset: int, wanted: int) -> bool:
+    """True if all operators of the node mean the same in the opset that is wanted."""
+    import onnx
+
+    nodes = [proto]
+    while nodes:
+        n = nodes.pop()
+        nodes += [m for a in n.attribute for m in a.g.node]
+        if n.domain not in ("", "ai.onnx") or not onnx.defs.has(n.op_type, wanted, ""):
+            continue
+        old, new = (onnx.defs.get_schema(n.op_type, v, "").since_version for v in (opset, wanted))
+        if old != new and not (_SAME.get(n.op_type, new + 1) <= old < new):
+            return False
+    return True
+
+
+def _converted(s: OnnxSite, proto: Any, opset: int) -> list[Any]:
+    """Nodes of the opset that is wanted which compute the same, as ONNX converts versions. Raises NoForm where it cannot."""
+    import onnx
+    from onnx import helper, version_converter
+
+    names = s.attrs.strings("inputs")
+    types = [tensor_leaves(a.checked_type)[0] for a in s.call.args]
+    inputs = [
+        helper.make_tensor_value_info(n, element_type(t.dtype), [d if isinstance(d, int) else None for d in t.shape])
+        for n, t in zip(names, types, strict=True)
+    ]
+    outputs = [
+        helper.make_tensor_value_info(o, element_type(t.dtype), [d if isinstance(d, int) else None for d in t.shape])
+        for o, t in zip(filter(None, proto.output), tensor_leaves(s.call.checked_type), strict=True)
+    ]
+    model = helper.make_model(
+        helper.make_graph([proto], "g", inputs, outputs), opset_imports=[helper.make_opsetid("", opset)]
+    )
+    try:
+        graph = version_converter.convert_version(model, s.opset).graph
+    except Exception as error:  # noqa: BLE001 - its errors have no common class
+        raise NoForm(
+            f"{proto.op_type} of opset {opset} is another one than that of opset {s.opset}: {str(error).strip()[:80]}"
+        ) from None
+    constants = [onnx.helper.make_node("Constant", [], [t.name], value=t) for t in graph.initializer]
+    return [*constants, *graph.node]
+
+
+_SAME: Mapping[str, int] = {
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), 7),
+    **dict.fromkeys(("If", "Loop", "Scan", "Identity", "Shape", "Concat", "Gather", "Cast", "Reshape", "Transpose"), 9),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Equal", "Less", "Greater", "MatMul", "Gemm", "Relu", "Sigmoid"), 7),
+    **dict.fromkeys(
+        ("Tanh", "Constant", "ConstantOfShape", "Expand", "Where", "NonZero", "Size", "Flatten", "Slice"), 10
+    ),
+    **dict.fromkeys(("Squeeze", "Unsqueeze", "Pad", "TopK", "OneHot", "Resize"), 13),
+}
+"""From which version on an operator's newer versions have only more element types, or more attributes and inputs, which may be absent."""
+
+
+class _Inner:
+    """Writes nodes with names of the model that is written."""
+
+    def __init__(self, s: OnnxSite, outer: Mapping[str, str]) -> None:
+        self.s = s
+        self.outer = outer
+
+    def node(self, proto: Any, names: Mapping[str, str]) -> Node:
+        """A node whose values are called so; those of graphs inside it get names that nothing else has."""
+        attributes = {a.name: self._attribute(a, names) for a in proto.attribute}
+        return Node(
+            proto.op_type,
+            [names.get(i, i) for i in proto.input],
+            [names.get(o, o) for o in proto.output],
+            attributes,
+            self.s.names.fresh(proto.name or self.s.label or proto.op_type),
+            "" if proto.domain == "ai.onnx" else proto.domain,
+        )
+
+    def _attribute(self, a: Any, names: Mapping[str, str]) -> Any:
+        import onnx
+
+        kept = onnx.AttributeProto()
+        kept.CopyFrom(a)
+        if kept.HasField("g"):
+            self._rename(kept.g, dict(names))
+        return kept
+
+    def _rename(self, graph: Any, names: dict[str, str]) -> None:
+        """Renames the values of a graph and of those inside it; the depth is what protobuf reads."""
+        own = [v.name for v in (*graph.input, *graph.initializer)] + [o for n in graph.node for o in n.output if o]
+        names.update((o, self.s.names.fresh(o)) for o in dict.fromkeys(own))
+        for v in (*graph.input, *graph.initializer, *graph.output, *graph.value_info):
+            v.name = names.get(v.name, v.name)
+        for n in graph.node:
+            for field in (n.input, n.output):
+                field[:] = [names.get(x, x) for x in field]
+            for a in n.attribute:
+                if a.HasField("g"):
+                    self._rename(a.g, dict(names))

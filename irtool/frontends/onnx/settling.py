@@ -1,0 +1,140 @@
+"""Puts operators in the place of `onnx.node` calls whose extents are known by now: those of parameters that were given shapes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...deferred import np
+from ...diagnostics import IrError
+from ...infer import infer_types
+from ...interp.evaluate import evaluate_expr
+from ...ir import Call, Expr, Function, Module, Op, TensorType, Tuple, Var, post_order, rewrite, without_return_type
+from ...ops.onnx_node import OnnxNode
+from ...passes import run_passes
+from .graph import GraphImporter, Scope
+from .groups import recognised
+from .mistakes import DamagedModel
+from .model import Graph, Model, Node
+from .package import onnx_package
+from .program import Functions
+from .read import read_node
+from .value import Value
+
+_LARGEST = 4096
+"""Elements of a vector that is evaluated, since it may decide a shape."""
+_MOST_ROUNDS = 20
+
+
+def has_waiting_nodes(module: Module) -> bool:
+    """True if an `onnx.node` is called anywhere."""
+    return any(_is_waiting(e) for f in module.relay_functions.values() for e in post_order(f))
+
+
+def _is_waiting(e: Expr) -> bool:
+    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == OnnxNode.name
+
+
+def settle(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Module:
+    """The module with operators for those `onnx.node` calls that need no more extents; others stay.
+
+    `weights` has values of parameters of `entry`, which may decide shapes. Raises IrError where a node has no form with its shapes.
+    """
+    for _ in range(_MOST_ROUNDS):
+        if not has_waiting_nodes(module):
+            return module
+        # What was computed while the program runs is known by now, in part.
+        module = run_passes(module, "DynamicToStatic", opt_level=3, instruments=())
+        settled = _round(module, entry, weights)
+        if settled is module:
+            return module
+        module = settled
+    return module
+
+
+def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Module:
+    functions = Functions(tuple(module.functions))
+    made: dict[str, Any] = dict(module.functions)
+    changed = False
+    for name, f in module.relay_functions.items():
+        if not any(_is_waiting(e) for e in post_order(f)):
+            continue
+        known = {p: np.asarray(weights[p.name]) for p in f.params if p.name in weights} if name == entry else {}
+
+        def settled(old: Expr, e: Expr, known: Mapping[Var, np.ndarray] = known) -> Expr:
+            return _settled(e, known, functions)
+
+        new = rewrite(f, settled)
+        if new is not f and _waiting_count(new) < _waiting_count(f):
+            assert isinstance(new, Function)
+            made[name], changed = recognised(without_return_type(new)), True
+    if not changed:
+        return module
+    used = {n: g for f in made.values() if isinstance(f, Function) for n, g in functions.used_by(f).items()}
+    return infer_types(Module({**made, **used}, module.type_definitions, module.attrs, module.metadata))
+
+
+def _waiting_count(f: Expr) -> int:
+    return sum(map(_is_waiting, post_order(f)))
+
+
+def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> Expr:
+    """What an expression becomes: a call of `onnx.node` the operators, where they can be made."""
+    if not _is_waiting(e):
+        return e
+    assert isinstance(e, Call) and isinstance(e.attrs, OnnxNode)
+    values = [_value(a, known) for a in e.args]
+    node, model = _model_of(e)
+    scope = Scope(None, dict(zip(e.attrs.strings("inputs"), values, strict=True)))
+    failures: list = []
+    importer = GraphImporter(model, scope, model.opsets, failures, functions=functions, place=e.span)
+    found = importer.convert_nodes([node], scope, [o for o in node.outputs if o])
+    if failures:
+        from .waiting import has_open_extents, waits
+
+        error = IrError([d for d, _ in failures])
+        if waits(error) or has_open_extents(values):
+            return e
+        raise error
+    results = [v.expr for v in found if v is not None]
+    return results[0] if len(results) == 1 else Tuple(tuple(results))
+
+
+def _value(e: Expr, known: Mapping[Var, np.ndarray]) -> Value:
+    v = Value.of(e)
+    if isinstance(e, Var) and e in known:
+        return replace(v, known=known[e], parameter=True)
+    t = v.type
+    if v.known is not None or not isinstance(t, TensorType) or t.dtype not in ("int32", "int64", "bool", "float32"):
+        return v
+    if t.extents is None or int(np.prod(t.extents)) > _LARGEST:
+        return v
+    if any(isinstance(x, Var) for x in post_order(e)):
+        return v
+    return Value.constant(evaluate_expr(v.expr), t.dtype)
+
+
+def _model_of(call: Call) -> tuple[Node, Model]:
+    """The node that a call stands for, and a model of its opsets. Raises IrError where the attributes hold none."""
+    attrs = call.attrs
+    assert isinstance(attrs, OnnxNode)
+    onnx = onnx_package()
+    from google.protobuf.message import DecodeError
+
+    name = call.span.source.name if call.span is not None else "<text>"
+    proto = onnx.NodeProto()
+    try:
+        proto.ParseFromString(base64.b64decode(attrs.node, validate=True))
+        opsets = {
+            d if d != "ai.onnx" else "": int(n) for d, _, n in (o.partition("=") for o in attrs.strings("opsets"))
+        }
+    except (DecodeError, binascii.Error, ValueError) as error:
+        raise IrError(f"the attributes of onnx.node hold no node: {error}", call.span, code=DamagedModel) from None
+    node = read_node(proto, name)
+    return node, Model(name, opsets, Graph("", (node,), (), ()))
+
+
+__all__: Sequence[str] = ["has_waiting_nodes", "settle"]

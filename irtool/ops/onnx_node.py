@@ -1,0 +1,68 @@
+"""Nodes of ONNX models that wait for extents: what an imported module has in place of operators that need numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir import ANY, TensorType, TupleType, Type
+from ..ir.dtypes import is_dtype
+from .base import Operator, Pattern, RelationError, Reporter, operator
+
+_TYPE = re.compile(r"([a-z]+[a-z0-9]*)\[((?:(?:\d+|\?)(?:, (?:\d+|\?))*)?)\]")
+
+
+def show_result(t: TensorType) -> str:
+    """A type as `results` has it: `float32[?, 4]`."""
+    return f"{t.dtype}[{', '.join(str(d) if isinstance(d, int) else '?' for d in t.shape)}]"
+
+
+def read_result(text: str) -> TensorType:
+    """The type that `show_result` wrote. Raises RelationError for other text."""
+    match = _TYPE.fullmatch(text)
+    if match is None or not is_dtype(match[1]):
+        raise RelationError(f"{text!r} is no type of a result; one is float32[?, 4]")
+    extents = [ANY if d == "?" else int(d) for d in match[2].split(", ") if d]
+    return TensorType(tuple(extents), match[1])
+
+
+@operator("onnx.node", pattern=Pattern.OPAQUE, level=99, variadic=True, vendor="ONNX")
+@dataclass(frozen=True)
+class OnnxNode(Operator):
+    """A node of an ONNX model whose form in Relay depends on extents that are open.
+
+    The front end writes it, and replaces it by operators as soon as the extents are known. `op_type` is the operator in
+    ONNX, `node` the node as the bytes of its protobuf in base64, `opsets` the versions that hold for it
+    (`["ai.onnx=17"]`), `inputs` the names that the arguments have in the node, and `results` the types of the results as far
+    as they are known (`["float32[?, 4]"]`). `reason` says what is missing.
+    """
+
+    op_type: str
+    node: str
+    opsets: Any
+    inputs: Any
+    results: Any
+    reason: str = ""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """What `results` says; several types are a tuple."""
+        results = self.strings("results")
+        if len(self.strings("inputs")) != len(types):
+            raise RelationError(f"inputs names {len(self.strings('inputs'))} arguments, and there are {len(types)}")
+        found = [read_result(text) for text in results]
+        return found[0] if len(found) == 1 else TupleType(tuple(found))
+
+    def strings(self, attribute: str) -> list[str]:
+        """An attribute that is a list of strings. Raises RelationError for another."""
+        value = getattr(self, attribute)
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            raise RelationError(f"{attribute} is a list of strings, not {value!r:.40}")
+        return list(value)
+
+    @classmethod
+    def _no_meaning(cls) -> str:
+        return (
+            "it stands for a node of an ONNX model that needs extents which are open: give them with --dim or --shape"
+        )
