@@ -22,7 +22,7 @@ from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
 from .inputs import check_values, input_types, open_names, relay_names
 from .load import load_model
-from .mistakes import DamagedModel, DrawnNumbers, UnsupportedNode
+from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
 from .model import Model, Node, names_of
 from .names import RelayNames
 from .read import read_model
@@ -143,6 +143,8 @@ class _Importer:
             self.say(waiting_nodes(importer.functions.waiting, self.model, types, self._attempt, self.dims))
         if importer.functions.drawing:
             self.say(drawn_numbers(list(importer.functions.drawing), self.model.name))
+        for d in numbered_labels(importer.functions.numbered, self.model.name):
+            self.say(d)
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
 
     def _attempt(self, shapes: Mapping[str, Sequence[int]]) -> object:
@@ -203,6 +205,32 @@ def drawn_numbers(nodes: Sequence[Node], filename: str) -> Diagnostic:
         DrawnNumbers,
     )
 
+
+def numbered_labels(nodes: Mapping[Node, Sequence[str]], filename: str) -> list[Diagnostic]:
+    """The warnings that numbers stand in the place of labels, one for each list of labels."""
+    lists: dict[tuple[str, ...], Node] = {}
+    for node, labels in nodes.items():
+        lists.setdefault(tuple(labels), node)
+    return [
+        Diagnostic(
+            f"classes have strings as labels, in whose place numbers stand: {numbered_list(labels)}",
+            node.place,
+            "warning",
+            filename=filename,
+            code=NumberedLabels,
+        )
+        for labels, node in lists.items()
+    ]
+
+
+def numbered_list(labels: Sequence[str]) -> str:
+    """Labels with their numbers, the first of them."""
+    shown = ", ".join(f"{i} is {label!r}" for i, label in enumerate(labels[:_LABELS]))
+    return shown + (f" and {len(labels) - _LABELS} more" if len(labels) > _LABELS else "")
+
+
+_LABELS = 20
+"""Labels that a warning lists."""
 
 _SMALL = 4096
 """Elements up to which a vector of integers is a constant: it is most likely a shape, axes, or indices."""

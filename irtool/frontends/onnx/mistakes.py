@@ -105,3 +105,19 @@ net (float[2, 3] x) => (float[2, 3] y) {
   y = Add(x, noise)
 }
 """
+
+
+@code("W1003")
+class NumberedLabels(Code):
+    """A classifier whose classes have strings as labels: Relay has no strings, so that a class is given by its number.
+
+    The numbers are the places of the labels in the model's list, from 0 on; the warning lists both. Probabilities are a tensor with
+    a column for each class, in the same order.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3]>
+net (float[2, 1] x) => (string[2] y, float[2, 2] z) {
+  y, z = ai.onnx.ml.LinearClassifier<coefficients=[1.0, 2.0], intercepts=[0.5, 0.0], classlabels_strings=["cat", "dog"]>(x)
+}
+"""

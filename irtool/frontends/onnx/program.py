@@ -17,6 +17,7 @@ class Functions:
         symbols: the extents that are not known.
         drawing: the nodes that draw random numbers.
         waiting: the nodes that calls of `onnx.node` stand for, each with what it waits for.
+        numbered: the nodes with strings as labels of classes, in whose place numbers stand, and the labels.
         unseeded: how many numbers these have been given in place of seeds.
     """
 
@@ -26,6 +27,7 @@ class Functions:
         self.symbols = Symbols()
         self.drawing: dict[Node, None] = {}
         self.waiting: dict[Node, str] = {}
+        self.numbered: dict[Node, tuple[str, ...]] = {}
         self.unseeded = 0
         self._taken = set(taken)
         self._count = 0
