@@ -21,6 +21,9 @@ def until(version: str) -> dict[str, str]:
     return {"until": version}
 
 
+OWN = {"own": True}
+"""Metadata of a field that TVM does not have: text states it only where it is not the default."""
+
 _PLAN: dict[type, list[tuple[str, bool, Any]]] = {}
 
 

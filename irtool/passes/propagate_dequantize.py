@@ -38,7 +38,7 @@ class PropagateDequantize(FunctionPass):
 
     Products of bytes, transposes, reshapes, slices, max pools, padding with zeros, relus and concatenations of tensors quantized
     alike become those of integers. A product whose sums may leave 32 bits, by the bounds of its types and constant weights,
-    stays in float32. Halves are rounded to even numbers, as ONNX has it. Results differ from those before by roundings of float32:
+    stays in float32. Halves are rounded as each `qnn.quantize` says. Results differ from those before by roundings of float32:
     of quantized values, those next to a half may be one step apart. `FakeQuantizationToInteger` requantizes in fixed point instead.
     """
 
@@ -143,7 +143,7 @@ class _Propagation:
         found = parameters(*given)
         if found is None or found[0].ndim or found[1].ndim or e.attrs.out_dtype not in BYTES:
             return None
-        grid = Grid(found[0], int(found[1]), e.attrs.out_dtype)
+        grid = Grid(found[0], int(found[1]), e.attrs.out_dtype, e.attrs.rounding)
         while is_call_to(data, "nn.relu", "clip"):
             grid = grid.between(
                 *((0.0, math.inf) if data.op_name == "nn.relu" else (data.attrs.a_min, data.attrs.a_max))

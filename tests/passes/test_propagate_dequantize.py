@@ -17,83 +17,83 @@ BODIES = {
     "convolution": (
         "%x: Tensor[(1, {c}, 9, 9), {a}], %w: Tensor[(20, {c}, 3, 3), int8], %b: Tensor[(20), int32]",
         """%0 = nn.conv2d(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), padding=[1, 1, 1, 1], channels=20, kernel_size=[3, 3]);
-        qnn.quantize(nn.relu(nn.bias_add(%0, qnn.dequantize(%b, {st}, 0))), {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(nn.relu(nn.bias_add(%0, qnn.dequantize(%b, {st}, 0))), {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "dense": (
         "%x: Tensor[(6, {c}), {a}], %w: Tensor[(33, {c}), {a}]",
         """%0 = nn.dense(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, {y}), units=33);
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "transposed convolution": (
         "%x: Tensor[(1, {c}, 5, 5), {a}], %w: Tensor[({c}, 7, 2, 2), int8]",
         """%0 = nn.conv2d_transpose(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), channels=7, kernel_size=[2, 2],
             strides=[2, 2], kernel_layout="IOHW");
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "phases of words": (
         "%x: Tensor[(1, {c}, 5, 7), {a}], %w: Tensor[({c}, 20, 2, 2), int8]",
         """%0 = nn.conv2d_transpose(qnn.dequantize(%x, {s}, 0), qnn.dequantize(%w, {t}, 0), channels=20, kernel_size=[2, 2],
             strides=[2, 2], kernel_layout="IOHW");
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "padded phases of words": (
         "%x: Tensor[(1, {c}, 5, 7), {a}], %w: Tensor[({c}, 32, 4, 3), int8]",
         """%0 = nn.conv2d_transpose(qnn.dequantize(%x, {s}, 0), qnn.dequantize(%w, {t}, 0), channels=32, kernel_size=[4, 3],
             strides=[2, 2], padding=[1, 1, 1, 1], output_padding=[0, 1], kernel_layout="IOHW");
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "depthwise": (
         "%x: Tensor[(1, {c}, 9, 9), {a}], %w: Tensor[({c}, 1, 3, 3), int8]",
         """%0 = nn.conv2d(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), padding=[1, 1, 1, 1], groups={c}, channels={c},
             kernel_size=[3, 3]);
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "activations": (
         "%x: Tensor[(3, 9, {c}), {a}], %w: Tensor[(3, 11, {c}), {a}]",
         """%0 = nn.batch_matmul(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, {y}), transpose_b=True);
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "sum": (
         "%x: Tensor[(3, {c}), {a}], %w: Tensor[(3, {c}), {a}]",
         """%0 = add(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {u}, {y}));
-        qnn.quantize(clip(%0, a_min=-1f, a_max=2f), {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(clip(%0, a_min=-1f, a_max=2f), {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "sum of a product": (
         "%x: Tensor[({c}, 20), {a}], %w: Tensor[(33, 20), int8]",
         """%0 = nn.dense(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), units=33);
-        %1 = qnn.dequantize(qnn.quantize(%0, {u}, {y}, out_dtype="{a}"), {u}, {y});
+        %1 = qnn.dequantize(qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN"), {u}, {y});
         %2 = qnn.dequantize(cast(broadcast_to(200, shape=[33]), dtype="uint8"), {u}, 3);
-        qnn.quantize(add(%1, %2), {u}, {z}, out_dtype="{a}")""",
+        qnn.quantize(add(%1, %2), {u}, {z}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "concatenation": (
         "%x: Tensor[(3, {c}), {a}], %w: Tensor[(3, {c}), {a}]",
         """%0 = concatenate((qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {u}, {y})), axis=1);
-        qnn.quantize(%0, {u}, {y}, out_dtype="{a}")""",
+        qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "function": (
         "%x: Tensor[(3, {c}), {a}], %w: Tensor[(3, {c}), {a}]",
         """%0 = qnn.dequantize(%x, {s}, {z});
-        %1 = qnn.dequantize(qnn.quantize(sigmoid(%0), 0.0041f, {z}, out_dtype="{a}"), 0.0041f, {z});
-        %2 = qnn.quantize(multiply(%0, %1), {s}, {y}, out_dtype="{a}");
-        qnn.quantize(add(qnn.dequantize(%2, {s}, {y}), qnn.dequantize(%w, {u}, {y})), {u}, {y}, out_dtype="{a}")""",
+        %1 = qnn.dequantize(qnn.quantize(sigmoid(%0), 0.0041f, {z}, out_dtype="{a}", rounding="TONEVEN"), 0.0041f, {z});
+        %2 = qnn.quantize(multiply(%0, %1), {s}, {y}, out_dtype="{a}", rounding="TONEVEN");
+        qnn.quantize(add(qnn.dequantize(%2, {s}, {y}), qnn.dequantize(%w, {u}, {y})), {u}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "function of a convolution": (
         "%x: Tensor[(1, {c}, 9, 9), {a}], %w: Tensor[(32, {c}, 3, 3), int8]",
         """%0 = nn.conv2d(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%w, {t}, 0), padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]);
-        %1 = qnn.dequantize(qnn.quantize(%0, {u}, {y}, out_dtype="{a}"), {u}, {y});
-        %2 = qnn.dequantize(qnn.quantize(sigmoid(%1), 0.0041f, {z}, out_dtype="{a}"), 0.0041f, {z});
-        qnn.quantize(multiply(%1, %2), {u}, {z}, out_dtype="{a}")""",
+        %1 = qnn.dequantize(qnn.quantize(%0, {u}, {y}, out_dtype="{a}", rounding="TONEVEN"), {u}, {y});
+        %2 = qnn.dequantize(qnn.quantize(sigmoid(%1), 0.0041f, {z}, out_dtype="{a}", rounding="TONEVEN"), 0.0041f, {z});
+        qnn.quantize(multiply(%1, %2), {u}, {z}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "mean of a window beyond the data": (
         "%x: Tensor[(1, {c}, 7, 7), {a}], %w: Tensor[(1, {c}, 1, 1), {a}]",
         """%0 = nn.avg_pool2d(qnn.dequantize(%x, {s}, {z}), pool_size=[40, 40], strides=[40, 40], padding=[0, 0, 33, 33]);
-        %1 = qnn.quantize(%0, {s}, {y}, out_dtype="{a}");
-        qnn.quantize(add(qnn.dequantize(%1, {s}, {y}), qnn.dequantize(%w, {s}, {z})), {s}, {y}, out_dtype="{a}")""",
+        %1 = qnn.quantize(%0, {s}, {y}, out_dtype="{a}", rounding="TONEVEN");
+        qnn.quantize(add(qnn.dequantize(%1, {s}, {y}), qnn.dequantize(%w, {s}, {z})), {s}, {y}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
     "mean": (
         "%x: Tensor[(1, {c}, 7, 7), {a}], %w: Tensor[(1, {c}, 1, 1), {a}]",
-        """%0 = qnn.quantize(nn.global_avg_pool2d(qnn.dequantize(%x, {s}, {z})), {s}, {y}, out_dtype="{a}");
-        qnn.quantize(multiply(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%0, {s}, {y})), {s}, {z}, out_dtype="{a}")""",
+        """%0 = qnn.quantize(nn.global_avg_pool2d(qnn.dequantize(%x, {s}, {z})), {s}, {y}, out_dtype="{a}", rounding="TONEVEN");
+        qnn.quantize(multiply(qnn.dequantize(%x, {s}, {z}), qnn.dequantize(%0, {s}, {y})), {s}, {z}, out_dtype="{a}", rounding="TONEVEN")""",
     ),
 }
 QUANTITIES = {

@@ -17,6 +17,7 @@ from ...infer import infer_types
 from ...ir import Call, Constant, Expr, Module, Op, TensorType, Tuple, rewrite
 from ...ops import operators
 from ...ops.base import call, is_call_to
+from ...ops.qnn.fixed_point import EVEN
 from ...passes.constants import array_constant, scalar_constant, to_array
 from ...passes.legalization.rule import LegalizationSite
 
@@ -86,7 +87,7 @@ def _quantize(s: LegalizationSite, x: Expr, scale: Expr, zero: Expr, axis: int =
         or not _fits(zero, t.dtype)
     ):
         return None
-    return call("qnn.quantize", x, scale, zero, out_dtype=t.dtype, axis=axis, span=s.call.span)
+    return call("qnn.quantize", x, scale, zero, out_dtype=t.dtype, axis=axis, rounding=EVEN, span=s.call.span)
 
 
 @_rule("qnn.requantize")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant
-from ...ops.qnn.fixed_point import highest_real, limits
+from ...ops.qnn.fixed_point import EVEN, highest_real, limits
 from ...passes.constants import to_array
 from .mistakes import DamagedModel, UnsupportedNode
 from .rounding import round_half_even
@@ -96,11 +96,11 @@ def _along(x: Value, axis: int, rank: int) -> Value:
 
 
 def quantized(x: Value, q: Quantities, dtype: str, axis: int = -1) -> Value:
-    """`x / scale`, rounded, plus the zero point, clipped to the range of `dtype`."""
+    """`x / scale`, rounded a half to the even number, plus the zero point, clipped to the range of `dtype`."""
     if dtype not in QUANTIZED:
         raise IrError(f"quantization to {dtype} has no form in Relay", code=UnsupportedNode)
     if x.dtype == "float32" and q.scale.dtype == "float32" and q.is_known and q.scale.rank <= 1:
-        return x.call("qnn.quantize", q.scale, q.zero, out_dtype=dtype, axis=-1 if q.is_scalar else axis)
+        return x.call("qnn.quantize", q.scale, q.zero, out_dtype=dtype, axis=-1 if q.is_scalar else axis, rounding=EVEN)
     scale, zero = q.along(axis, x.rank)
     if "float32" not in (x.dtype, scale.dtype) and x.dtype != "float64":
         x, scale = x.call("cast", dtype="float32"), scale.call("cast", dtype="float32")

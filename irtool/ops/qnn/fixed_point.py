@@ -15,6 +15,9 @@ from ..extremes import limited
 
 INT32_LOW, INT32_HIGH = -(2**31), 2**31 - 1
 
+AWAY, EVEN = "TONEAREST", "TONEVEN"
+"""Where the halves of quotients go when they are rounded: away from zero, or to the even number."""
+
 LARGEST_FACTOR = 2.0**63
 """By so much no product in 64 bits is shifted."""
 
@@ -101,10 +104,11 @@ def round_away(x: np.ndarray) -> np.ndarray:
     return whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0).astype(x.dtype)
 
 
-def quantize(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray, dtype: str) -> np.ndarray:
+def quantize(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray, dtype: str, rounding: str = AWAY) -> np.ndarray:
     """`round(x / scale) + zero_point`, clipped to `dtype`, in float32; the parameters broadcast."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        rounded = round_away(x.astype(np.float32) / np.asarray(scale, np.float32))
+        quotient = x.astype(np.float32) / np.asarray(scale, np.float32)
+        rounded = np.rint(quotient) if rounding == EVEN else round_away(quotient)
     return saturate_float(rounded + np.asarray(zero_point).astype(np.float32), dtype)
 
 

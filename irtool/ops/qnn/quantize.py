@@ -9,12 +9,12 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
-from ...ir.attributes import since
+from ...ir.attributes import OWN, since
 from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..extremes import limited
 from ..shapes import require_floats, require_integers, tensor
-from .fixed_point import along, dequantize, limits, quantize, round_away
+from .fixed_point import AWAY, EVEN, along, dequantize, limits, quantize, round_away
 from .parameters import (
     Quantized,
     assign_parameter,
@@ -41,11 +41,13 @@ QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32")
 class Quantize(Quantized):
     """`round(data / scale) + zero_point` in float32, clipped to `out_dtype`; parameters per channel of `axis` or for all.
 
-    A half is rounded away from zero.
+    A half is rounded away from zero, as in TVM, with the `rounding` TONEAREST, and to the even number, as in ONNX, with
+    TONEVEN, which TVM does not have.
     """
 
     out_dtype: DType
     axis: int = -1
+    rounding: str = field(default=AWAY, metadata=OWN)
 
     one_shape = ("data", "result")
 
@@ -63,6 +65,8 @@ class Quantize(Quantized):
         assign_parameter(types, 1, "float32", size, reporter, "the scale")
         assign_parameter(types, 2, "int32", size, reporter, "the zero point")
         require_out_dtype(self.out_dtype, QUANTIZED)
+        if self.rounding not in (AWAY, EVEN):
+            raise RelationError(f"rounding is {self.rounding}; it can be {AWAY} or {EVEN}")
         return TensorType(data.shape, self.out_dtype)
 
     def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
@@ -70,7 +74,8 @@ class Quantize(Quantized):
 
     def evaluate(self, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
         rank = data.ndim
-        return quantize(data, along(scale, rank, self.axis), along(zero_point, rank, self.axis), self.out_dtype)
+        parameters = along(scale, rank, self.axis), along(zero_point, rank, self.axis)
+        return quantize(data, *parameters, self.out_dtype, self.rounding)
 
 
 @operator(

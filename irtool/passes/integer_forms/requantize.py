@@ -11,13 +11,11 @@ from typing import Any
 from ...deferred import np
 from ...ir import Call, Expr
 from ...ops.base import call, is_call_to
-from ...ops.qnn.fixed_point import limits
+from ...ops.qnn.fixed_point import EVEN, limits
 from ..arithmetic import add, multiply, subtract
 from ..constants import array_constant, scalar_constant
+from ..half_even import ROUNDING
 from .tensors import BYTES, QuantizedTensor, are_normal
-
-_ROUNDING = 1.5 * 2**23
-"""The unit in the last place of float32 numbers around it is 1."""
 
 
 def centred(x: QuantizedTensor) -> Expr:
@@ -37,11 +35,15 @@ def scaled(x: QuantizedTensor, ratio: np.ndarray) -> Expr:
 
 @dataclass(frozen=True)
 class Grid:
-    """What real numbers are quantized to: `round(clip(x, least, most) / scale) + zero`, clipped to a type of bytes."""
+    """What real numbers are quantized to: `round(clip(x, least, most) / scale) + zero`, clipped to a type of bytes.
+
+    `rounding` is that of `qnn.quantize`.
+    """
 
     scale: np.ndarray
     zero: int
     dtype: str
+    rounding: str
     least: float = -math.inf
     most: float = math.inf
 
@@ -71,20 +73,24 @@ class Rounded:
 
 
 def rounded(e: Expr, grid: Grid, is_number: bool = False) -> Rounded:
-    """A quotient rounded, a half to the even number, plus the zero point, clipped and cast; NaN becomes 0. `is_number`: it is never NaN.
+    """A quotient rounded, plus the zero point, clipped and cast; NaN becomes 0. `is_number`: it is never NaN.
 
-    Added to 1.5 · 2^23, a number of at most 2^22 is rounded to an integer, which stands in the lowest bits of the sum.
+    Added to `ROUNDING`, it is rounded a half to the even number, and the integer stands in the lowest bits of the sum.
     """
     low, high = grid.bounds
     e = call("clip", e, a_min=low, a_max=high)
     if not is_number:
         e = call("where", call("isnan", e), scalar_constant(float(-grid.zero), "float32"), e)
-    large = scalar_constant(_ROUNDING, "float32")
-    moved = add(e, large)
-    bits: Expr = call("reinterpret", moved, dtype="int32")
+    if grid.rounding == EVEN:
+        large = scalar_constant(ROUNDING, "float32")
+        moved = add(e, large)
+        whole, bits = subtract(moved, large), call("reinterpret", moved, dtype="int32")
+    else:
+        whole = call("round", e)
+        bits = call("cast", whole, dtype="int32")
     if grid.zero:
         bits = add(bits, scalar_constant(grid.zero, "int32"))
-    return Rounded(call("cast", bits, dtype=grid.dtype), subtract(moved, large))
+    return Rounded(call("cast", bits, dtype=grid.dtype), whole)
 
 
 def requantized(x: QuantizedTensor, grid: Grid) -> Rounded | None:

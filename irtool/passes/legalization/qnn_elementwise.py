@@ -9,10 +9,11 @@ from ...diagnostics import IrError
 from ...ir import Expr, Tuple, TupleGetItem, TupleType
 from ...ir.types import TensorType
 from ...ops.base import call
-from ...ops.qnn.fixed_point import highest_real
+from ...ops.qnn.fixed_point import EVEN, highest_real
 from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import array_constant, scalar_constant
+from ..half_even import round_half_even
 from .quantities import (
     along_axis,
     cast,
@@ -63,7 +64,8 @@ def _expanded(s: LegalizationSite, index: int, rank: int) -> Expr:
 def quantize(s: LegalizationSite) -> Expr:
     """round(x / scale) + zero_point, clipped."""
     rank = len(s.tensor(0).shape)
-    scaled = call("round", call("divide", s.args[0], _expanded(s, 1, rank)))
+    scaled = call("divide", s.args[0], _expanded(s, 1, rank))
+    scaled = round_half_even(scaled) if s.attrs.rounding == EVEN else call("round", scaled)
     return clip_cast(
         add(scaled, cast(_expanded(s, 2, rank), "float32")), s.attrs.out_dtype, highest_real(s.attrs.out_dtype)
     )

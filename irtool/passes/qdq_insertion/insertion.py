@@ -8,7 +8,7 @@ from ...deferred import np
 from ...diagnostics import IrError, UsageError
 from ...ir import Call, Constant, Expr, Function, Tuple, rewrite
 from ...ops.base import call, is_call_to
-from ...ops.qnn.fixed_point import INT32_HIGH
+from ...ops.qnn.fixed_point import EVEN, INT32_HIGH
 from ...ops.qnn.fixed_point import quantize as round_to
 from ..constants import array_constant, scalar_constant
 from ..mistakes import WrongPassOption
@@ -120,10 +120,10 @@ class Insertion:
     def _quantize(self, old: Expr, new: Expr) -> Expr:
         q = self.quantities[old]
         if isinstance(new, Constant):
-            data = round_to(np.asarray(new.data), np.array(q.scale), np.array(q.zero_point), q.dtype)
+            data = round_to(np.asarray(new.data), np.array(q.scale), np.array(q.zero_point), q.dtype, EVEN)
             return Constant(data, q.dtype, None, new.span)
         scale, zero = scalar_constant(q.scale, "float32"), scalar_constant(q.zero_point, "int32")
-        return call("qnn.quantize", new, scale, zero, out_dtype=q.dtype, span=old.span)
+        return call("qnn.quantize", new, scale, zero, out_dtype=q.dtype, rounding=EVEN, span=old.span)
 
     def _dequantize(self, old: Expr, integers: Expr) -> Expr:
         q = self.quantities[old]

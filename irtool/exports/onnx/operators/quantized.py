@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 from ....deferred import np
 from ....ir import Constant, Expr, TensorType
+from ....ops.qnn.fixed_point import EVEN
 from ....passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 from ..form import Expansion, decomposed, form, row
 from ..graph import Value
+from ..qdq import is_linear
 from ..site import OnnxSite
 from .binary import along
 from .conv import PLAIN, convolved_integers, in_plain_layout, pads_of, spatial_rank, spread
@@ -47,10 +49,10 @@ row(
 @form("qnn.quantize")
 @dataclass(frozen=True)
 class Quantize(Expansion):
-    """`Div`, rounding, `Add`, `Clip`, `Cast`: `QuantizeLinear`, with `--quantized=qdq`, rounds halves to even, Relay away from zero"""
+    """`QuantizeLinear` of float32 to 8 bits where halves go to even, and with `--quantized=qdq`; else `Div`, rounding, `Add`, `Clip`, `Cast`"""
 
     def expand(self, s: LegalizationSite) -> Expr | None:
-        return integer_arithmetic(s)
+        return None if s.attrs.rounding == EVEN and is_linear(s) else integer_arithmetic(s)
 
     def emit(self, s: OnnxSite) -> Any:
         scale, zero, axis = _parameters(s)
