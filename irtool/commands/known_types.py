@@ -40,6 +40,7 @@ class Given:
         bound: all weights, once the module is there: those of `params`, and those that an ONNX model has.
         names: of an ONNX model's inputs: their names as parameters.
         fixed: values of parameters that become constants, as the command line has them, by name.
+        prelude: True if definitions of TVM's prelude may be used without a note.
         image: how images among `single` become arrays; None where they are refused.
     """
 
@@ -52,6 +53,7 @@ class Given:
     bound: ParameterFile | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
+    prelude: bool = False
     image: ImageRule | None = None
 
     def __bool__(self) -> bool:
@@ -271,6 +273,11 @@ _VALUE = click.option(
     metavar="NAME=VALUE",
     help="Make a parameter a constant: a number, numbers with commas between them, or an .npy or .npz file. Repeatable.",
 )
+_PRELUDE = click.option(
+    "--prelude",
+    is_flag=True,
+    help="Take definitions of TVM's prelude (List, @map …) that a text uses without having them, and say nothing about it.",
+)
 _DTYPE_OPTION = click.option(
     "--dtype",
     "dtypes",
@@ -290,13 +297,13 @@ _PARAMS = click.option(
 
 
 def shape_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--shape`, `--dim` and `--value` alone, for commands that look at a module as it stands; they get one `Given`, `given`."""
+    """Adds `--shape`, `--dim`, `--value` and `--prelude` alone, for commands that look at a module as it stands; they get one `Given`, `given`."""
 
     @functools.wraps(function)
-    def wrapped(*args: Any, shapes: Any, dims: Any, fixed: Any, **rest: Any) -> Any:
-        return function(*args, given=Given(shapes, dims=dims, fixed=fixed), **rest)
+    def wrapped(*args: Any, shapes: Any, dims: Any, fixed: Any, prelude: bool, **rest: Any) -> Any:
+        return function(*args, given=Given(shapes, dims=dims, fixed=fixed, prelude=prelude), **rest)
 
-    return _SHAPE(_DIM(_VALUE(wrapped)))
+    return _SHAPE(_DIM(_VALUE(_PRELUDE(wrapped))))
 
 
 ARRAYS = "Types of untyped parameters, by name, from the arrays in a .npz or .params file; values are ignored."
@@ -315,7 +322,7 @@ entry_option = click.option(
 
 
 def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds `--shape`, `--dim`, `--value`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
+    """Adds `--shape`, `--dim`, `--value`, `--prelude`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
 
     The command gets one `Given`, `given`, in their place.
     """
@@ -323,10 +330,19 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapped(
-            *args: Any, shapes: Any, dims: Any, fixed: Any, dtypes: Any, params: Any, arrays: Any, **rest: Any
+            *args: Any,
+            shapes: Any,
+            dims: Any,
+            fixed: Any,
+            prelude: bool,
+            dtypes: Any,
+            params: Any,
+            arrays: Any,
+            **rest: Any,
         ) -> Any:
             files = rest.pop("single") if single is not None else {}
-            return function(*args, given=Given(shapes, dtypes, params, arrays, files, dims, fixed=fixed), **rest)
+            known = Given(shapes, dtypes, params, arrays, files, dims, fixed=fixed, prelude=prelude)
+            return function(*args, given=known, **rest)
 
         if single is not None:
             wrapped = click.option(
@@ -346,7 +362,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             metavar="FILE",
             help=f"{inputs} Repeatable.",
         )(wrapped)
-        return _SHAPE(_DIM(_VALUE(_DTYPE_OPTION(_PARAMS(wrapped)))))
+        return _SHAPE(_DIM(_VALUE(_PRELUDE(_DTYPE_OPTION(_PARAMS(wrapped))))))
 
     return add
 

@@ -59,7 +59,11 @@ class RelayText:
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, list[Diagnostic]]:
         """See `Subject`. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
+        from ..parser.mistakes import FromPrelude
+
         module, found = examine_text(self.text, self.name)
+        if given.prelude:
+            found = [d for d in found if d.code is not FromPrelude]
         if given.dims and module is not None:
             from .named_dimensions import with_extents
 

@@ -66,6 +66,17 @@ class Module:
             raise UsageError(f"there are two functions @{main}: the expression, and one of `functions`")
         return cls({main: f, **named}, type_definitions)
 
+    def import_from_std(self, file: str) -> Module:
+        """Adds the definitions of a file of TVM's standard library (`prelude.rly`, `core.rly`, `gradient.rly`, `nat.rly`) that the module
+        does not have, in place, as TVM does; it is for modules that nothing else knows yet. Raises IrError for another file.
+        """
+        definitions = from_above("parser.prelude", "definitions")(file)
+        std = from_above("parser", "parse")("\n".join(['#[version = "0.0.5"]', *(d.text for d in definitions)]), file)
+        self.functions = {**std.functions, **self.functions}
+        self.type_definitions = {**std.type_definitions, **self.type_definitions}
+        self._constructors = None
+        return self
+
     @classmethod
     def of(cls, what: Any) -> Module:
         """`what` if it is a module; one with it as `@main` if it is an expression. Raises UsageError for anything else."""

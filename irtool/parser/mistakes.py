@@ -352,3 +352,19 @@ def @main(%x: Tensor[(1, 3, 6, 6), float32], %r: Tensor[(3, 5), float32]) {
   vision.roi_pool(%x, %r, meta[relay.attrs.ROIPoolAttrs][0]) /* ty=Tensor[(3, 3, 1, 1), float32] */
 }
 """
+
+
+@code("W0107")
+class FromPrelude(Code):
+    """A text that uses types or functions of TVM's prelude without defining them.
+
+    TVM's modules began with `List`, `Option`, `Tree`, `@map`, `@length` and others. The text gets those that it uses, as far as it has
+    no definitions of its own. `--prelude` says that this is meant, and nothing is said.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  @length(Cons(%x, Nil))
+}
+"""

@@ -20,6 +20,7 @@ from .lowered import functions_elsewhere, lowered_functions, with_lowered
 from .metadata import Metadata, find_section
 from .mistakes import (
     BareExpression,
+    FromPrelude,
     LoweredFunction,
     MissingMetadata,
     NoVersionLine,
@@ -33,6 +34,7 @@ from .mistakes import (
     UnknownType,
     UnknownVersion,
 )
+from .prelude import with_prelude
 from .reader import Reader
 from .tables import Tables, load
 
@@ -43,6 +45,8 @@ _MOST_NAMED = 5
 _VERSIONS = ("0.0.5", "0.0.4")
 _OF_TYPES = (UnknownType, UnknownConstructor, UnknownOperator)
 """What is said of the types, and of calls and patterns of the constructors, that are defined further down."""
+_LACKING = (UnknownType, UnknownConstructor, UnknownOperator, UnknownFunction)
+"""What is said of names that the prelude may define."""
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """What no text can be written with; other surrogates stand for the bytes of a file that are no UTF-8."""
 _TYPE = re.compile(r"^[ \t]*(?:extern[ \t]+)?type[ \t]+\w+[^{}\n]*(?:\{[^{}]*\})?", re.MULTILINE)
@@ -70,9 +74,21 @@ def parse_expr(text: str, filename: str = "<text>") -> Expr:
 
 
 def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic]]:
-    """The module that a text holds, None where there are errors; and the errors and warnings, in order of place."""
+    """The module that a text holds, None where there are errors; and the errors and warnings, in order of place.
+
+    Where the text uses definitions of TVM's prelude without having them, it gets them, and a note says so.
+    """
     module, items, _ = read_with(Builder, text, filename)
-    return module, items
+    if module is not None or not any(d.code in _LACKING for d in items):
+        return module, items
+    whole, added = with_prelude(text)
+    if not added:
+        return module, items
+    again, found, _ = read_with(Builder, whole, filename)
+    if again is None and len([d for d in found if d.level == "error"]) >= len([d for d in items if d.level == "error"]):
+        return module, items
+    message = f"defined as in TVM's prelude: {', '.join(added)}"
+    return again, [*found, Diagnostic(message, level="note", filename=filename, code=FromPrelude)]
 
 
 def read_with(make: type[Built], text: str, filename: str) -> tuple[Module | None, list[Diagnostic], Built | None]:
