@@ -26,6 +26,7 @@ def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
         "weight_bytes": report["weight_bytes"],
         "arena_bytes": report["arena_bytes"],
         "arena_lower_bound": report["arena_lower_bound"],
+        "stack_bytes": report["stack_bytes"],
         "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
         "buffers": report["buffers"],
     }
@@ -37,6 +38,7 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
 
     yield f"  {record['macs']} multiply-adds, {record['weight_bytes']} bytes of weights as they are stored"
     yield f"  {record['arena_bytes']} bytes of arena, {record['arena_lower_bound']} of them alive at one time"
+    yield f"  {record['stack_bytes']} bytes of stack at most"
     total = max(record["macs"], 1)
     rows = [
         (

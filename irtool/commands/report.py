@@ -23,5 +23,7 @@ def summarize(report: dict[str, Any]) -> str:
             macs = f"  {k['macs'] / 1e6:10.2f} MMAC" if k.get("macs") else ""
             lines.append(f"  {k['name']:72s} {k.get('strategy', ''):24s}{macs}")
     lines.append(f"arena: {report.get('arena_bytes', 0)} bytes (lower bound {report.get('arena_lower_bound', '?')})")
+    if "stack_bytes" in report:
+        lines.append(f"stack: {report['stack_bytes']} bytes at most")
     lines.append(f"weights: {report.get('weight_bytes', 0)} bytes")
     return "\n".join(lines)

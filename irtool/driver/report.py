@@ -7,8 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import Sources, entry_points
+from ..tir.kernel import part_bytes
 from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, steps
-from ..tir.stmt import Buffer
+from ..tir.stack import stack_bytes
+from ..tir.stmt import Buffer, Scope
 
 
 def make_report(program: Program, name: str, sources: Sources | None = None) -> dict[str, Any]:
@@ -26,6 +28,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "name": name,
         "arena_bytes": written.arena_bytes,
         "arena_lower_bound": program.live_bytes,
+        "stack_bytes": stack_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],
@@ -106,10 +109,16 @@ def _scratch(function: str, s: RunKernel, b: Buffer, at: int) -> dict[str, Any]:
         "dtype": b.dtype,
         "shape": list(b.shape),
         "offset": s.workspace + _offsets(s)[b],
-        "bytes": b.nbytes,
+        "bytes": _bytes(s, b),
         "first_step": at,
         "last_step": at,
     }
+
+
+def _bytes(s: RunKernel, b: Buffer) -> int:
+    """What a buffer takes of the workspace: a part for each thread, if it is a thread's own."""
+    assert s.kernel.placement is not None
+    return part_bytes(b) * s.kernel.placement.threads if b.scope == Scope.THREAD else b.nbytes
 
 
 def _offsets(s: RunKernel) -> dict[Buffer, int]:

@@ -34,9 +34,11 @@ from .sharing import Moves, share_in_place, share_moved
 from .workspace import Stages, Workspace, plan_workspace
 
 
-def plan_memory(program: Program) -> None:
-    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `stack_bytes`."""
-    workspaces = {kernel: plan_workspace(kernel) for kernel in program.kernels}
+def plan_memory(program: Program, threads: int = 1) -> None:
+    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `chain_bytes`.
+
+    `threads`: how many a run has at most."""
+    workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
     scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1}
     edges = {name: calls(f) for name, f in program.functions.items()}
     for group in components(edges):
@@ -48,9 +50,9 @@ def plan_memory(program: Program) -> None:
             f.deep = f.recursive or any(o.deep for o in outside)
         for f in members:
             _Frame(program, f, workspaces, scattered).plan()
-        behind = max((o.stack_bytes for o in outside if o.deep), default=0)
+        behind = max((o.chain_bytes for o in outside if o.deep), default=0)
         for f in members:
-            f.stack_bytes = sum(m.frame_bytes for m in members) + behind
+            f.chain_bytes = sum(m.frame_bytes for m in members) + behind
 
 
 class _Frame:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..tir.expr import Load, post_order
-from ..tir.kernel import Kernel, Placement
+from ..tir.kernel import Kernel, Placement, part_bytes
 from ..tir.stmt import Allocate, Buffer, Scope, Seq, Stmt, Store, expressions, pre_order
 from .placing import Interval, align, place
+
+_IN_WORKSPACE = (Scope.GLOBAL, Scope.THREAD)
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,13 @@ class Workspace:
     buffers: dict[Buffer, Interval]
 
 
-def plan_workspace(kernel: Kernel) -> Workspace:
-    """Gives every arena buffer of the kernel an offset in its scratch memory: the kernel's `placement`."""
+def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
+    """Gives every arena buffer of the kernel an offset in its scratch memory, the kernel's `placement`; each of so many threads has its
+    part of those that are a thread's own."""
     intervals: dict[Buffer, Interval] = {}
-    allocated = [s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == Scope.GLOBAL]
+    allocated = [
+        s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope in _IN_WORKSPACE
+    ]
     tops = _top_level(kernel.body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
@@ -57,7 +62,8 @@ def plan_workspace(kernel: Kernel) -> Workspace:
             last[b] = clock
     for b in allocated:
         if b in first:
-            intervals[b] = Interval(align(b.nbytes), first[b], last[b])
+            size = part_bytes(b) * threads if b.scope == Scope.THREAD else b.nbytes
+            intervals[b] = Interval(align(size), first[b], last[b])
     total, _ = place(list(intervals.values()))
     used = list(intervals.values())
     stages = Stages(
@@ -66,7 +72,9 @@ def plan_workspace(kernel: Kernel) -> Workspace:
         tuple(first.get(b, 0) for b in kernel.outputs),
         (min((i.first for i in used), default=0), max((i.last for i in used), default=0)),
     )
-    kernel.placement = Placement(total or (1 if allocated else 0), {b: i.offset for b, i in intervals.items()})
+    kernel.placement = Placement(
+        total or (1 if allocated else 0), {b: i.offset for b, i in intervals.items()}, threads=threads
+    )
     return Workspace(stages, intervals)
 
 

@@ -218,7 +218,7 @@ class LoopNestPrinter:
         if known is not None:
             return known
         name = self.names[b] = self._unique(b.name)
-        scope = f', scope="{b.scope}"' if b.scope in (Scope.LOCAL, Scope.REGISTER) else ""
+        scope = f', scope="{b.scope}"' if b.scope in (Scope.THREAD, Scope.LOCAL, Scope.REGISTER) else ""
         # Small allocations are aligned to their size, rounded down to a power of two.
         size = b.nbytes
         align = f", align={1 << (size.bit_length() - 1)}" if 0 < size < _ALIGNMENT else ""

@@ -53,7 +53,7 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
     read = _only_read(copy, reader)
     if read is None or b.nbytes < 2 * target.packed_bytes:
         return None
-    if b.layout is None and _shares_small_steps(copy, reader, read, target.stack_bytes):
+    if b.layout is None and _shares_small_steps(copy, reader, read, target.scratch_bytes):
         return None
     for found in _rows(copy, reader, read):
         extent = reader.loops[found.loop][1]

@@ -92,7 +92,7 @@ def fuse_stages(
     for b in temporaries:
         within = users.get(b, [])
         part = _part(stmts[within[0]], b) if len(within) == 1 else 0
-        if part and part * dtypes.itemsize(b.dtype) <= target.stack_bytes:
+        if part and part * dtypes.itemsize(b.dtype) <= target.scratch_bytes:
             stmts[within[0]] = _with_row(stmts[within[0]], b, part)
         else:
             kept.append(b)

@@ -10,6 +10,7 @@ from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
+from .bound_stack import bound_stack
 from .copy_other_shapes import copy_other_shapes
 from .equal_constants import share_equal_constants
 from .finite_weights import FiniteWeights
@@ -308,6 +309,11 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "ShareLoops",
         "gives parallel loops enough iterations for all threads, which share what they wrote; the loops are final otherwise",
         _share_loops,
+    ),
+    ProgramStage(
+        "BoundStack",
+        "arrays that the stack has no room for move to the workspace; loops, which say what is a thread's own, are final",
+        bound_stack,
     ),
     ProgramStage(
         "DropUnusedConstants",

@@ -31,7 +31,7 @@ def product_cycles(rows: int, columns: int, steps: int, target: VectorTarget) ->
     tile = choose_tile(rows, vectors, target)
     a, b = divmod(rows, tile.rows), divmod(vectors, tile.vectors)
     panel = steps * columns * FLOAT
-    passes = -(-rows // tile.rows) if panel > target.stack_bytes else 1
+    passes = -(-rows // tile.rows) if panel > target.scratch_bytes else 1
     cycles = passes * panel / NEXT
     for x, times in ((tile.rows, a[0]), (a[1], 1)):
         for y, again in ((tile.vectors, b[0]), (b[1], 1)):

@@ -93,4 +93,4 @@ def find_turned_rows(form: TupleReduction, target: VectorTarget) -> TurnedRows |
 
 def _fits(size: int, target: VectorTarget) -> bool:
     """True if the turned rows stay in the nearest cache, beside those that they are made from."""
-    return size <= target.stack_bytes * 3 // 4
+    return size <= target.scratch_bytes * 3 // 4

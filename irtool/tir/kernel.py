@@ -8,6 +8,7 @@ from typing import Any
 
 from .expr import Var
 from .forms import AnyForm, Steps, buffers_read, nest_of, stores_of, with_workspace
+from .memory import CACHE_LINE
 from .recognise import recognise
 from .sharing import copied_input, in_place_pairs
 from .stmt import Buffer, PrimFunc, Stmt, seq
@@ -44,11 +45,18 @@ class Placement:
         workspace: bytes of it; 1 if all its buffers are empty, as they have an address all the same; 0 if there are none.
         offsets: where each buffer of scope `GLOBAL` begins, in bytes from the beginning of the workspace.
         overlapping: pairs (input, output) that lie in the same memory in some call, one after the other.
+        threads: how many parts a buffer of scope `THREAD` has, one behind the other, each of whole cache lines.
     """
 
     workspace: int
     offsets: dict[Buffer, int]
     overlapping: list[tuple[int, int]] = field(default_factory=list)
+    threads: int = 1
+
+
+def part_bytes(b: Buffer) -> int:
+    """What a thread's part of a buffer takes of the workspace: whole cache lines, so that no two threads write to one."""
+    return -(-b.nbytes // CACHE_LINE) * CACHE_LINE
 
 
 class Kernel(PrimFunc):

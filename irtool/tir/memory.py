@@ -8,8 +8,5 @@ CACHE_LINE = 64
 LAST_CACHE = 16 << 20
 """Bytes of a tensor that some cache may keep until they are read again."""
 
-KERNEL_STACK = 1 << 20
-"""Bytes of what a kernel has on the stack, at most: threads may have as little as two megabytes."""
-
-BUFFER_STACK = 1 << 18
-"""Bytes of a single buffer that a primitive puts on the stack, at most."""
+KERNEL_SCRATCH = 1 << 20
+"""Bytes of scratch memory that a thread has for itself in a kernel, at most. The stack keeps a part of them: see `schedule.bound_stack`."""

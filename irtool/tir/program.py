@@ -226,7 +226,7 @@ class HostFunction:
         frame_bytes: memory of its temporaries and of what it calls, once planned; `live_bytes` of them at one time.
         recursive: it may call itself, directly or through others.
         deep: it is recursive or calls what is: the frames of such callees lie behind its own.
-        stack_bytes: its frame and those behind it, one of each function.
+        chain_bytes: its frame and those behind it, one of each function.
     """
 
     name: str
@@ -238,7 +238,7 @@ class HostFunction:
     param_structures: list[Any] = field(default_factory=list)
     frame_bytes: int = 0
     live_bytes: int = 0
-    stack_bytes: int = 0
+    chain_bytes: int = 0
     recursive: bool = False
     deep: bool = False
 
@@ -260,7 +260,8 @@ class Program:
     """Everything a backend needs. `functions` has callees before callers where there is such an order.
 
     `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone). `lesser` are the same
-    for processors with less, highest first: their steps read the same constants, their memory is planned on its own.
+    for processors with less, highest first: their steps read the same constants, their memory is planned on its own. `call_bytes`
+    is the stack that a compiler may take for a kernel beside its arrays, `spare_bytes` what any other function may take.
     """
 
     functions: dict[str, HostFunction]
@@ -269,11 +270,13 @@ class Program:
     entry: str = "main"
     entries: list[str] = field(default_factory=list)
     lesser: list[Program] = field(default_factory=list)
+    call_bytes: int = 0
+    spare_bytes: int = 0
 
     @property
     def arena_bytes(self) -> int:
         """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
-        return self.functions[self.entry].stack_bytes
+        return self.functions[self.entry].chain_bytes
 
     @property
     def live_bytes(self) -> int:

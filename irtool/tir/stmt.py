@@ -51,12 +51,13 @@ def in_panels(shape: Sequence[int], axis: int, factor: int) -> Layout:
 class Scope(Enum):
     """Where a buffer lives. Values are TVM's storage scopes, as texts have them.
 
-    `PARAM` belongs to the caller; `GLOBAL` is the planned workspace; `LOCAL` the stack of the function, and scalars; `REGISTER`
-    is a tile of registers, of which the last axis is a vector.
+    `PARAM` belongs to the caller; `GLOBAL` is the planned workspace; `THREAD` is in the workspace, once for each thread; `LOCAL` the
+    stack of the function, and scalars; `REGISTER` is a tile of registers, of which the last axis is a vector.
     """
 
     PARAM = "param"
     GLOBAL = "global"
+    THREAD = "global.thread"
     LOCAL = "local"
     REGISTER = "local.register"
 

@@ -9,6 +9,9 @@ from typing import Any
 from ..diagnostics import UsageError
 from . import dtypes
 
+MOST_THREADS = 64
+"""The most threads that a run may have."""
+
 
 def size(default: float, unit: str, meaning: str, most: int = (1 << 40) - 1) -> Any:
     """A field of `VectorTarget`: a number of a unit, at most `most`."""
@@ -28,7 +31,17 @@ class VectorTarget:
     latency: int = size(4, "cycles", "latency of a multiply-add")
     multiply_adds: int = size(2, "per cycle", "vector multiply-adds started")
     loads: int = size(2, "per cycle", "vector loads started")
-    stack_bytes: int = size(1 << 15, "bytes", "largest buffer on the stack (to stay in the L1 cache)", 1 << 18)
+    stack_bytes: int = size(
+        1 << 16,
+        "bytes",
+        "most stack that a run takes, with all that it calls; arrays that would exceed it lie in the workspace",
+    )
+    scratch_bytes: int = size(
+        1 << 15, "bytes", "largest buffer that a thread has for itself (to stay in the L1 cache)", 1 << 18
+    )
+    threads: int = size(
+        1, "threads", "most threads of a run: each has a part of the workspace for its buffers", MOST_THREADS
+    )
     packed_bytes: int = size(1 << 18, "bytes", "largest packed operand in the workspace (to stay in the L2 cache)")
     l1_cache_bytes: int = size(
         1 << 15, "bytes", "largest operand that is not asked for ahead (it stays in the L1 cache)"
@@ -36,7 +49,7 @@ class VectorTarget:
     l2_cache_bytes: int = size(
         1 << 20,
         "bytes",
-        "the L2 cache of a core; half of it is for one operand, or for the transformed tiles or the sums of a thread, on its stack",
+        "the L2 cache of a core; half of it is for one operand, or for the transformed tiles or the sums of a thread",
     )
     prefetched_tiles: int = size(
         64, "tiles", "most tiles of rows for which the next columns are asked for; more leave memory the time it takes"
@@ -47,7 +60,7 @@ class VectorTarget:
     tiles_bytes: int = size(
         1 << 17,
         "bytes",
-        "largest results of transformed tiles or of halves, and tiles of an attention, on the stack of a thread (to stay in the L2 cache)",
+        "largest results of transformed tiles or of halves, and tiles of an attention, of a thread (to stay in the L2 cache)",
     )
     transformed_updates: int = size(
         1 << 18,

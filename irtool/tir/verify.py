@@ -63,7 +63,7 @@ from .stmt import children as substatements
 _COMPARISONS = frozenset(["<", "<=", "==", "!="])
 _LOGICAL = frozenset(["and", "or"])
 _KINDS = frozenset([SERIAL, PARALLEL, VECTORIZED, UNROLLED, TILED])
-_SCOPES = frozenset([Scope.GLOBAL, Scope.LOCAL, Scope.REGISTER])
+_SCOPES = frozenset([Scope.GLOBAL, Scope.THREAD, Scope.LOCAL, Scope.REGISTER])
 
 
 _Conditions = tuple[Any, ...] | None

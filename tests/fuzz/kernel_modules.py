@@ -584,7 +584,8 @@ ONE_NUMBER = (
 
 SIZES: dict[str, tuple[Any, ...]] = {
     "registers": (8, 16, 32),
-    "stack_bytes": (256, 4096, 1 << 15),
+    "stack_bytes": (1, 4096, 1 << 15),
+    "scratch_bytes": (256, 4096, 1 << 15),
     "packed_bytes": (512, 1 << 14),
     "l1_cache_bytes": (256, 4096),
     "l2_cache_bytes": (1024, 1 << 16),

@@ -63,6 +63,6 @@ def test_bands_have_as_many_bytes_whatever_elements_are() -> None:
         schedule_program(program, MACHINES[1])
         nest = program.kernels[0].nests[0]
         (rows,) = {s.buffer for s in pre_order(nest) if isinstance(s, Allocate) and s.buffer.name == "rows"}
-        assert rows.nbytes <= MACHINES[1].stack_bytes // 8
+        assert rows.nbytes <= MACHINES[1].scratch_bytes // 8
         heights.append(rows.shape[-2])
     assert heights[1] >= 3 * heights[0]

@@ -40,6 +40,8 @@ NETWORKS = {
     "pooling": "def @main(%x: Tensor[(1, 3, 20, 20), float32]) { nn.max_pool2d(%x, pool_size=[5, 5], padding=[2, 2, 2, 2]) }",
 }
 
+OF_THREADS = {"stack_bytes", "threads"}
+"""What tests/backends/test_stack.py tries."""
 IN_WINOGRAD = {"tiles_bytes", "transformed_updates", "paired_products"}
 """What tests/schedule/test_winograd.py tries."""
 IN_MATRIX_TILES = {"byte_tiles", "pair_tiles"}
@@ -54,7 +56,7 @@ OF_HALVES = {"native_halves", "wide_products"}
 EFFECTS: dict[str, tuple[float, str]] = {
     "registers": (16, "dense"),
     "latency": (1, "rows"),
-    "stack_bytes": (1, "rows"),
+    "scratch_bytes": (1, "rows"),
     "packed_bytes": (1, "dense"),
     "l1_cache_bytes": (1 << 30, "product"),
     "prefetched_tiles": (1, "product"),
@@ -119,7 +121,7 @@ def test_short_products_have_blocks_where_a_copy_does_not_pay() -> None:
 def test_every_size_is_tested() -> None:
     assert {*EFFECTS, "multiply_adds", "loads", "blocked_updates", "copied_steps"} == set(
         SIZES
-    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES - IN_MATRIX_TILES - OF_HALVES
+    ) - IN_WINOGRAD - WITHOUT_VECTORS - OF_MATRICES - IN_MATRIX_TILES - OF_HALVES - OF_THREADS
     assert all(f.metadata["unit"] and f.metadata["meaning"] for f in SIZES.values())
 
 
@@ -147,7 +149,7 @@ def test_targets_set_sizes(tmp_path: Path) -> None:
         ("c{latency=true}", "latency=True is not a whole number"),
         ("c{copied_reads=many}", "copied_reads='many' is not a number"),
         ("c{latency=0}", "latency=0 is not between 1 and 1099511627775"),
-        ("c{stack_bytes=300000}", "stack_bytes=300000 is not between 1 and 262144"),
+        ("c{scratch_bytes=300000}", "scratch_bytes=300000 is not between 1 and 262144"),
         ("c{copied_reads=nan}", "copied_reads=nan is not between 1 and 1099511627775"),
         ("c{latency=4} -latency=5", "the flag latency is given twice: 4 and 5"),
         ("c{latencies=4}", "the backend c has no flag latencies"),

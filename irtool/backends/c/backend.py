@@ -11,6 +11,7 @@ from typing import Any
 from ... import __version__
 from ...diagnostics import UsageError
 from ...tir.program import Program
+from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
@@ -18,7 +19,7 @@ from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.objects import Objects
-from ..toolchain.processor import processor_name, processor_numbers, thread_count
+from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
@@ -31,6 +32,9 @@ from .units import UNIT_LENGTH
 SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
 """What `sanitize` may name; a compiler need not have all of them."""
 
+
+_FEW_THREADS, _USUAL_THREADS = 4, 16
+"""The most threads of a run, which have parts of the workspace: on this machine, as many as it has, but so many at least; on others."""
 
 _TIMED = "kernel"
 """The name of what is timed."""
@@ -148,14 +152,17 @@ class C(Backend):
         if self.vector != "auto":
             return VectorTarget(0)
         levels = self.levels
-        machine = levels[-1].machine if levels else self.compiler.machine()
-        return with_products(machine, self.winograd, self.strassen, self.math)
+        return self._fitted_machine(levels[-1].machine if levels else self.compiler.machine())
 
     def lesser_machines(self) -> Sequence[VectorTarget]:
-        return [
-            with_products(level.machine, self.winograd, self.strassen, self.math)
-            for level in reversed(self.levels[:-1])
-        ]
+        return [self._fitted_machine(level.machine) for level in reversed(self.levels[:-1])]
+
+    def _fitted_machine(self, machine: VectorTarget) -> VectorTarget:
+        """A processor with what flags say of products and threads."""
+        if self.openmp:
+            here = max(_FEW_THREADS, min(processor_count(), MOST_THREADS))
+            machine = replace(machine, threads=here if self.mcpu == "native" else _USUAL_THREADS)
+        return with_products(machine, self.winograd, self.strassen, self.math)
 
     def processor_numbers(self) -> Mapping[str, str]:
         return processor_numbers() if self.mcpu == "native" else {}
@@ -232,6 +239,7 @@ class C(Backend):
             weights,
             {
                 "arena_lower_bound": text.live_bytes,
+                "stack_bytes": text.stack_bytes,
                 "compile": text.compile_line,
                 "sanitize": list(self.sanitize),
             },

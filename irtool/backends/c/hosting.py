@@ -108,7 +108,8 @@ class HostWriter:
                     lines.append(f"{pad}{name}({', '.join(args)});")
                 else:
                     operands = f"(const void *const []){{{', '.join(args)}}}"
-                    lines.append(f"{pad}irt_share({WORKER}, {task}, {operands});")
+                    # In a block, the addresses take no more stack than those of the next kernel.
+                    lines.append(f"{pad}{{ irt_share({WORKER}, {task}, {operands}); }}")
             elif isinstance(s, CallFunction):
                 self.used |= {"arena", "arena_end"}
                 args = [*self._arguments(s), f"arena + {s.frame}" if s.frame else "arena", "arena_end"]

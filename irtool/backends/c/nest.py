@@ -9,7 +9,7 @@ from itertools import groupby, product
 
 from ...schedule.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
-from ...tir.kernel import Kernel
+from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE
 from ...tir.sharing import keeps_in_place, loop_bounds, updated_pairs
 from ...tir.simplify import Simplifier
@@ -43,6 +43,7 @@ from ..formulas.support import (
     KEEP_READS,
     LONG_WORD_AT,
     PREFETCH,
+    THREAD_NUMBER,
     TO_BITS,
     WORD_AT,
     WRITE_OUT,
@@ -146,6 +147,11 @@ class KernelWriter:
         self.configures_each = False
         """Blocks in it need several configurations."""
         self.has_workspace = kernel.has_workspace
+        self.own = {
+            s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == Scope.THREAD
+        }
+        """Buffers in the workspace of which each thread has its part."""
+        self.threads = kernel.placement.threads if kernel.placement else 1
         self.updated = updated_pairs(kernel, kernel.same_memory)
 
     @property
@@ -346,11 +352,11 @@ class KernelWriter:
         extent = self.value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
-        if s.kind == PARALLEL and s not in self.shared and self.has_regions:
+        if s.kind == PARALLEL and s not in self.shared and self._is_region(s):
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
             share = self.kernel.shares.get(s.var)
-            pragma = _pragma(loops, share, s is self.tiled)
+            pragma = _pragma(loops, share, s is self.tiled, self._most_threads(s))
             self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
         if self.vector and (shares_reads(s, self.simplify) or gathers(s, self.simplify)):
             self.support[KEEP_LOOP] = None
@@ -358,6 +364,17 @@ class KernelWriter:
         elif self.vector and is_short(s):
             self.code.line(self.expressions.helper(WRITE_OUT, extent))
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
+
+    def _is_region(self, s: For) -> bool:
+        """True for a loop that is a parallel region of its own: not where the workspace has no parts for several threads."""
+        return self.has_regions and (self.threads > 1 or not self._fills_own(s))
+
+    def _most_threads(self, s: For) -> int:
+        """How many threads may share a loop; 0: any number, as they have no parts of the workspace."""
+        return self.threads if self._fills_own(s) else 0
+
+    def _fills_own(self, s: For) -> bool:
+        return bool(self.own) and any(isinstance(x, Allocate) and x.buffer in self.own for x in pre_order(s.body))
 
     def _wait(self) -> None:
         """Threads wait for each other if some may still be at what is above."""
@@ -376,11 +393,12 @@ class KernelWriter:
     def _allocate(self, b: Buffer) -> bool:
         """Declares a buffer; True if a block was opened for it."""
         name = self.places[b] = self.names.fresh(b.name)
-        if b.scope == Scope.GLOBAL:
+        if b.scope in (Scope.GLOBAL, Scope.THREAD):
             t = stored_type(b.dtype)
             placement = self.kernel.placement
             offset = placement.offsets.get(b, 0) if placement else 0
-            self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset});")
+            part = self._part(part_bytes(b)) if b.scope == Scope.THREAD else ""
+            self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset}{part});")
             self.used.add("ws")
             return False
         self.code.open()
@@ -392,6 +410,13 @@ class KernelWriter:
             aligned = f" __attribute__((aligned({CACHE_LINE})))" if self.vector and b.nbytes >= CACHE_LINE else ""
             self.code.line(f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};")
         return True
+
+    def _part(self, size: int) -> str:
+        """What leads from the first thread's part of a buffer to that of the thread that runs."""
+        if self.threads == 1 or not (self.in_team or self.has_regions):
+            return ""
+        number = f"{WORKER}->number" if self.in_team else self.expressions.helper(THREAD_NUMBER)
+        return f" + (size_t){number} * {size}u"
 
     # -- registers and vectors -----------------------------------------------------------------------------------------
 
@@ -502,8 +527,9 @@ class KernelWriter:
         self.tiled = s
         found = configurations(s, self.simplify)
         self.configures_each = len(found) > 1
-        if s.kind == PARALLEL and self.has_regions:
-            self.code.lines(map(Directive, ("#ifdef _OPENMP", "#pragma omp parallel", "#endif")))
+        if s.kind == PARALLEL and self._is_region(s):
+            pragma = f"#pragma omp parallel{_limit(self._most_threads(s))}"
+            self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
         self._tiles.begin(next(iter(found)) if len(found) == 1 else ())
 
     def _end_tiles(self) -> None:
@@ -601,14 +627,21 @@ class KernelWriter:
         return text
 
 
-def _pragma(loops: Sequence[For], share: int | None, begun: bool) -> str:
+def _limit(threads: int) -> str:
+    """The clause of a parallel region by which it has so many threads at most; 0: any number."""
+    most = "omp_get_max_threads()"
+    return f" num_threads({most} < {threads} ? {most} : {threads})" if threads else ""
+
+
+def _pragma(loops: Sequence[For], share: int | None, begun: bool, threads: int) -> str:
     """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free. `begun`: a parallel
-    region is around them already.
+    region is around them already. `threads`: so many at most, see `_limit`.
 
     With as many iterations for each thread, all would wait for the one whose core has other work to do.
     """
     collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
-    return f"#pragma omp {'' if begun else 'parallel '}for{collapse} schedule(dynamic{f', {share}' if share else ''})"
+    schedule = f" schedule(dynamic{f', {share}' if share else ''})"
+    return f"#pragma omp {'' if begun else 'parallel '}for{collapse}{schedule}{'' if begun else _limit(threads)}"
 
 
 def _sums_in_registers(body: Stmt) -> bool:

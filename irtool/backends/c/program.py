@@ -11,13 +11,14 @@ from typing import Any
 from ...tir import dtypes
 from ...tir.native_halves import HALF
 from ...tir.program import Program, Slot, constants_in_use, runs_of
+from ...tir.stack import stack_bytes
 from ..formulas import vector_halves, vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import ALIGNMENT, arena_bytes
+from ..interface.memory import ALIGNMENT, arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
@@ -45,6 +46,7 @@ class CText:
         kernel_names: what each kernel is called in C.
         arena_bytes: workspace of one run, of the level that needs most.
         live_bytes: bytes of it that are alive at one time, of the level with most of them.
+        stack_bytes: what a run takes of the stack at most, of the level that takes most.
         sources: names of the C files of the library.
         origin: what they are made for.
     """
@@ -60,6 +62,7 @@ class CText:
     kernel_names: dict[str, str] = field(default_factory=dict)
     arena_bytes: int = 0
     live_bytes: int = 0
+    stack_bytes: int = 0
     sources: list[str] = field(default_factory=list)
     origin: Origin | None = None
 
@@ -151,6 +154,7 @@ class _Writer:
                 for k in v.kernels:
                     self.units.add(v, k)
         self.arena_bytes = max(arena_bytes(v.program, stack_frames) for v in self.variants)
+        self.stack_bytes = max(stack_bytes(v.program, recursion_depth(v.program, stack_frames)) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
         self.banner = origin.lines(self.sources) if origin else []
@@ -183,6 +187,7 @@ class _Writer:
             self.name,
             entries,
             self.arena_bytes,
+            self.stack_bytes,
             stored.size if stored else 0,
             [*about, *([""] if self.banner else []), *self.banner],
             any(f.recursive for f in self.program.functions.values()),
@@ -202,6 +207,7 @@ class _Writer:
             called,
             self.arena_bytes,
             max(v.program.live_bytes for v in self.variants),
+            self.stack_bytes,
             self.sources,
             self.origin,
         )
@@ -280,7 +286,14 @@ class _Writer:
             self.constants = {c: self._constant(c) for c in self.program.constants}
             places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
             return _Constants(
-                [weights.accessors(self.name, self.upper, stored.head, self.verify_weights), *places, ""], ""
+                [
+                    weights.accessors(
+                        self.name, self.upper, stored.head, self.verify_weights, self.program.spare_bytes
+                    ),
+                    *places,
+                    "",
+                ],
+                "",
             )
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
@@ -334,7 +347,12 @@ class _Writer:
             prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
             lines = [*v.write_tasks(), *prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
             made += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
-        return [*made, *([count_threads(self.name)] if self.in_team and self._pays else [])]
+        return [*made, *([count_threads(self.name, self._most_threads)] if self.in_team and self._pays else [])]
+
+    @property
+    def _most_threads(self) -> int:
+        """How many threads a run may have, of which each has its part of the workspace."""
+        return max(k.placement.threads for k in self.program.kernels if k.placement is not None)
 
     @cached_property
     def _pays(self) -> bool:

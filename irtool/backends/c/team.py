@@ -269,15 +269,15 @@ static int {name}_threads(void) {{
   if (threads > 1 && !__atomic_compare_exchange_n(&owner, &before, own, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
       && before != own) return 1;
 #endif
-  return threads < 64 ? threads : 64;
+  return threads < {most} ? threads : {most};
 }}
 #endif
 """
 
 
-def count_threads(name: str) -> str:
-    """The C function that says how many threads a run has."""
-    return _COUNT.format(name=name)
+def count_threads(name: str, most: int) -> str:
+    """The C function that says how many threads a run has, `most` (up to 64) if there are more: so many have a part of the workspace."""
+    return _COUNT.format(name=name, most=most)
 
 
 def run_together(name: str, call: str, pays: bool) -> str:

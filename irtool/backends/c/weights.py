@@ -166,17 +166,18 @@ int {name}_load_weights(const char *path) {{
 """The loader for all others."""
 
 
-def accessors(name: str, upper: str, head: bytes, verified: bool) -> str:
+def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: int) -> str:
     """C functions that hand over the weights file: `NAME_set_weights` and `NAME_load_weights`.
 
     Args:
         head: of the file.
         verified: what is loaded from a file is checked against its digest.
+        stack_bytes: what that may have on the stack.
     """
     listed = ", ".join(str(b) for b in head[:32])
     function = verify = ""
     if verified:
-        function = f"#ifndef {upper}_NO_VERIFY\n{weights_digest.c_function(f'{name}_digest')}#endif\n\n"
+        function = f"#ifndef {upper}_NO_VERIFY\n{weights_digest.c_function(f'{name}_digest', stack_bytes)}#endif\n\n"
         verify = f"""\
 #ifndef {upper}_NO_VERIFY
   if ({name}_digest((const unsigned char *)bytes + {ALIGNMENT}, {upper}_WEIGHTS_SIZE - {ALIGNMENT}u)

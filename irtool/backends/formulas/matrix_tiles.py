@@ -156,10 +156,11 @@ def add(kind: str, form: str) -> str:
 
 # -- in vectors --------------------------------------------------------------------------------------------------------
 
+# As a part of its callers, which call it for several tiles, it would take 3 KB of their stack.
 _BLOCK = """
 #if IRT_VECTOR
 /* One tile of sums, $lanes columns: rows are so many bytes apart. */
-IRT_INLINE void irt_add_vectors_$kind(void *sums, long row, const void *data, long a_row, const void *weights, long b_row, int rows, int steps) {
+static __attribute__((unused, noinline)) void irt_add_vectors_$kind(void *sums, long row, const void *data, long a_row, const void *weights, long b_row, int rows, int steps) {
   typedef int32_t word __attribute__((aligned(1), may_alias));
   char *c = (char *)sums;
   const char *a = (const char *)data;

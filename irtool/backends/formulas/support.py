@@ -49,6 +49,8 @@ TILES_BEGUN, TILES_ENDED = Helper("begin_tiles"), Helper("end_tiles")
 CLEAR_TILES, STORE_TILES, ADD_TILES, ADD_VECTORS = "clear_tiles", "store_tiles", "add_tiles", "add_vectors"
 """What blocks of sums in matrix tiles are made with (see `matrix_tiles`); helpers of these kinds have, in place of dtypes, the kind of the
 operands and the shape of the block."""
+THREAD_NUMBER = Helper("thread_number")
+"""The number of the thread that runs, in a parallel region of OpenMP; 0 elsewhere."""
 FROM_BITS = {"float16": Helper("h2f"), "bfloat16": Helper("b2f")}
 """A 16-bit float in single precision, of the bits that memory has."""
 TO_BITS = {"float16": Helper("f2h"), "bfloat16": Helper("f2b")}
@@ -99,6 +101,13 @@ _FIXED: dict[Helper, str] = {
 #define irt_prefetch(place, n) __builtin_prefetch((const void *)((uintptr_t)(place) + (uintptr_t)(n) * sizeof *(place)))
 #else
 #define irt_prefetch(place, n) ((void)(place))
+#endif""",
+    THREAD_NUMBER: """
+#ifdef _OPENMP
+#include <omp.h>
+#define irt_thread_number() omp_get_thread_num()
+#else
+#define irt_thread_number() 0
 #endif""",
     # These stores have no place in the order that processors keep otherwise.
     END_STREAM: """

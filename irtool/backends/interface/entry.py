@@ -12,7 +12,7 @@ from .comment import comment
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
 
-_SHARED_MACROS = ("ARENA_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
+_SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
 
 
@@ -99,6 +99,7 @@ def write_header(
     name: str,
     entries: Sequence[EntryPoint],
     arena_bytes: int,
+    stack_bytes: int,
     weights_bytes: int,
     summary: Sequence[str],
     deep: bool = False,
@@ -107,6 +108,7 @@ def write_header(
     """The text of `NAME.h`.
 
     Args:
+        stack_bytes: what a run takes of its thread's stack at most.
         weights_bytes: size of the weights file, 0 where there is none.
         summary: lines of the comment at its beginning.
         deep: some function calls itself.
@@ -117,6 +119,8 @@ def write_header(
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
     lines += ["/* Bytes of workspace that one run needs. */"]
     lines += [f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u", ""]
+    lines += ["/* Bytes of stack that a run takes at most, with all that it calls. */"]
+    lines += [f"#define {upper}_STACK_SIZE {stack_bytes}u", ""]
     if weights_bytes:
         lines += [f"/* Bytes of the weights file {name}.bin. */", f"#define {upper}_WEIGHTS_SIZE {weights_bytes}u", ""]
     for e in entries:

@@ -10,14 +10,26 @@ ALIGNMENT = 64
 STATIC_LIMIT = 1 << 30
 """Bytes up to which memory is static: processors reach static data within 2 GiB of their code only."""
 
-_STACK_BYTES = 1 << 18
+_RECURSION_BYTES = 1 << 18
+"""Bytes of the frames of recursive functions, unless that would be few frames."""
 
 
 def arena_bytes(program: Program, stack_frames: int | None = None) -> int:
     """Workspace of one run of any entry; recursive functions have room for that many frames (see `write_program`)."""
-    own = max(program.functions[n].stack_bytes for n in program.entries or [program.entry])
+    own = max(program.functions[n].chain_bytes for n in program.entries or [program.entry])
+    return own + _recursion_bytes(program, stack_frames)
+
+
+def recursion_depth(program: Program, stack_frames: int | None = None) -> int:
+    """How many calls of recursive functions there are at a time at most: as many as the arena has room for frames of the smallest."""
+    frames = [f.frame_bytes for f in program.functions.values() if f.recursive]
+    return 1 + _recursion_bytes(program, stack_frames) // min(frames) if frames else 1
+
+
+def _recursion_bytes(program: Program, stack_frames: int | None) -> int:
+    """Bytes of the frames that recursive functions have beside one of each."""
     recursive = [f.frame_bytes for f in program.functions.values() if f.recursive]
     if not recursive:
-        return own
+        return 0
     frame = max(recursive)
-    return own + frame * (max(64, _STACK_BYTES // frame) if stack_frames is None else stack_frames)
+    return frame * (max(64, _RECURSION_BYTES // frame) if stack_frames is None else stack_frames)

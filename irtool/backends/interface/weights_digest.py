@@ -72,26 +72,30 @@ class Digest:
             lanes ^= shifted
 
 
-def c_function(name: str) -> str:
-    """The same as a C function, `static uint64_t NAME(const unsigned char *bytes, size_t size)`."""
+def c_function(name: str, stack_bytes: int = ROW) -> str:
+    """The same as a C function, `static uint64_t NAME(const unsigned char *bytes, size_t size)`, with as many lanes at a time as so many
+    bytes of stack have room for, eight at least: each time, it reads a part of every row."""
+    lanes = min(LANES, 1 << max(8, stack_bytes // 8).bit_length() - 1)
     return f"""\
 static uint64_t {name}(const unsigned char *bytes, size_t size) {{
   const uint64_t factor = UINT64_C(0x{FACTOR:x});
-  uint64_t lane[{LANES}], result = 0;
-  size_t at, count, k;
-  for (k = 0; k < {LANES}u; ++k) lane[k] = k + 1;
-  for (at = 0; at < size; at += {ROW}u) {{
-    count = (size - at < {ROW}u ? size - at : {ROW}u) / 8u;
-    for (k = 0; k < count; ++k) {{
-      uint64_t word;
-      memcpy(&word, bytes + at + 8u * k, sizeof word);
-      lane[k] = (lane[k] ^ word) * factor;
-      lane[k] ^= lane[k] >> 32;
+  uint64_t lane[{lanes}], result = 0;
+  size_t first, at, count, k;
+  for (first = 0; first < {LANES}u; first += {lanes}u) {{
+    for (k = 0; k < {lanes}u; ++k) lane[k] = first + k + 1;
+    for (at = 8u * first; at < size; at += {ROW}u) {{
+      count = (size - at < {8 * lanes}u ? size - at : {8 * lanes}u) / 8u;
+      for (k = 0; k < count; ++k) {{
+        uint64_t word;
+        memcpy(&word, bytes + at + 8u * k, sizeof word);
+        lane[k] = (lane[k] ^ word) * factor;
+        lane[k] ^= lane[k] >> 32;
+      }}
     }}
-  }}
-  for (k = 0; k < {LANES}u; ++k) {{
-    result = (result ^ lane[k]) * factor;
-    result ^= result >> 32;
+    for (k = 0; k < {lanes}u; ++k) {{
+      result = (result ^ lane[k]) * factor;
+      result ^= result >> 32;
+    }}
   }}
   return result;
 }}

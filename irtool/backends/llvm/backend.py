@@ -133,7 +133,7 @@ class Llvm(Backend):
             text.identifiers,
             text.kernel_names,
             f"{name}.bin" if text.weights else "",
-            {"compile": line},
+            {"compile": line, "stack_bytes": text.stack_bytes},
         )
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:

@@ -145,7 +145,7 @@ class KernelWriter:
         stack += [lambda: b.start(end), s.other, to_other, s.then]
 
     def _allocate(self, buffer: Buffer) -> None:
-        if buffer.scope == Scope.GLOBAL:
+        if buffer.scope in (Scope.GLOBAL, Scope.THREAD):
             placement = self.kernel.placement
             offset = placement.offsets.get(buffer, 0) if placement else 0
             self.places[buffer] = self.b.element("i8", self.workspace, str(offset))

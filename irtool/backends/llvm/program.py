@@ -8,10 +8,11 @@ from typing import Any
 
 from ...tir.kernel import Kernel
 from ...tir.program import Program, Slot, runs_of
+from ...tir.stack import stack_bytes
 from ..interface import weights_file as kept
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes
+from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import weights
@@ -32,6 +33,7 @@ class LlvmText:
     arena_bytes: int
     kernel_names: dict[str, str] = field(default_factory=dict)
     identifiers: dict[str, str] = field(default_factory=dict)
+    stack_bytes: int = 0
 
 
 class ProgramWriter:
@@ -79,6 +81,7 @@ class ProgramWriter:
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.library = Library(not strict)
         self.arena_bytes = arena_bytes(program)
+        self.stack_bytes = stack_bytes(program, recursion_depth(program))
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.kernels: dict[Kernel, str] = {}
         self.constants: dict[Slot, str] = {}
@@ -115,12 +118,13 @@ class ProgramWriter:
         deep = any(f.recursive for f in self.program.functions.values())
         return LlvmText(
             self._with_attributes(lines),
-            write_header(self.name, entries, self.arena_bytes, size, about, deep),
+            write_header(self.name, entries, self.arena_bytes, self.stack_bytes, size, about, deep),
             stored.content if stored else [],
             entries,
             self.arena_bytes,
             {k.name: symbol for k, symbol in self.kernels.items()},
             {p.slot.name: p.name for p in entries[0].inputs},
+            self.stack_bytes,
         )
 
     def _with_attributes(self, lines: list[str]) -> str:

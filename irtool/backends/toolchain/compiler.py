@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +54,12 @@ _SPARED_OUT_OF_ORDER = ("-fno-schedule-insns2",)
 
 WORD_MACHINE = VectorTarget(0, 13, word_products=2, scalar_results=4, blocked_updates=64)
 """An Arm core whose instructions for several numbers work on general registers: Cortex-M4, M7, M33, Arm11."""
+
+PLAIN_MACHINE = VectorTarget(0, 13, scalar_results=4, blocked_updates=64)
+"""An Arm core without such instructions: Cortex-M0, M3, M23."""
+
+SMALL_STACK = 2048
+"""Bytes of the stack, and of a buffer, on a microcontroller."""
 
 NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
 """What compilers call an architecture that others call otherwise."""
@@ -280,10 +286,24 @@ def vectors_of(macros: str) -> VectorTarget:
         halves = 2 if "__aarch64__" in macros and "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC" in macros else 1
         return VectorTarget(16, vectors, native_halves=halves, product_rows=rows, first_factor=_first_factor(macros))
     if "__ARM_FEATURE_MVE" in macros:
-        return VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64)
+        return _of_profile(VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64), macros)
     if "__ARM_FEATURE_SIMD32" in macros:
-        return WORD_MACHINE
+        return _of_profile(WORD_MACHINE, macros)
+    if _is_microcontroller(macros):
+        return _of_profile(PLAIN_MACHINE, macros)
     return VectorTarget(16, 16, wide_products=2 if "__SSE2__" in macros else 1)
+
+
+def _is_microcontroller(macros: str) -> bool:
+    """True of Arm's profile M."""
+    return " __ARM_ARCH_PROFILE 77" in macros
+
+
+def _of_profile(machine: VectorTarget, macros: str) -> VectorTarget:
+    """A core with the small stack of a microcontroller, if it is one."""
+    return (
+        replace(machine, stack_bytes=SMALL_STACK, scratch_bytes=SMALL_STACK) if _is_microcontroller(macros) else machine
+    )
 
 
 def _first_factor(macros: str) -> str:

@@ -37,12 +37,17 @@ def processor_numbers() -> dict[str, str]:
     return {}
 
 
+def processor_count() -> int:
+    """How many processors this program may use, or the described machine has."""
+    described = described_machine()
+    if described is not None:
+        return described.cores
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def thread_count() -> int:
     """How many threads OpenMP takes here unless the program says."""
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isdigit() and int(first):
         return int(first)
-    described = described_machine()
-    if described is not None:
-        return described.cores
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processor_count()

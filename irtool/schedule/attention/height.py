@@ -13,10 +13,10 @@ def rank_heights(count: int, extent: int, columns: int, width: int, target: Vect
     """Rows of a tile, best first, behind the cycles of a key for all rows: all of a few, or some 24, in tiles of registers that leave no rows, nor few of them at the end."""
     lanes = target.lanes_of("float32")
     row = 4 * columns
-    most = min(extent, max(32, min(64, target.stack_bytes // (2 * row))), target.tiles_bytes // row)
+    most = min(extent, max(32, min(64, target.scratch_bytes // (2 * row))), target.tiles_bytes // row)
     if most < 12:
         most = min(extent, 32, target.packed_bytes // row)
-    if most * row > target.stack_bytes and count < 4:  # threads share tiles
+    if most * row > target.scratch_bytes and count < 4:  # threads share tiles
         most = min(most, max(LEAST_ROWS, extent // (4 * target.least_parts)))
 
     def cycles(rows: int) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...diagnostics import UsageError
 from ...tir.forms import Reduction
-from ...tir.memory import KERNEL_STACK
+from ...tir.memory import KERNEL_SCRATCH
 from ...tir.vector_target import VectorTarget
 from ..tiles import choose_tile, vectors_per_block
 from .chain import Chain
@@ -65,7 +65,7 @@ def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
     wide = padded(columns, lanes)
     vectors = choose_tile(rows, wide // lanes, target).vectors
     values = _panel_of_values(chain, rows, target)
-    if rows * wide * 4 <= min(target.tiles_bytes, KERNEL_STACK):
+    if rows * wide * 4 <= min(target.tiles_bytes, KERNEL_SCRATCH):
         return RowTiling(rows, vectors * lanes, lanes, 0, values)
     parts = next(n for n in range(min(count, target.most_parts), 0, -1) if count % n == 0)
     return RowTiling(rows, vectors * lanes, lanes, parts, values)
@@ -98,7 +98,7 @@ def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 
     if values < 0 or values % lanes or (values and width % values):
         raise UsageError(f"{values} columns of values are no whole vectors of {lanes}, or do not divide {width}")
     nbytes = rows * padded(columns, lanes) * 4
-    if not parts and nbytes > KERNEL_STACK:
+    if not parts and nbytes > KERNEL_SCRATCH:
         raise UsageError(f"{rows} rows would take {nbytes} bytes of the stack", help="fewer rows, or parts=1")
     return RowTiling(rows, keys, lanes, parts, values)
 

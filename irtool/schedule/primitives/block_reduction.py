@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, const, rewrite
-from ...tir.memory import BUFFER_STACK
+from ...tir.memory import KERNEL_SCRATCH
 from ...tir.nodes import Axis
 from ...tir.stmt import SERIAL, Buffer, Scope, Store
 from ..block import Block, Level, Pending
@@ -65,7 +65,7 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
     inner = tuple((step, steps) if x is k else (x, n) for x, n in b.inner)
     wide = [x for x in inside if x[1] > 1 and x[0] is not along] + [x for x in inside if x[0] is along]
     buffer = Buffer(name, [n for _, n in wide], b.form.acc.dtype, Scope.LOCAL)
-    if buffer.nbytes > BUFFER_STACK:
+    if buffer.nbytes > KERNEL_SCRATCH:
         raise UsageError(f"{name} would take {buffer.nbytes} bytes of the stack", help="compute_at a loop")
     place = tuple(x for x, _ in wide)
 

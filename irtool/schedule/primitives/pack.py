@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
-from ...tir.memory import BUFFER_STACK
+from ...tir.memory import KERNEL_SCRATCH
 from ...tir.stmt import Buffer, Scope, Store
 from ..affine import depends, simplifier
 from ..block import Block, Level, Pending
@@ -71,7 +71,7 @@ def _placed(
         raise UsageError(f"a condition on what is read of {operand.source.name} is no bound of it")
     packing = Packing.of([view(i) for i in operand.indices], limits, extents, v, lanes, view.simplify)
     buffer = Buffer(name, packing.shape, operand.dtype, Scope(scope))
-    if buffer.scope == Scope.LOCAL and buffer.nbytes > BUFFER_STACK:
+    if buffer.scope == Scope.LOCAL and buffer.nbytes > KERNEL_SCRATCH:
         raise UsageError(
             f"{name} would take {buffer.nbytes} bytes of the stack", help='scope="global", or compute_at a loop'
         )

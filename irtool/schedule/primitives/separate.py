@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Var
-from ...tir.memory import BUFFER_STACK
+from ...tir.memory import KERNEL_SCRATCH
 from ...tir.stmt import Buffer, Scope
 from ..block import Block, Level, Pending
 from ..forms import Form, Reduction
@@ -57,7 +57,7 @@ def _placed(b: Block[Reduction], depth: int, w: ReducedWindows, lanes: int, name
         )
     rows = [x for x in inside if x[0] is not w.along]
     buffer = Buffer(name, [*(n for _, n in rows), w.width(lanes)], w.reduction.acc.dtype, Scope.LOCAL)
-    if buffer.nbytes > BUFFER_STACK:
+    if buffer.nbytes > KERNEL_SCRATCH:
         raise UsageError(f"{name} would take {buffer.nbytes} bytes of the stack", help="compute_at a loop")
     begin, _ = w.existing(lanes)
     margins = w.margins(buffer, rows, lanes)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from ...diagnostics import UsageError
-from ...tir.memory import KERNEL_STACK
+from ...tir.memory import KERNEL_SCRATCH
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
 from ..matrix_sums import sums
@@ -94,7 +94,7 @@ def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int =
         raise UsageError(f"{blocks} blocks of {rows} pairs of rows cannot be made in {bands} bands")
     t = Tiling(rows, -(-blocks // max(1, bands)), bands, columns, lanes)
     nbytes = _result_bytes(t) + (0 if bands else _data_bytes(p, rows))
-    if nbytes > KERNEL_STACK:
+    if nbytes > KERNEL_SCRATCH:
         raise UsageError(f"{rows} pairs of rows would take {nbytes} bytes of the stack", help="fewer rows, or bands=1")
     return t
 
@@ -111,7 +111,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
     read again for every block."""
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
-    most = min(target.tiles_bytes, KERNEL_STACK)
+    most = min(target.tiles_bytes, KERNEL_SCRATCH)
     room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT)
     for columns in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if half % columns:
@@ -121,7 +121,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
             t = Tiling(rows, blocks, 0, columns, lanes)
             if _result_bytes(t) > most:
                 break
-            if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, KERNEL_STACK):
+            if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, KERNEL_SCRATCH):
                 yield t
             bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
             t = replace(t, blocks=-(-blocks // bands), bands=bands)
@@ -167,7 +167,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
         moved += stream_cycles(p.data.source.nbytes)
     passed = t.blocks if t.bands else 1
-    if passed * _data_bytes(p, t.rows) > target.stack_bytes:  # the sums are read again for every block of columns
+    if passed * _data_bytes(p, t.rows) > target.scratch_bytes:  # the sums are read again for every block of columns
         multiplied += pairs * PRODUCTS * steps * FLOAT * (1 + half // t.columns) / NEXT
     if _bytes(p) * 2 > target.streamed_bytes:
         panel = PRODUCTS * steps * t.columns * FLOAT

@@ -93,7 +93,7 @@ def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterat
     """Blocks of half and of twice the steps, and of the rows, as long as a part of the sums fits on the stack."""
     steps, rows = r.inner[s.summed][1], r.loops[s.band][1]
     along = math.prod(n for at, (_, n) in enumerate(r.loops) if at not in (s.vector, s.band))
-    most = target.stack_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
+    most = target.scratch_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
     for n in (_largest_divisor(steps, s.steps // 2, 1), _largest_divisor(steps, 2 * s.steps, 1)):
         if n and n not in (s.steps, steps):
             yield replace(s, steps=n)
@@ -121,7 +121,7 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     steps = _largest_divisor(r.inner[summed][1], max(1, target.l1_cache_bytes // 2 // each), 1)
     along = math.prod(r.loops[n][1] for n in others[1:])
     multiple = p.tile.rows if others[0] == p.row else 1
-    rows = _largest_divisor(r.loops[others[0]][1], target.stack_bytes // size // along, multiple)
+    rows = _largest_divisor(r.loops[others[0]][1], target.scratch_bytes // size // along, multiple)
     if not rows or each > 2 * target.l1_cache_bytes or steps == r.inner[summed][1] or along * rows < 2 * p.tile.rows:
         return None
     parts = extent // columns * (r.loops[others[0]][1] // rows)

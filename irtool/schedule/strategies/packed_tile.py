@@ -172,7 +172,7 @@ class PackingPlan:
     def scope(self, band: StepBand | None) -> Scope:
         """Where the copy of a band lies."""
         nbytes = self.nbytes((band.loop, band.size) if band is not None else None)
-        return Scope.LOCAL if nbytes <= self.target.stack_bytes else Scope.GLOBAL
+        return Scope.LOCAL if nbytes <= self.target.scratch_bytes else Scope.GLOBAL
 
     def nbytes(self, cut: tuple[Var, int] | None) -> int:
         """The size of a copy for so many steps of a loop."""
@@ -226,11 +226,11 @@ def _plan(r: Reduction, v: Var, e: Load, target: VectorTarget, simplify: Simplif
 def _choose_cut(plan: PackingPlan, row: Var | None) -> PackingPlan | None:
     """Cuts a loop so that a copy fits; None if none does."""
     whole = plan.packing(None)
-    if plan.nbytes(None) <= plan.target.stack_bytes // 2:
+    if plan.nbytes(None) <= plan.target.scratch_bytes // 2:
         return plan
     if row is not None:
         rows = dict(plan.r.loops)[row]
-        fitting = plan.most_steps(row, range(1, rows + 1), plan.target.stack_bytes // 2) or 1
+        fitting = plan.most_steps(row, range(1, rows + 1), plan.target.scratch_bytes // 2) or 1
         count = -(-rows // fitting)
         plan = replace(plan, cut=(row, -(-rows // count)))
     elif whole.step == 1 and len(whole.axes[whole.moving].terms) == 1:
@@ -245,11 +245,11 @@ def _choose_width(plan: PackingPlan) -> int | None:
     """How much of the vector axis a copy is for: as much as fits on the stack, else a few vectors; None if none fits."""
     v, extent, lanes = plan.along, dict(plan.r.loops)[plan.along], plan.lanes
     whole = plan.nbytes(None)
-    if whole <= plan.target.packed_bytes and 2 * lanes <= extent and whole <= plan.target.stack_bytes:
+    if whole <= plan.target.packed_bytes and 2 * lanes <= extent and whole <= plan.target.scratch_bytes:
         return extent
     multiples = range(lanes, extent + 1, lanes)
     # What is left over must be enough for a narrow vector.
-    width = plan.most_steps(v, multiples, plan.target.stack_bytes)
+    width = plan.most_steps(v, multiples, plan.target.scratch_bytes)
     width = next((n for n in range(width, lanes, -lanes) if not 0 < extent % n < 4), 0)
     if width:
         return width

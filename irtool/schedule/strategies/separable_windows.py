@@ -126,12 +126,12 @@ def _row(w: ReducedWindows, simplify: Simplifier) -> Loop | None:
 
 def _height(extent: int, nbytes: int, target: VectorTarget) -> int:
     """Rows of a band, of so many bytes each: the intermediate result takes an eighth of what may lie on the stack, and bands are even."""
-    height = max(1, min(extent, target.stack_bytes // 8 // nbytes))
+    height = max(1, min(extent, target.scratch_bytes // 8 // nbytes))
     return -(-extent // -(-extent // height))
 
 
 def _images(extent: int, nbytes: int, target: VectorTarget) -> int:
     """How many images of so many bytes each share an intermediate result, which takes no more than that of a band does; enough parts
     are left for threads."""
-    most = min(_MOST_IMAGES, target.stack_bytes // 8 // nbytes, extent // target.most_parts)
+    most = min(_MOST_IMAGES, target.scratch_bytes // 8 // nbytes, extent // target.most_parts)
     return next((n for n in range(most, 1, -1) if extent % n == 0), 1)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import inf, prod
 
 from ...diagnostics import UsageError
-from ...tir.memory import KERNEL_STACK, LAST_CACHE
+from ...tir.memory import KERNEL_SCRATCH, LAST_CACHE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..lane_steps import are_side_by_side, widest
@@ -150,7 +150,7 @@ def tiling_by_hand(
     each = -(-blocks // max(1, bands))
     t = Tiling(tile, c.windows, c.strides, c.images, rows, columns, tiles, each, bands, filters, lanes, bool(own))
     nbytes = _result_bytes(t) + (0 if bands and not own else _data_bytes(c, t))
-    if nbytes > KERNEL_STACK:
+    if nbytes > KERNEL_SCRATCH:
         taken = each * tiles if own else tiles
         raise UsageError(f"{taken} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
     return t
@@ -180,14 +180,14 @@ def _tilings(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted
             blocks = -(-count // tiles)
             whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
             results, data = _result_bytes(whole), _data_bytes(c, whole)
-            if few and results + data <= min(target.l2_cache_bytes // 2, KERNEL_STACK):
+            if few and results + data <= min(target.l2_cache_bytes // 2, KERNEL_SCRATCH):
                 on_stack.append(whole)
                 continue
-            if results > min(target.tiles_bytes, KERNEL_STACK):
+            if results > min(target.tiles_bytes, KERNEL_SCRATCH):
                 continue
             kept = target.streamed_bytes // 2
-            if results + data <= KERNEL_STACK:
-                least = _bands(blocks, data, min(kept, KERNEL_STACK - results))
+            if results + data <= KERNEL_SCRATCH:
+                least = _bands(blocks, data, min(kept, KERNEL_SCRATCH - results))
                 counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
                 others += [_in_bands(replace(whole, own=True), n) for n in counts]
             others.append(_in_bands(whole, min(blocks, _bands(blocks, data, kept))))
