@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..ir import Expr, Function, Module, Var
 from .base import ModulePass, register_pass
 from .context import PassContext
-from .dead_code.purity import pure_variables
 from .dead_code.usage import needed_uses
+from .effects.purity import pure_variables
 from .let_inlining import rewrite_lets
 
 

@@ -31,6 +31,7 @@ from ..ops.dtypes import has_arrays
 from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
+from .effects.purity import Effects
 from .let_inlining import rewrite_lets
 from .lexical_devices import without_device
 from .primitive_functions import is_primitive
@@ -80,6 +81,7 @@ class ConstantFolder:
     def __init__(self, module: Module | None, fold_qnn: bool = False) -> None:
         self.module = module
         self.fold_qnn = fold_qnn
+        self.effects = Effects(module)
 
     @overload
     def run(self, root: Function) -> Function: ...
@@ -97,7 +99,9 @@ class ConstantFolder:
             return self.call(old, new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         if isinstance(old, TupleGetItem):
             made = without_device(new.tuple)  # type: ignore[attr-defined]  # `new` is `old` over its new children
-            return made.fields[old.index] if isinstance(made, Tuple) else new
+            if not isinstance(made, Tuple) or not self.effects.only_field(made, old.index):
+                return new
+            return made.fields[old.index]
         if isinstance(old, If):
             return _branch(new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         return new

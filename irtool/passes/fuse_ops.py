@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..infer import infer_expr
@@ -26,6 +27,7 @@ from ..ops.base import is_call_to
 from .base import FunctionPass, register_pass
 from .config_option import ConfigOption
 from .context import PassContext
+from .effects.purity import Effects
 from .fusion.graph import DataflowGraph, dataflow_graph
 from .fusion.groups import Groups
 from .primitive_functions import RESHAPE_ONLY, is_finished, separate_primitives
@@ -90,7 +92,8 @@ def fuse(
     if separate is not function:
         function = infer_expr(separate, module)
     graph = dataflow_graph(function)
-    return _Fuser(graph, Groups(graph, fuse_operators, most), link_params).run(function)
+    groups = Groups(graph, fuse_operators, most)
+    return _Fuser(function, module, graph, groups, link_params).run(function)
 
 
 @dataclass
@@ -98,6 +101,8 @@ class _Kernel:
     """A primitive function in the making: parameters by the argument that each stands for."""
 
     params: dict[Expr, Var] = field(default_factory=dict)
+    arguments: dict[Expr, Expr] = field(default_factory=dict)
+    """What each argument is in the program that is fused."""
 
     def parameter(self, argument: Expr, type: Type | None) -> Var:
         param = self.params.get(argument)
@@ -107,10 +112,12 @@ class _Kernel:
 
 
 class _Fuser:
-    def __init__(self, graph: DataflowGraph, groups: Groups, link_params: bool) -> None:
+    def __init__(self, root: Function, module: Module | None, graph: DataflowGraph, groups: Groups, link: bool) -> None:
+        self.root = root
+        self.effects = Effects(module)
         self.index = graph.index
         self.groups = groups
-        self.link_params = link_params
+        self.link_params = link
         self.kernels: dict[int, _Kernel] = {}
 
     def run(self, function: Function) -> Function:
@@ -164,12 +171,29 @@ class _Fuser:
             if at is None or self.groups.find(at) == group or (self.link_params and isinstance(now, Constant)):
                 out.append(now)
             else:
-                out.append(self.kernels.setdefault(group, _Kernel()).parameter(now, was.checked_type))
+                kernel = self.kernels.setdefault(group, _Kernel())
+                kernel.arguments.setdefault(now, was)
+                out.append(kernel.parameter(now, was.checked_type))
         return tuple(out)
+
+    def in_order(self, kernel: _Kernel) -> dict[Expr, Var]:
+        """The parameters by arguments; arguments with effects come in the order in which the program evaluates them."""
+        impure = [a for a, was in kernel.arguments.items() if not self.effects.is_pure(was)]
+        if len(impure) < 2:
+            return kernel.params
+        ordered = iter(sorted(impure, key=lambda a: self.place[kernel.arguments[a]]))
+        moved = {*impure}
+        order = [next(ordered) if a in moved else a for a in kernel.params]
+        return {a: kernel.params[a] for a in order}
+
+    @cached_property
+    def place(self) -> dict[Expr, int]:
+        """The position of each expression in the order of evaluation."""
+        return {e: n for n, e in enumerate(post_order(self.root))}
 
     def kernel(self, group: int, old: Expr, body: Expr) -> Call:
         """The call of the finished primitive function."""
-        params = self.kernels.get(group, _Kernel()).params
+        params = self.in_order(self.kernels.get(group, _Kernel()))
         has_call, reshapes = _inspect(body)
         attrs = {"Primitive": int(has_call)}
         if has_call and reshapes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from ..ir import Expr, Function, Let, Module, Var, children
+from ..ir import Expr, Function, Let, Module, Var, children, post_order
+from ..ops.base import is_call_to
 from .base import FunctionPass, register_pass
 from .context import PassContext
+from .effects.purity import Effects
 from .let_inlining import rewrite_lets
 
 
@@ -20,17 +21,21 @@ class ToGraphNormalForm(FunctionPass):
 
         let %a = add(%x, %y); let %b = add(%a, %a); %b   ⇒   %0 = add(%x, %y); add(%0, %0)
 
-    A recursive function keeps its `let`, around the function alone. Expressions with side effects are evaluated on use, no
-    longer in the order of the `let`s, and not at all if unused.
+    A recursive function keeps its `let`, around the function alone. So does a value whose evaluation creates, reads or writes a
+    reference, or calls what may do so: the order of the `let`s is the order of effects.
     """
 
-    changes: ClassVar[str] = "effects"
     takes_open_types = True
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         recursive = recursive_variables(function)
+        effects = Effects(module)
+        values = {e.var: e.value for e in post_order(function) if isinstance(e, Let)}
 
-        def replace(var: Var, value: Expr) -> Expr:
+        def replace(var: Var, value: Expr) -> Expr | None:
+            # Where nothing says any more when a value is needed last, the ends of lifetimes go.
+            if not is_call_to(value, "memory.kill") and not effects.is_pure(values[var]):
+                return None
             return Let(var, value, var) if var in recursive else value
 
         return rewrite_lets(function, replace)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...ir import Call, Expr, Function, Op, Tuple, TupleGetItem, rewrite
 from ...ir.walk import use_counts
+from ..effects.purity import Effects
 
 
 class Undecided:
@@ -42,6 +43,7 @@ class Forward:
     def __init__(self, rules: Mapping[str, Rule], shared: Callable[[Undecided], Undecided] | None = None) -> None:
         self.rules = rules
         self.shared = shared
+        self.effects = Effects()
         self.memo: dict[Expr, Expr] = {}
         self.undecided: dict[Expr, Undecided] = {}
 
@@ -60,6 +62,8 @@ class Forward:
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, TupleGetItem) and isinstance(old.tuple, Tuple):
+            if not self.effects.only_field(old.tuple, old.index):
+                return new
             return self._keep(old, self.value(old.tuple.fields[old.index]))
         if not isinstance(old, Call) or not isinstance(old.op, Op):
             return new

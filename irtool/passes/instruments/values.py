@@ -140,7 +140,7 @@ _NOT_COMPARED = {
 
 def kind_of_change(info: PassInfo, before: Module) -> str:
     """`Pass.changes` of the pass, as far as it concerns this module: a module without effects has none that could move."""
-    from ..dead_code.purity import pure_variables
+    from ..effects.purity import pure_variables
 
     changes = str(getattr(info.made_for, "changes", ""))
     return "" if changes == "effects" and all(pure_variables(before).values()) else changes

@@ -15,6 +15,7 @@ from ...ir.structural import structural_equal
 from ...ops.base import call
 from ...ops.layout import Layout, convertible
 from ...trampoline import trampoline
+from ..effects.purity import Effects
 from .inference import Layouts, LayoutSite, MaybeLayout, find_rule
 
 Change = Callable[[Call, Call], "Call | None"]
@@ -45,6 +46,7 @@ class _Rewriter:
         self.transforms: dict[tuple[Expr, str, str], Expr] = {}
         self.opened: dict[Expr, Expr] = {}
         """Tuples with everything changed in them as it was."""
+        self.effects = Effects()
 
     def run(self, function: Function) -> Function:
         made = rewrite(function, self.leave)
@@ -56,8 +58,9 @@ class _Rewriter:
         if isinstance(old, Call) and isinstance(new, Call):
             found = self.call(old, new) if isinstance(old.op, Op) else None
             return self.realized(new) if found is None else found
-        if isinstance(new, TupleGetItem):
-            return new.tuple.fields[new.index] if isinstance(new.tuple, Tuple) else self.realized(new)
+        if isinstance(old, TupleGetItem) and isinstance(new, TupleGetItem):
+            alone = not isinstance(old.tuple, Tuple) or self.effects.only_field(old.tuple, old.index)
+            return new.tuple.fields[new.index] if isinstance(new.tuple, Tuple) and alone else self.realized(new)
         return new if isinstance(new, Tuple) else self.realized(new)
 
     def realized(self, e: Expr) -> Expr:

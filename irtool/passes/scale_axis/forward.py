@@ -14,6 +14,7 @@ from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, chi
 from ...ops.base import Operator, call
 from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..constants import never_negative
+from ..effects.purity import Effects
 from ..rule_table import RuleTable
 from .message import Message, conv_axes, intersect, operand_types, reshape_to_axes, to_axes
 
@@ -66,12 +67,18 @@ class _Forward:
     def __init__(self, messages: dict[Expr, Message | None]) -> None:
         self.messages = messages
         self.scaled: dict[Expr, Scaled] = {}
+        self.effects = Effects()
 
     def run(self, root: Expr) -> Expr:
         return rewrite(root, self.leave)
 
     def leave(self, old: Expr, new: Expr) -> Expr:
-        if isinstance(new, TupleGetItem) and isinstance(new.tuple, Tuple):
+        if (
+            isinstance(old, TupleGetItem)
+            and isinstance(old.tuple, Tuple)
+            and self.effects.only_field(old.tuple, old.index)
+        ):
+            assert isinstance(new, TupleGetItem) and isinstance(new.tuple, Tuple)
             return new.tuple.fields[new.index]
         if not isinstance(old, Call) or not isinstance(old.op, Op):
             return new
