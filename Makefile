@@ -48,12 +48,12 @@ compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
 	.venv-compare/bin/python -m benchmarks.compare --mcpu x86-64-v3 --write
 
-# Random modules through random passes, and mutated texts; make fuzz SECONDS=60 SEED=7 JOBS=2. Failures become goldens in fuzz-failures/.
+# Random modules through random passes, mutated texts, operators of ONNX; make fuzz SECONDS=60 SEED=7 JOBS=2 KINDS=onnx. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600
 SEED ?= 1
 JOBS ?= 1
 fuzz: $(STAMP)-dev
-	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) --jobs $(JOBS) $(if $(KINDS),--kinds $(KINDS))
 
 # Changes one token of irtool at a time and counts what the tests notice; make mutants SEED=3 COUNT=20.
 COUNT ?= 100

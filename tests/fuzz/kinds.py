@@ -13,6 +13,7 @@ from tests.fuzz.compiled import run_compiled, write_compiled
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_kernel
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
+from tests.fuzz.onnx_operators import run_operators, write_operator
 from tests.fuzz.programs import program_module
 from tests.fuzz.text_trial import run_text_trial
 from tests.fuzz.trial import run_program_trial, run_trial
@@ -45,4 +46,5 @@ KINDS = {
     "values": Kind(30, run_values, write_value),
     "kernels": Kind(10, run_kernels, write_kernel),
     "imports": Kind(20, run_imports, write_import),
+    "onnx": Kind(40, run_operators, write_operator),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from ....diagnostics import IrError
@@ -83,7 +84,7 @@ def batched_product(a: Value, b: Value) -> Value:
     around = b if ones[0] else a
     shape = (*around.shape[:-2], *found.shape[1:])
     if all(isinstance(d, int) for d in shape):
-        return found.call("reshape", newshape=list(shape))
+        return found.call("reshape", newshape=list(shape), **_extents_of(shape))
     return found.call("reshape_like", around, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=axes)
 
 
@@ -106,10 +107,16 @@ def _stretched(x: Value, other: Value) -> Value:
 def _one_batch(x: Value) -> Value:
     """The tensor with all its leading axes as one."""
     if all(isinstance(d, int) for d in x.shape[-2:]):
-        return x.call("reshape", newshape=[-1 if 0 not in x.shape else math.prod(x.extents("a")[:-2]), *x.shape[-2:]])
+        lead = -1 if 0 not in x.shape else math.prod(x.extents("a")[:-2])
+        return x.call("reshape", newshape=[lead, *x.shape[-2:]], **_extents_of(x.shape))
     while x.rank > 3:
         x = x.call("reshape", newshape=[-3, *(0 for _ in x.shape[2:])])
     return x
+
+
+def _extents_of(shape: Sequence[Dim]) -> dict[str, bool]:
+    """What a reshape needs to be told where a 0 is an extent."""
+    return {"allowzero": True} if 0 in shape else {}
 
 
 @onnx_operator("Gemm")
