@@ -18,7 +18,7 @@ from ..ir import Type
 from . import approximations
 from .base import Operator, Pattern, Reporter, operator
 from .conversion import convert
-from .dtypes import is_float, is_integer, is_real, needs_bits
+from .dtypes import is_float, is_half, is_integer, is_real, needs_bits
 from .erf import erf
 from .relations import compare, identity
 from .typical import NearOne
@@ -72,10 +72,11 @@ _OF_POSITIVE = ("log", "log2", "log10", "rsqrt", "sqrt")
 
 
 def _real(f: Function) -> Function:
-    """`f` made fit for every dtype: computed in double precision for integers, and in the input's dtype at the end."""
+    """`f` made fit for every dtype: computed in double precision of integers, in float32 of 16-bit floats, and rounded once."""
 
     def apply(x: np.ndarray) -> np.ndarray:
-        return convert(f(x if is_real(x.dtype) else x.astype("float64")), x.dtype)
+        wide = x.astype("float32") if is_half(x.dtype) else x if is_real(x.dtype) else x.astype("float64")
+        return convert(f(wide), x.dtype)
 
     return apply
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ...deferred import np
 from ...diagnostics import IrError, nearest
+from .exponentials import exp_minus_one, log_of_one_plus
 from .mistakes import DamagedModel, UnsupportedNode
 from .value import Value
 
@@ -22,7 +23,7 @@ def _affine(x: Value, alpha: float, beta: float) -> Value:
 
 
 def _elu(x: Value, alpha: float, beta: float) -> Value:
-    below = x.call("exp").call("subtract", _like(x, 1)).call("multiply", _like(x, alpha))
+    below = exp_minus_one(x.call("minimum", _like(x, 0))).call("multiply", _like(x, alpha))
     return x.call("less", _like(x, 0)).call("where", below, x)
 
 
@@ -40,7 +41,7 @@ def _scaled_tanh(x: Value, alpha: float, beta: float) -> Value:
 
 def _softplus(x: Value, alpha: float, beta: float) -> Value:
     """log(1 + exp(x)), in a form that does not overflow."""
-    small = x.call("abs").call("negative").call("exp").call("add", _like(x, 1)).call("log")
+    small = log_of_one_plus(x.call("abs").call("negative").call("exp"))
     return x.call("nn.relu").call("add", small)
 
 

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 
 from ....diagnostics import IrError
+from ....tir.dtypes import is_half
 from ..arithmetic import cast
+from ..exponentials import exp_minus_one, log_of_one_plus
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
@@ -17,9 +19,14 @@ def _number(x: Value, number: float) -> Value:
     return Value.constant(number, x.dtype)
 
 
+def _in_single(x: Value, function: Callable[[Value], Value]) -> Value:
+    """The function of a tensor; of one of 16 bits computed in float32, and rounded once."""
+    return cast(function(cast(x, "float32")), x.dtype) if is_half(x.dtype) else function(x)
+
+
 def _exponential(x: Value, alpha: float) -> Value:
     """`alpha * (exp(x) - 1)` where x is below 0."""
-    below = x.call("minimum", _number(x, 0)).call("exp").call("subtract", _number(x, 1))
+    below = exp_minus_one(x.call("minimum", _number(x, 0)))
     return below if alpha == 1 else below.call("multiply", _number(x, alpha))
 
 
@@ -29,7 +36,7 @@ def _positive_or(x: Value, otherwise: Value) -> Value:
 
 def softplus(x: Value) -> Value:
     """`log(1 + exp(x))`, as `max(x, 0) + log(1 + exp(-|x|))`, which does not overflow."""
-    rest = x.call("abs").call("negative").call("exp").call("add", _number(x, 1)).call("log")
+    rest = log_of_one_plus(x.call("abs").call("negative").call("exp"))
     return x.call("maximum", _number(x, 0)).call("add", rest)
 
 
@@ -70,7 +77,7 @@ class Elu(OnnxOperator):
 
     @since(6, 22)
     def exponential(self, x: Value, *, alpha: float = 1.0) -> Result:
-        return _positive_or(x, _exponential(x, alpha))
+        return _in_single(x, lambda x: _positive_or(x, _exponential(x, alpha)))
 
 
 @onnx_operator("Selu")
@@ -81,7 +88,7 @@ class Selu(OnnxOperator):
     def scaled(
         self, x: Value, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
     ) -> Result:
-        return _positive_or(x, _exponential(x, alpha)).call("multiply", _number(x, gamma))
+        return _in_single(x, lambda x: _positive_or(x, _exponential(x, alpha)).call("multiply", _number(x, gamma)))
 
 
 @onnx_operator("Celu")
@@ -90,6 +97,9 @@ class Celu(OnnxOperator):
 
     @since(12, 28)
     def smooth(self, x: Value, *, alpha: float = 1.0) -> Result:
+        return _in_single(x, lambda x: self._smooth(x, alpha))
+
+    def _smooth(self, x: Value, alpha: float) -> Value:
         part = x if alpha == 1 else x.call("divide", _number(x, alpha))
         if alpha > 0:
             return _positive_or(x, _exponential(part, alpha))
@@ -106,6 +116,9 @@ class Gelu(OnnxOperator):
     def gate(self, x: Value, *, approximate: str = "none") -> Result:
         if approximate not in ("none", "tanh"):
             raise IrError(f"approximate is {approximate}; it can be none or tanh", code=DamagedModel)
+        return _in_single(x, lambda x: self._product(x, approximate))
+
+    def _product(self, x: Value, approximate: str) -> Value:
         half = x.call("multiply", _number(x, 0.5))
         if approximate == "none":
             gate = x.call("multiply", _number(x, math.sqrt(0.5))).call("erf")
@@ -172,7 +185,7 @@ class PlainActivation(OnnxOperator):
 
     @since(1, 18, 22)
     def of(self, x: Value) -> Result:
-        return PLAIN[self.node.op_type](x)
+        return _in_single(x, PLAIN[self.node.op_type])
 
 
 @onnx_operator("ThresholdedRelu")

@@ -1,0 +1,70 @@
+"""Activations over their whole range, both signs, against double precision: relative to what they give, tails included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+
+onnx = pytest.importorskip("onnx")
+
+
+def softplus(x):
+    return np.logaddexp(0, x)
+
+
+ACTIVATIONS = {
+    "Softplus": (softplus, {}),
+    "Mish": (lambda x: x * np.tanh(softplus(x)), {}),
+    "Elu": (lambda x: np.where(x < 0, np.expm1(np.minimum(x, 0)), x), {}),
+    "Selu": (
+        lambda x: (
+            1.05070102214813232421875 * np.where(x < 0, 1.67326319217681884765625 * np.expm1(np.minimum(x, 0)), x)
+        ),
+        {},
+    ),
+    "Celu": (lambda x: np.where(x < 0, 2 * np.expm1(np.minimum(x, 0) / 2), x), {"alpha": 2.0}),
+    "Sigmoid": (lambda x: 1 / (1 + np.exp(-x)), {}),
+    "Softsign": (lambda x: x / (1 + np.abs(x)), {}),
+    "Tanh": (np.tanh, {}),
+}
+BOUNDS = {"float32": 3e-6, "float64": 1e-14, "float16": 2e-3}
+"""Relative errors: of compositions, of which each step is four units at most."""
+
+
+def sweep(dtype: str) -> np.ndarray:
+    """Magnitudes on a logarithmic scale, of both signs, and the ends; results down to the least normal number."""
+    info = np.finfo(dtype)
+    most = min(-np.log(float(info.tiny)) - 1, 80)
+    sizes = np.concatenate([np.geomspace(max(float(info.tiny) * 8, 1e-30), most, 120), np.linspace(0.1, most, 60)])
+    return np.concatenate([sizes, -sizes, [0.0, -0.0, float(info.max) / 8]]).astype(dtype)
+
+
+def model_of(dtype: str, count: int):
+    from onnx import TensorProto, helper
+
+    kind = {"float16": TensorProto.FLOAT16, "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}[dtype]
+    nodes = [helper.make_node(n, ["x"], [n.lower()], **attributes) for n, (_, attributes) in ACTIVATIONS.items()]
+    out = [helper.make_tensor_value_info(n.lower(), kind, [count]) for n in ACTIVATIONS]
+    graph = helper.make_graph(nodes, "tails", [helper.make_tensor_value_info("x", kind, [count])], out)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)])
+
+
+@pytest.mark.parametrize("dtype", list(BOUNDS))
+def test_tails_of_activations(dtype):
+    x = sweep(dtype)
+    module, weights = irtool.from_onnx(model_of(dtype, len(x)))
+    exact = x.astype("longdouble")
+    ways = {"interpreter": irtool.evaluate(module, [x]), "C": irtool.build(module, params=weights).run([x])}
+    if dtype == "float32":
+        ways["scalar C"] = irtool.build(module, params=weights, vector="none").run([x])
+    for way, got in ways.items():
+        for (name, (function, _)), values in zip(ACTIVATIONS.items(), got, strict=True):
+            with np.errstate(all="ignore"):
+                want = function(exact)
+            least = np.finfo(dtype).tiny
+            error = np.abs(values.astype("longdouble") - want) / np.maximum(np.abs(want), least)
+            error = np.where((values == want.astype(dtype)) | (np.abs(want) < least), 0, error)
+            worst = int(np.argmax(error))
+            assert error[worst] <= BOUNDS[dtype], (way, name, x[worst], values[worst], want[worst])
