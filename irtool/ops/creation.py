@@ -217,6 +217,10 @@ class Arange(Operator):
                 raise RelationError(f"the range from {start:g} to {stop:g} by {step:g} is empty")
         return TensorType((length,), self.dtype)
 
+    def elements_of(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> int:
+        """How many elements the result has, of these operands. Raises RelationError for a range without end."""
+        return max(_range_length(float(start), float(stop), float(step)), 0)
+
     def evaluate(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> np.ndarray:
         first, end, by = float(start), float(stop), float(step)
         known = all(isinstance(e, Constant) for e in (self.start, self.stop, self.step))

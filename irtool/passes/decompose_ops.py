@@ -12,8 +12,8 @@ from .apply_pass_to_function import ApplyPassToFunction
 from .base import Composite, FunctionPass, Pass, PassList, register_pass
 from .constants import scalar_constant
 from .context import PassContext
-from .dynamic_to_static import static_form
 from .rule_table import RuleTable
+from .static_form import static_form
 
 Decompose = Callable[[Call, TensorType], Expr]
 """`decompose(call, data_type)`: what takes the place of a call whose first argument was of that type."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..deferred import np
 from ..diagnostics import IrError
 from ..infer import infer_expr
-from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, TupleType, Type
-from ..ops.base import op
-from ..ops.dyn.base import Dynamic
+from ..ir import Call, Expr, Function, Module, TensorType, TupleType, Type
 from .base import FunctionPass, register_pass
-from .constants import has_data, to_array
 from .context import PassContext
 from .fold_constant import ConstantFolder
+from .static_form import static_form
 
 
 @register_pass("DynamicToStatic", level=2)
@@ -73,29 +70,6 @@ def _require_declared(before: Function, after: Function) -> None:
             isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs
         ):
             raise IrError(f"this function is declared to return {declared}, and returns {found}", before.span)
-
-
-def static_form(e: Call) -> Call:
-    """The static form of a dynamic operator whose shapes are constants; `e` itself if it is something else."""
-    if not isinstance(e.op, Op) or not issubclass(e.op.operator, Dynamic):
-        return e
-    moving = e.attrs.moving
-    values = [_known_value(e.args[i]) for i in moving]
-    if any(v is None for v in values):
-        return e
-    static = e.attrs.freeze(*values)
-    rest = tuple(a for i, a in enumerate(e.args) if i not in moving)
-    return Call(op(static.name), rest, static, (), e.span)
-
-
-def _known_value(e: Expr) -> np.ndarray | None:
-    """The value of a constant, or of a tensor without elements; None for what is known only when the program runs."""
-    if isinstance(e, Constant):
-        return to_array(e) if has_data(e) else None
-    t = e.checked_type
-    if isinstance(t, TensorType) and t.is_static and 0 in t.shape:
-        return np.empty(t.static_shape, "int64")
-    return None
 
 
 class _Freezer(ConstantFolder):

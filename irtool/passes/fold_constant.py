@@ -32,6 +32,7 @@ from .base import FunctionPass, register_pass
 from .constants import array_constant
 from .context import PassContext
 from .effects.purity import Effects
+from .folding_budget import FoldingBudget, current_budget
 from .let_inlining import rewrite_lets
 from .lexical_devices import without_device
 from .primitive_functions import is_primitive
@@ -53,7 +54,8 @@ class FoldConstant(FunctionPass):
         (a, b).1                             ⇒  b
         shape_of(%x: Tensor[(2, 3), …])      ⇒  meta[relay.Constant][0]  (= [2, 3])
 
-    Calls without arguments (`zeros(shape=…)`) stay, since the array may be much larger than the call. Stateful operators,
+    Calls without arguments (`zeros(shape=…)`) stay, since the array may be much larger than the call, and so do calls whose results
+    would together have more than 64 MiB beyond the constants that they replace. Stateful operators,
     bodies of primitive functions, and operators of the quantized dialect stay, too.
 
     Options:
@@ -82,12 +84,14 @@ class ConstantFolder:
         self.module = module
         self.fold_qnn = fold_qnn
         self.effects = Effects(module)
+        self.budget = FoldingBudget()
 
     @overload
     def run(self, root: Function) -> Function: ...
     @overload
     def run(self, root: Expr) -> Expr: ...
     def run(self, root: Expr) -> Expr:
+        self.budget = current_budget(root)
         self.inside = {e for f in post_order(root) if is_primitive(f) for e in post_order(f.body)}
         return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold)
 
@@ -127,6 +131,8 @@ class ConstantFolder:
         if not can_be_constant(old.checked_type):
             return new
         bare = Call(new.op, tuple(map(without_device, new.args)), new.attrs, new.type_args, new.span)
+        if not self.budget.admits(bare, old.checked_type):
+            return new
         try:
             value = evaluate_expr(bare, self.module)
         except IrError:

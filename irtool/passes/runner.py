@@ -13,6 +13,7 @@ from ..parser.undecided import undecided_call
 from ..plugin.mistakes import PluginError, blame_all, blame_code
 from ..plugin.origin import is_outside
 from .context import PassContext
+from .folding_budget import sharing_budget
 from .mistakes import CannotTransform
 from .registry import passes
 
@@ -116,12 +117,14 @@ def _apply(p: Pass, module: Module, context: PassContext) -> Module:
     """What the pass makes of the module, or of the functions of it that are selected."""
     selection = context.selection
     if selection is None or p.runs_others:
-        after = p.apply(module, context)
+        with sharing_budget(module):
+            after = p.apply(module, context)
     else:
         if p.needs_types:  # of an external function, its type is all that is known
             module = context.infer(module)
         narrowed = selection.narrow(module)
-        after = p.apply(narrowed, context)
+        with sharing_budget(module):
+            after = p.apply(narrowed, context)
         if after is narrowed:
             return module
     if not isinstance(after, Module):

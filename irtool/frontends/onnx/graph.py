@@ -10,6 +10,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, IrError, Span
 from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Constructor, Expr, Op, TensorType, Var, children, post_order, tuple_leaves
+from ...passes.folding_budget import FoldingBudget
 from .attributes import attribute_value
 from .element_types import check_element_types
 from .elements import with_element_types
@@ -38,6 +39,8 @@ from .waiting import (
 
 _LARGEST_FOLDED = 1 << 20
 """Elements of a tensor that is evaluated while importing."""
+_ALWAYS_FOLDED, _ITEM_BYTES = 1 << 10, 8
+"""Elements of what counts for no budget: shapes, axes, scales; and the bytes of an element, at most."""
 
 
 @dataclass(eq=False)
@@ -245,7 +248,7 @@ class GraphImporter:
             if v is not None:
                 require_tensors(v.type, f"a result of {node.op_type}")
         if cls.folds and not node.subgraphs:
-            found = [sampled(node.op_type, _folded(v, inputs), inputs) for v in found]
+            found = [sampled(node.op_type, _folded(v, inputs, self.functions.budget), inputs) for v in found]
             for v in found:
                 if v is not None:
                     inner.functions.symbols.follow(v, inputs)
@@ -354,13 +357,18 @@ def _resolved(node: Node, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _folded(value: Value | None, inputs: Sequence[Value | None]) -> Value | None:
-    """The value evaluated, where all that it is made of is known."""
+def _folded(value: Value | None, inputs: Sequence[Value | None], budget: FoldingBudget) -> Value | None:
+    """The value evaluated, where all that it is made of is known, and the budget has room for it."""
     if value is None or value.known is not None or not isinstance(value.type, TensorType):
         return value
     if any(i is not None and (i.known is None or i.parameter) for i in inputs):
         return value
     if not all(_is_small(e) for e in post_order(value.expr)):
+        return value
+    elements = math.prod(value.type.extents or ())
+    if elements > _ALWAYS_FOLDED and not budget.admits_array(
+        elements, _ITEM_BYTES, [i.known for i in inputs if i is not None and i.known is not None]
+    ):
         return value
     return replace(Value.constant(evaluate_expr(value.expr), value.dtype), narrow=value.narrow)
 

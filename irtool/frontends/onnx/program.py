@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
+from ...passes.folding_budget import FoldingBudget
 from .model import Node
 from .partial import Symbols
 
@@ -18,6 +19,7 @@ class Functions:
         drawing: the nodes that draw random numbers.
         waiting: the nodes that calls of `onnx.node` stand for, each with what it waits for.
         numbered: the nodes with strings as labels of classes, in whose place numbers stand, and the labels.
+        budget: what evaluating nodes of known values may make, in all graphs together.
         unseeded: how many numbers these have been given in place of seeds.
     """
 
@@ -30,6 +32,7 @@ class Functions:
         self.numbered: dict[Node, tuple[str, ...]] = {}
         self.unseeded = 0
         self._taken = set(taken)
+        self.budget = FoldingBudget()
         self._count = 0
 
     def reserve(self, params: Sequence[Type], result: Type) -> GlobalVar:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...diagnostics import IrError
 from ...ir import Call, Constant, Expr, Function, If, Let, Op, Tuple, TupleGetItem, Var, post_order
 from ..fold_constant import as_constant, can_be_constant
+from ..folding_budget import current_budget
 from .values import Partial, StaticTensor, StaticTuple
 
 
@@ -60,6 +61,8 @@ def evaluated(e: Call) -> Expr | None:
     try:
         typed = infer_expr(e)
         if not can_be_constant(typed.checked_type):
+            return None
+        if not current_budget(typed).admits(e, typed.checked_type):
             return None
         return as_constant(evaluate_expr(typed), typed.checked_type, place)
     except IrError:
