@@ -1,7 +1,8 @@
 """Files as irtool reads and writes them.
 
 What is read is a file: opening a pipe that nobody writes to would wait for ever, and a device may have no end. What is
-written appears whole or not at all, at the end of a symbolic link if the path is one, as a shell's `>` writes.
+written appears whole or not at all. A path that the user names may be a symbolic link, and its end is written, as a shell's `>` does it.
+Under a name that irtool chooses, a link is replaced and not followed: a folder may have come from anywhere, with links to anything.
 """
 
 from __future__ import annotations
@@ -55,8 +56,11 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
-def is_stream(path: str | os.PathLike[str]) -> bool:
-    """True for a device, a pipe, or what stands for a descriptor of this process: there is nothing to rename onto."""
+def is_stream(path: str | os.PathLike[str], follow: bool = True) -> bool:
+    """True for a device, a pipe, or what stands for a descriptor of this process: there is nothing to rename onto. A link is what
+    it leads to if it is followed, else a link."""
+    if not follow and os.path.islink(path):
+        return False
     if os.path.isdir(path) or not os.path.exists(path):
         return False
     return not os.path.isfile(path) or os.fspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/"))
@@ -83,16 +87,16 @@ class Draft:
     """A file that is written beside its place and takes it only when it is complete; until then nothing there changes.
 
     `out` is what to write to. As a context manager it is published at the end, and discarded where anything is raised.
-    A file that is replaced keeps its permissions; a device or a pipe is not replaced, but gets all bytes at the end. Raises
+    A link is followed, or replaced by a file. A file that is replaced keeps its permissions; a device or a pipe is not replaced, but gets all bytes at the end. Raises
     OSError.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], follow: bool = True) -> None:
         import tempfile
 
-        self._stream = os.fspath(path) if is_stream(path) else ""
-        self.target = os.path.realpath(path)
-        if os.path.islink(self.target):  # links that lead to each other
+        self._stream = os.fspath(path) if is_stream(path, follow) else ""
+        self.target = os.path.realpath(path) if follow else _own_place(path)
+        if follow and os.path.islink(self.target):  # links that lead to each other
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
         folder, name = os.path.split(self.target)
         folder = tempfile.gettempdir() if self._stream else folder
@@ -151,11 +155,18 @@ class Draft:
             self.discard()
 
 
+def _own_place(path: str | os.PathLike[str]) -> str:
+    """Where a file itself is, be it a link; the folder may be reached through links."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
 def _mode(target: str, executable: bool) -> int:
     mask = os.umask(0)
     os.umask(mask)
     fresh = (0o777 if executable else 0o666) & ~mask
     try:
-        return stat.S_IMODE(os.stat(target).st_mode) | (fresh & 0o111)
+        mode = os.lstat(target).st_mode
     except OSError:
         return fresh
+    return fresh if stat.S_ISLNK(mode) else stat.S_IMODE(mode) | (fresh & 0o111)

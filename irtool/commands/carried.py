@@ -93,7 +93,7 @@ class Carrier:
                 while os.path.exists(os.path.join(self.folder, name)):
                     name = f"{stem}_{number}{suffix}"
                     number += 1
-                with open(full, "rb") as source, Draft(os.path.join(self.folder, name)) as draft:
+                with open(full, "rb") as source, Draft(os.path.join(self.folder, name), follow=False) as draft:
                     shutil.copyfileobj(source, draft.out)
             self.names[full] = name
             if full.endswith(".py"):

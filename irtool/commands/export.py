@@ -90,7 +90,7 @@ def command(
     if output != "-":
         for written in files:
             path = os.path.join(os.path.dirname(output), written.name)
-            write_parts(path, written.parts)
+            write_parts(path, written.parts, follow=written.name == os.path.basename(output))
             if not quiet:
                 click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
     elif len(files) > 1 or not files[0].is_text:

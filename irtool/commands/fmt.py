@@ -70,7 +70,7 @@ def command(paths: tuple[str, ...], check: bool, diff: bool, verbose: bool) -> N
 
 
 def _files(path: str) -> Iterator[str]:
-    """The file, or the texts in the folder and its folders, sorted. Raises IrError for a folder without any."""
+    """The file, or the texts in the folder and its folders, sorted, without links. Raises IrError for a folder without any."""
     from ..diagnostics import IrError
     from .mistakes import UnreadableFile
 
@@ -81,7 +81,7 @@ def _files(path: str) -> Iterator[str]:
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for name in sorted(files):
-            if name.endswith(_ENDING):
+            if name.endswith(_ENDING) and not os.path.islink(os.path.join(folder, name)):
                 none = False
                 yield os.path.join(folder, name)
     if none:

@@ -148,7 +148,7 @@ class Judging:
         for name, array in intermediates(module, entry, values):
             buffer = io.BytesIO()
             np.save(buffer, np.asarray(array))
-            write_bytes(os.path.join(self.dump_values, f"{name}.npy"), buffer.getvalue())
+            write_bytes(os.path.join(self.dump_values, f"{name}.npy"), buffer.getvalue(), follow=False)
 
 
 def _lines(path: str) -> list[str]:

@@ -278,4 +278,4 @@ def _dump(folder: str, show: Callable[..., str]) -> Any:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise IrError(f"cannot write to {folder}: {error.strerror}", code=UnwritableFile) from None
-    return Dump(folder, lambda name, text: write_text(os.path.join(folder, name), text), show)
+    return Dump(folder, lambda name, text: write_text(os.path.join(folder, name), text, follow=False), show)

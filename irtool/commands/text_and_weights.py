@@ -104,6 +104,6 @@ def _write(output: str, text: str, beside: str, form: str, weights: Mapping[str,
         with ExitStack() as drafts:
             # The last one gets its bytes first. Where that fails, the others are not there: so it is the device, or the pipe.
             for path, fill in sorted(files, key=lambda f: is_stream(f[0])):
-                fill(drafts.enter_context(Draft(path)))
+                fill(drafts.enter_context(Draft(path, path == output)))
     except OSError as error:
         raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None

@@ -61,7 +61,8 @@ class Emission:
 
 
 def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:
-    """Writes files into a folder that is made if it is missing; names are relative to it, or whole paths.
+    """Writes files into a folder that is made if it is missing; names are relative to it, or whole paths. Links in the folder are
+    replaced and not followed; the folder itself, and a whole path, may be a link.
 
     All are written beside their places first, then renamed, so that a full disk, a place that cannot be taken, or a signal
     leaves what was there before. Devices and pipes have nothing to rename onto: they are written last. Raises IrError.
@@ -75,13 +76,14 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             target = folder / name
-            if target.is_dir():
+            named = os.path.isabs(name)  # by the user; other names are ours
+            if target.is_dir() and (named or not target.is_symlink()):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            if is_stream(target):
+            if is_stream(target, named):
                 streams.append((target, content))
                 continue
             with uninterrupted():
-                draft = Draft(target)
+                draft = Draft(target, named)
                 drafts.append((draft, target, name in runs))
             if not isinstance(content, Made) or not draft.take(content.path):
                 _fill(draft.out, content)

@@ -150,9 +150,10 @@ def @main(%x: Option) {
 
 @code("E0110")
 class DefinedTwice(Code):
-    """A function, type or constructor with a name that is already in use.
+    """A function, type, constructor, parameter or pattern variable with a name that is already in use.
 
-    Functions, types and constructors of a module have different names.
+    Functions, types and constructors of a module have different names, and so have the parameters of a function, its type parameters, and
+    the variables of a pattern. A `let`, or a parameter of a function inside, may take the name of a variable outside.
     """
 
     example = """\

@@ -97,10 +97,10 @@ def holds_names(path: str | os.PathLike[str]) -> bool:
     return head[:2] == b"PK" or head[:8] == struct.pack("<Q", _MAGIC) or is_safetensors(head)
 
 
-def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray]) -> None:
+def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray], follow: bool = True) -> None:
     """Writes tensors by name: as `.npz` or `.safetensors` if the path ends so, else in TVM's form. The file appears only when
-    it is whole."""
-    with Draft(path) as draft:
+    it is whole. `follow`: whether a link there is followed, or replaced."""
+    with Draft(path, follow) as draft:
         write_draft(draft, params, Path(path).suffix)
 
 

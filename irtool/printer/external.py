@@ -49,7 +49,7 @@ def write_constants(path: str | os.PathLike[str], constants: Sequence[Constant |
         if c is not None and not isinstance(c.data, MissingData):
             held = "" if c.dtype == str(c.data.dtype) else f":{c.dtype}"
             arrays[f"{_KEY}[{index}]{held}"] = c.data
-    write_params(path, arrays)
+    write_params(path, arrays, follow=False)
 
 
 def read_constants(path: str | os.PathLike[str]) -> dict[int, Constant]:

@@ -55,7 +55,7 @@ def write_parts(path: str, parts: Sequence[str]) -> bool:
     if (there is None and not "".join(parts)) or there == [text]:
         return False
     if "".join(parts):
-        write_text(expected_path(path), text)
+        write_text(expected_path(path), text, follow=False)
     else:
         os.unlink(expected_path(path))
     return True

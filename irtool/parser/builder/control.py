@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...diagnostics import Span, nearest
 from ...ir import (
     Clause,
@@ -56,6 +58,8 @@ class Control(State):
 
     def clause(self, v: list, s: int, e: int) -> Clause:
         pattern, bound = v[0]
+        if bound > 1:
+            self.refuse_repeats("the pattern variable %", _variables(pattern))
         self.leave(bound)
         return Clause(pattern, v[2], Span(self.source, s, e))
 
@@ -102,3 +106,14 @@ class Control(State):
 
     def pattern_tuple(self, v: list, s: int, e: int) -> tuple[Pattern, int]:
         return PatternTuple(tuple(p for p, _ in v[1]), Span(self.source, s, e)), sum(n for _, n in v[1])
+
+
+def _variables(pattern: Pattern) -> Iterator[tuple[str, Span | None]]:
+    """The variables of a pattern, from left to right."""
+    stack = [pattern]
+    while stack:
+        p = stack.pop()
+        if isinstance(p, PatternVar):
+            yield p.var.name, p.span
+        elif isinstance(p, PatternConstructor | PatternTuple):
+            stack.extend(reversed(p.patterns))

@@ -29,7 +29,11 @@ class Functions(State):
                     self.error(f"the parameter %{item.name} stands after attributes", s, e, code=MisplacedArgument)
                 made.append(item)
             else:
+                if item[0] in attrs:
+                    self.error(f"the attribute {item[0]} is given twice", *item[2:4], code=MisplacedArgument)
                 attrs[item[0]] = item[1]
+        if len(made) > 1:
+            self.refuse_repeats("the parameter %", ((var.name, var.span) for var in made))
         for var in made:
             self.declare(var.name, var)
         return type_params, tuple(made), attrs
@@ -41,12 +45,18 @@ class Functions(State):
         return (*v[0], v[2])
 
     def signature_with(self, v: list, s: int, e: int) -> tuple:
-        v[0][2].update((k, value) for k, value, *_ in v[2])
+        self._add_attributes(v[0][2], v[2])
         return (*v[0], None)
 
     def signature_with_returning(self, v: list, s: int, e: int) -> tuple:
-        v[0][2].update((k, value) for k, value, *_ in v[2])
+        self._add_attributes(v[0][2], v[2])
         return (*v[0], v[5])
+
+    def _add_attributes(self, attrs: dict[str, Any], given: list) -> None:
+        for name, value, s, e in given:
+            if name in attrs:
+                self.error(f"the attribute {name} is given twice", s, e, code=MisplacedArgument)
+            attrs[name] = value
 
     def function(self, v: list, s: int, e: int) -> Function:
         type_params, params, attrs, ret_type = v[0]

@@ -126,6 +126,7 @@ class Builder(Functions, Calls, Control, Attributes, Types):
 
     def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
         made = tuple(TypeVar(name, "type", self.span(s, e)) for name in v[1])
+        self.refuse_repeats("the type parameter ", ((var.name, var.span) for var in made))
         for var in made:
             outer = self.type_variables.get(var.name)
             if outer is not None:

@@ -6,13 +6,14 @@ sharing and not a binding: a graph name holds until it is given another value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...diagnostics import Diagnostic, Diagnostics, Source, Span
 from ...ir import Call, Constructor, DimVar, Expr, GlobalVar, Op, TensorType, Type, TypeData, TypeVar, Var
 from ...ops.base import Operator
 from ..metadata import Metadata
+from ..mistakes import DefinedTwice
 
 _MOST_ERRORS = 50
 
@@ -85,6 +86,16 @@ class State:
 
     def error(self, message: str, start: int, end: int, **extra: Any) -> None:
         self.report(Diagnostic(message, Span(self.source, start, end), **extra))
+
+    def refuse_repeats(self, what: str, names: Iterable[tuple[str, Span | None]]) -> None:
+        """Files an error for each name that declarations side by side have in common; the second would hide the first."""
+        known: dict[str, Span | None] = {}
+        for name, span in names:
+            if name in known and name:
+                first = known[name]
+                where = (f"the first is at {first.location}",) if first is not None else ()
+                self.report(Diagnostic(f"{what}{name} is declared twice", span, notes=where, code=DefinedTwice))
+            known.setdefault(name, span)
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Files an error; raises GaveUp once there are too many."""

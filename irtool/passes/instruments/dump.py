@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...diagnostics import IrError
+from ...files import Draft
 from ...ir import Module
 from ..context import PassInfo, PassInstrument
 from . import register_instrument
@@ -53,7 +54,7 @@ class Dump(PassInstrument):
         path = os.path.join(self.folder, name)
         try:
             os.makedirs(self.folder, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            with Draft(path, follow=False) as draft:
+                draft.out.write(text.encode("utf-8"))
         except OSError as error:
             raise IrError(f"cannot write {path}: {error.strerror or error}") from None
