@@ -23,7 +23,7 @@ TWICE = {
     "attributes of a call": (f"def @main(%a: {T}) {{ nn.softmax(%a, axis=0, axis=-1) }}", "E0112", 1),
 }  # fmt: skip
 HIDING = (
-    f"def @main(%a: {T}) {{ let %b = %a; let %b = nn.relu(%b); %b }}",
+    f"def @main(%a: {T}) {{ let %b = nn.relu(%a); let %f = fn (%b: {T}) {{ %b }}; %f(%b) }}",
     f"def @main(%a: {T}) {{ let %f = fn (%a: {T}) {{ %a }}; %f(%a) }}",
     f"type P {{ C({T}, {T}) }}\ndef @main(%a: {T}) {{ match (C(%a, %a)) {{ C(%a, _) => %a }} }}",
     f"type P {{ C({T}), D({T}) }}\ndef @main(%a: {T}) {{ match (C(%a)) {{ C(%x) => %x, D(%x) => %x }} }}",
