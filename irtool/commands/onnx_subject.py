@@ -48,14 +48,15 @@ class OnnxSubject:
         """See `Subject`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
         from ..frontends.onnx.batches import batch_of_one
         from ..frontends.onnx.importer import attempt_of, from_onnx
-        from ..frontends.onnx.inputs import check_given, graph_inputs, relay_names
+        from ..frontends.onnx.inputs import check_given, default_inputs, graph_inputs, relay_names
         from ..frontends.onnx.required import require_extents
         from ..parser.params import ParameterFile
 
         model = self.load()
         inputs = graph_inputs(model)
         names = relay_names(inputs)
-        known = _Known(given, names, inputs)
+        defaults = default_inputs(model)
+        known = _Known(given, names, inputs, defaults)
         check_given(model, known.shapes, given.dims)
         said: list[Diagnostic] = []
         if is_settled:
@@ -71,7 +72,9 @@ class OnnxSubject:
                 say=said.append,
                 open_extents=not is_settled,
             )
-        merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in known.theirs})
+        # arrays of inputs take the place of defaults
+        anew = known.theirs.keys() | {n for n in given.values if n in defaults}
+        merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in anew})
         merged.join(known.theirs)
         shapes = {names.get(n, n): s for n, s in known.shapes.items() if n not in known.values}
         return module, replace(given, shapes=shapes, bound=merged, names=names), said
@@ -86,7 +89,9 @@ class _Known:
         shapes: of inputs: those given, and those of arrays where the model leaves the shape open.
     """
 
-    def __init__(self, given: Given, names: Mapping[str, str], inputs: Mapping[str, Any]) -> None:
+    def __init__(
+        self, given: Given, names: Mapping[str, str], inputs: Mapping[str, Any], defaults: Mapping[str, Any]
+    ) -> None:
         from ..frontends.onnx.inputs import is_open
         from ..parser.params import ParameterFile
 
@@ -95,6 +100,8 @@ class _Known:
         self.theirs = ParameterFile()
         for name, array in given.weights.items():
             input = name if name in inputs else own.get(name)
+            if input is None and name in defaults:
+                input = name
             if input is not None:
                 self.values[input] = array
             else:

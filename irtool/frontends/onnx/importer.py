@@ -20,7 +20,7 @@ from .elements import NARROW
 from .graph import GraphImporter, Scope
 from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
-from .inputs import check_values, input_types, open_names, relay_names
+from .inputs import check_values, default_inputs, input_types, open_names, relay_names
 from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
 from .model import Model, Node, names_of
@@ -99,7 +99,9 @@ class _Importer:
         self.failures: list[tuple[Diagnostic, Node]] = []
         self.names = RelayNames()
         self.types = input_types(model, shapes, dims)
-        self.values = check_values(values, self.types)
+        defaults = {name: self._default_type(name) for name in default_inputs(model) if name in values}
+        self.values = check_values(values, self.types | defaults)
+        self.given_anew = default_inputs(model) if model.ir_version >= _DEFAULTS else {}
         self.weights: dict[Var, np.ndarray] = {}
         self.done = 0
         self.progress = progress
@@ -114,9 +116,10 @@ class _Importer:
         scope = Scope()
         narrow = {i.name: NARROW.get(i.type.tensor_type.elem_type) for i in graph.inputs}
         scope.values.update({name: Value(v, narrow=narrow[name]) for name, v in params.items()})
-        given = {name: Value.constant(a, self.types[name].dtype) for name, a in self.values.items()}
+        given = {name: Value.constant(a, self._default_type(name).dtype) for name, a in self.values.items()}
         scope.values.update({name: replace(v, narrow=narrow[name]) for name, v in given.items()})
-        scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in self.types})
+        taken = self.types.keys() | self.values.keys()
+        scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in taken})
         importer = GraphImporter(
             self.model, scope, self.model.opsets, self.failures, self._step, may_wait=self.open_extents
         )
@@ -168,14 +171,24 @@ class _Importer:
                 found[OUTPUT_DIMS] = outputs
         return found
 
+    def _default_type(self, name: str) -> TensorType:
+        """The type of an input, which for one with a default is that of the default."""
+        proto = self.model.graph.initializers.get(name)
+        if proto is None:
+            return self.types[name]
+        return TensorType(initializer_shape(proto), initializer_dtype(proto))
+
     def _initializer(self, proto: Any) -> Value:
         """A weight is a parameter whose elements are known; what decides shapes, and single numbers, are constants."""
         array, dtype = initializer_array(proto, self.model), initializer_dtype(proto)
-        small = array.size <= 1 or (array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= _SMALL)
+        name = proto.values.name if hasattr(proto, "indices") else proto.name
+        may_be_given = dtype.startswith(("float", "bfloat")) and name in self.given_anew
+        small = (array.size <= 1 and not may_be_given) or (
+            array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= _SMALL
+        )
         if self.constants or small:
             return replace(Value.constant(array, dtype), narrow=initializer_narrow(proto))
         t = TensorType(initializer_shape(proto), dtype)
-        name = proto.values.name if hasattr(proto, "indices") else proto.name
         var = Var(self.names.of(name), t, None, t)
         self.weights[var] = array
         return Value(var, array, parameter=True, narrow=initializer_narrow(proto))
@@ -231,6 +244,9 @@ def numbered_list(labels: Sequence[str]) -> str:
 
 _LABELS = 20
 """Labels that a warning lists."""
+
+_DEFAULTS = 4
+"""The version of the IR since which an initializer need not be an input, so that one which is stands for a default."""
 
 _SMALL = 4096
 """Elements up to which a vector of integers is a constant: it is most likely a shape, axes, or indices."""

@@ -26,6 +26,11 @@ def graph_inputs(model: Model) -> dict[str, Any]:
     return {name: i for name, i in found.items() if name not in model.graph.initializers}
 
 
+def default_inputs(model: Model) -> dict[str, Any]:
+    """The protos of the inputs that have an initializer, which is their default since version 4 of the IR, by name."""
+    return {i.name: i for i in model.graph.inputs if i.name in model.graph.initializers}
+
+
 def relay_names(names: Iterable[str], taken: RelayNames | None = None) -> dict[str, str]:
     """The names of the parameters of `@main` that are inputs, by their names in the model."""
     taken = taken or RelayNames()

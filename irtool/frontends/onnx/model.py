@@ -90,3 +90,4 @@ class Model:
     """By operator and overload."""
     read_external: Any = None
     """Gives the array of a TensorProto whose data is in another file; None where there is no folder to look in."""
+    ir_version: int = 0

@@ -105,8 +105,10 @@ def _least(dtype: str) -> float:
 class MaxUnpool(OnnxOperator):
     """Elements put back to where their indices say, zeros elsewhere.
 
-    The indices count in the tensor that windows of these pads and strides were taken from; a larger `output_shape` is filled
-    up behind it.
+    The indices count in the result, of which `output_shape` is the shape where it is given. ONNX's text has them in the tensor that was
+    pooled, whose size `output_shape` tells where several are possible, and pads are ignored then; ONNX Runtime and PyTorch do so,
+    too. A node test of ONNX counts them in the smallest of these tensors instead. Without it the shape is that from which windows of
+    these pads and strides were taken.
     """
 
     @since(9, 11, 22)
@@ -128,16 +130,11 @@ class MaxUnpool(OnnxOperator):
             (size - 1) * windows.strides[k] - windows.pads[k] - windows.pads[n + k] + windows.kernel[k]
             for k, size in enumerate(extents)
         )
-        shape = (*x.extents("the data of MaxUnpool")[:2], *inner)
-        if min(shape) < 0:
-            raise IrError(f"what the windows were taken from has the shape {list(shape)}", code=DamagedModel)
+        outer = x.extents("the data of MaxUnpool")[:2]
+        shape = output_shape.ints("the output_shape of MaxUnpool") if output_shape is not None else (*outer, *inner)
+        if len(shape) != n + 2 or min(shape) < 0 or shape[:2] != outer:
+            raise IrError(f"the result of MaxUnpool would have the shape {list(shape)}", code=DamagedModel)
+        require_room(shape, "the result of MaxUnpool")
         zeros = scalar(0, x.dtype).call("full", shape=[math.prod(shape)], dtype=x.dtype)
         flat = zeros.call("scatter", i.call("reshape", newshape=[-1]), x.call("reshape", newshape=[-1]), axis=0)
-        found = flat.call("reshape", newshape=list(shape))
-        wanted = output_shape.ints("the output_shape of MaxUnpool") if output_shape is not None else shape
-        if len(wanted) != len(shape) or any(w < s for w, s in zip(wanted, shape, strict=True)):
-            raise IrError(f"output_shape {list(wanted)} has no room for {list(shape)}", code=DamagedModel)
-        if wanted == shape:
-            return found
-        width = [(0, w - s) for w, s in zip(wanted, shape, strict=True)]
-        return found.call("nn.pad", scalar(0, x.dtype), pad_width=width)
+        return flat.call("reshape", newshape=list(shape))
