@@ -17,6 +17,8 @@ def convert(x: Any, dtype: str | np.dtype) -> np.ndarray:
     """
     x, target = np.asarray(x), numpy_dtype(dtype) if isinstance(dtype, str) else np.dtype(dtype)
     with np.errstate(all="ignore"):
+        if target.name == "bfloat16" and x.dtype == np.float64:
+            return _rounded_to_odd(x).astype(target)
         if target.kind not in "iu" or x.dtype.kind in "iub":
             return x.astype(target, copy=False)
         wide = np.dtype(np.int64 if target.itemsize > 4 or target.kind == "u" else np.int32)
@@ -28,6 +30,15 @@ def convert(x: Any, dtype: str | np.dtype) -> np.ndarray:
             large = (x >= limit) & (x < 2 * limit)
             cut = np.where(large, np.where(large, x, 0).astype(target), cut)
         return np.asarray(cut)
+
+
+def _rounded_to_odd(x: np.ndarray) -> np.ndarray:
+    """float64 as float32; a number between two of these as the one whose last bit is 1, which can be rounded again as if it were `x`."""
+    near = x.astype(np.float32)
+    bits = near.view(np.uint32)
+    inexact = np.isfinite(x) & (near.astype(np.float64) != x)
+    below = bits - (np.abs(near.astype(np.float64)) > np.abs(x)).astype(np.uint32)
+    return np.where(inexact, below | np.uint32(1), bits).astype(np.uint32).view(np.float32).reshape(x.shape)
 
 
 def number_as(value: float, dtype: str | np.dtype) -> Any:

@@ -220,6 +220,8 @@ class Writer:
         source, target = e.value.dtype, e.dtype
         if dtypes.is_float(source):
             if dtypes.is_float(target):
+                if source == "float64" and target in HALVES:
+                    return self._rounded(self.helper(Helper("odd", (source,)), value), target)
                 converted = f"({value_type(target)}){value}" if value_type(source) != value_type(target) else value
                 return self._rounded(converted, target)
             return self.helper(Helper("to", ("float32" if source in HALVES else source, target)), value)

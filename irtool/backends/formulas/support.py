@@ -183,6 +183,17 @@ IRT_INLINE uint16_t irt_f2b(float f) {
     **dict.fromkeys((TILES_BEGUN, TILES_ENDED), ""),
     Helper("round", ("float16",)): "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
     Helper("round", ("bfloat16",)): "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
+    # Where float32 does not hold the number, one of its neighbours with an odd last bit: rounded again, to fewer bits, it is rounded once.
+    Helper("odd", ("float64",)): """
+IRT_INLINE float irt_odd_float64(double x) {
+  union { float f; uint32_t u; } v;
+  v.f = (float)x;
+  if (x - x == 0.0 && (double)v.f != x) {
+    if (fabs((double)v.f) > fabs(x)) --v.u;
+    v.u |= 1u;
+  }
+  return v.f;
+}""",
     Helper("flushed_exp", ("float32",)): "IRT_INLINE float irt_flushed_exp_float32(float x) {\n"
     "  return x < -87.0f ? 0.0f : expf(x);\n}",
     # exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.

@@ -200,6 +200,8 @@ class Expressions:
         s, t = self.type(source), self.type(target)
         if dtypes.is_float(source):
             if dtypes.is_float(target):
+                if source == "float64" and target in HALVES:
+                    return self.rounded(self.helper(Helper("odd", (source,)), "float", (s, value)), target)
                 if s != t:
                     value = self.b.value(f"{'fpext' if t == 'double' else 'fptrunc'} {s} {value} to {t}")
                 return self.rounded(value, target)
