@@ -73,9 +73,22 @@ class Converter:
             if find_rule(e.op.operator, self.optional) is None:
                 return self.give_up(root, e, f"operator {e.op.name} has no integer form")
         try:
-            return rewrite(root, self.leave, self.enter)
+            return self.typed(root, rewrite(root, self.leave, self.enter))
         except (NotSupported, IrError) as error:
             return self.give_up(root, root, f"a region cannot be computed in integers: {error}")
+
+    def typed(self, root: Call, result: Expr) -> Expr:
+        """The integer form with its types. Raises NotSupported, or IrError, where an integer operator does not take its operands or
+        gives another type than the region has."""
+        from ...infer import infer_expr
+
+        if result is root or self.out is None:
+            return result
+        typed = infer_expr(result)
+        expected = root.checked_type or infer_expr(root).checked_type
+        if typed.checked_type != expected:
+            raise NotSupported(f"the integer form is {typed.checked_type!r}, not {expected!r}")
+        return typed
 
     def give_up(self, root: Call, where: Expr, message: str) -> Expr:
         if self.hard_fail:

@@ -138,6 +138,8 @@ def bias_add(e: Call, types: Types) -> Result:
     """The bias quantized as the data is."""
     x, bias = e.args
     t = tensor_type(types, x)
+    if t.dtype != "int32":
+        raise NotSupported(f"sums of {t.dtype} wrap")
     if bias in types:
         b = tensor_type(types, bias)
         if not t.looks_like(b):
@@ -223,9 +225,17 @@ def concatenate(e: Call, types: Types) -> Result:
     pieces, out = types.get(e.args[0]), tensor_type(types, e)
     if not isinstance(pieces, AffineTuple):
         raise NotSupported("a piece is not quantized")
+    dtypes = {t.dtype for t in pieces.fields}
+    if len(dtypes) > 1:
+        raise NotSupported(f"the pieces are {' and '.join(sorted(dtypes))}")
+    (dtype,) = dtypes
+    if dtype not in (out.dtype, "int32"):
+        raise NotSupported(f"pieces of {dtype} need not have the range of the region's result, {out.dtype}")
     scales = Tuple(tuple(t.scale for t in pieces.fields))
     zeros = Tuple(tuple(t.zero_point for t in pieces.fields))
-    return call("qnn.concatenate", e.args[0], scales, zeros, out.scale, out.zero_point, axis=e.attrs.axis), out
+    return call("qnn.concatenate", e.args[0], scales, zeros, out.scale, out.zero_point, axis=e.attrs.axis), Affine(
+        out.scale, out.zero_point, dtype, out.axis
+    )
 
 
 def _single(e: Expr) -> float | None:
@@ -272,11 +282,18 @@ def relu(e: Call, types: Types) -> Result:
     return call("maximum", x, fold(call("cast", zero, dtype=t.dtype))), t
 
 
+def _require_type_of_result(e: Call, t: Affine, out: Affine) -> None:
+    """Raises NotSupported where the integer operator, which keeps its operand's type, cannot give the region's."""
+    if t.dtype != out.dtype:
+        raise NotSupported(f"{e.attrs.name} of {t.dtype} gives no {out.dtype}")
+
+
 @rule("nn.leaky_relu")
 def leaky_relu(e: Call, types: Types) -> Result:
     """The quantized leaky_relu."""
     t, out = tensor_type(types, e.args[0]), tensor_type(types, e)
     _require("qnn.leaky_relu", (t,), _BYTES)
+    _require_type_of_result(e, t, out)
     parameters = (t.scale, t.zero_point, out.scale, out.zero_point)
     return call("qnn.leaky_relu", e.args[0], *parameters, alpha=e.attrs.alpha), out
 
@@ -317,15 +334,34 @@ def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine
     b = given[1] if isinstance(given[1], Affine) else None
     if a is None:
         assert b is not None
-        if not isinstance(left, Constant):
-            raise NotSupported("an operand is neither quantized nor a constant")
-        left, a = _quantize(left, b, b.dtype), b
+        left, a = _constant_like(left, b), b
     if b is None:
-        if not isinstance(right, Constant):
-            raise NotSupported("an operand is neither quantized nor a constant")
-        right, b = _quantize(right, a, a.dtype), a
+        right, b = _constant_like(right, a), a
+    if a.dtype != b.dtype:
+        raise NotSupported(f"the operands of {e.attrs.name} are {a.dtype} and {b.dtype}")
     out = tensor_type(types, e)
-    return left, right, a, b, out if a.dtype == out.dtype else a
+    return left, right, a, b, out if a.dtype == out.dtype else _in_own_terms(e, a)
+
+
+def _in_own_terms(e: Call, t: Affine) -> Affine:
+    """How the result is quantized where the integer operator keeps the operands' type and the region ends in another one: as the
+    operands are, if that leaves room for other values than theirs."""
+    if t.dtype != "int32":
+        raise NotSupported(f"{e.attrs.name} gives {t.dtype}, which need not have the range of the region's result")
+    return t
+
+
+def _constant_like(e: Expr, t: Affine) -> Expr:
+    """A constant, quantized as the other operand is. Raises NotSupported where it is none, or is beyond the other's range."""
+    if not isinstance(e, Constant) or isinstance(e.data, MissingData):
+        raise NotSupported("an operand is neither quantized nor a constant")
+    scale, zero = _single(fold(t.scale)), _single(fold(t.zero_point))
+    if scale is not None and zero is not None and t.dtype != "int32" and e.dtype.startswith("float"):
+        low, high = limits(t.dtype)
+        steps = e.data.astype("float64") / scale + zero
+        if ((steps < low - 0.5) | (steps > high + 0.5)).any():
+            raise NotSupported("a constant is beyond the range of what it is combined with")
+    return _quantize(e, t, t.dtype)
 
 
 def _largest(t: Affine) -> int:
@@ -364,4 +400,5 @@ def unary(e: Call, types: Types) -> Result:
     """The quantized operator."""
     t, out = tensor_type(types, e.args[0]), tensor_type(types, e)
     _require(f"qnn.{e.attrs.name}", (t,), _BYTES)
+    _require_type_of_result(e, t, out)
     return call(f"qnn.{e.attrs.name}", e.args[0], t.scale, t.zero_point, out.scale, out.zero_point), out
