@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
+from ..tir.program import FAILED
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
     1: "the workspace is too small (a recursion went too deep?)",
     2: "the weights are not set",
     3: "the weights file cannot be opened or read",
+    FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 
 

@@ -29,7 +29,8 @@ from ..ir import (
     post_order,
 )
 from ..ir.types import require_few_leaves
-from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, HostFunction, RunKernel, Slot, Step
+from ..ops.onnx_node import OnnxImpossible
+from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, RunKernel, Slot, Step
 from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
 from . import known
@@ -210,6 +211,10 @@ class FunctionLowering:
         nest_called = lowered_callee(self.whole.module, e)
         if nest_called is not None:
             return self.lowered(e, *nest_called)
+        if isinstance(e.op, Op) and e.op.name == OnnxImpossible.name:
+            outputs = [self.blocks.fresh(dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
+            self.blocks.add(Fail([], outputs))
+            return nest(structure_of(e.checked_type), iter(outputs))
         if isinstance(e.op, Op):
             return self.kernel(e, *primitive_of(e))
         callee = self.callee(e)

@@ -22,6 +22,7 @@ from ..tir.program import (
     Branch,
     CallFunction,
     CopySlot,
+    Fail,
     HostFunction,
     Loop,
     RunKernel,
@@ -144,6 +145,8 @@ class _Looped:
     def _copy(self, s: Step) -> Step:
         if isinstance(s, CopySlot):
             return CopySlot(self._place(s.source), self._place(s.target))
+        if isinstance(s, Fail):
+            return Fail([], [self._place(x) for x in s.outputs])
         assert isinstance(s, RunKernel | CallFunction)
         inputs, outputs = [self._place(x) for x in s.inputs], [self._place(x) for x in s.outputs]
         return (

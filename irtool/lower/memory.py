@@ -18,6 +18,7 @@ from ..tir.program import (
     Branch,
     CallFunction,
     CopySlot,
+    Fail,
     HostFunction,
     Loop,
     Program,
@@ -122,6 +123,8 @@ class _Frame:
                 self._run(s)
             elif isinstance(s, CallFunction):
                 self._call(s)
+            elif isinstance(s, Fail):
+                self._touch_all(s.outputs)
             elif isinstance(s, CopySlot):
                 self._touch(s.source, self.clock, True)
                 self._touch(s.target, self.clock)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..diagnostics import IrError
 from ..ir import ANY, TensorType, TupleType, Type
 from ..ir.dtypes import is_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
@@ -66,3 +67,31 @@ class OnnxNode(Operator):
         return (
             "it stands for a node of an ONNX model that needs extents which are open: give them with --dim or --shape"
         )
+
+
+@operator("onnx.impossible", pattern=Pattern.OPAQUE, level=99, stateful=True, vendor="ONNX")
+@dataclass(frozen=True)
+class OnnxImpossible(Operator):
+    """Fails: it stands for a branch that cannot be computed with the shapes at hand, and may be taken only with others.
+
+    `results` are the types of the results that the branch would have, `reason` says what is wrong. In C the run returns error 5.
+    """
+
+    results: Any
+    reason: str = ""
+
+    noncomputational = True
+    folds = False
+    differentiable = False
+    precision = "never"
+    layout_rule = ""
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """What `results` says; several types are a tuple."""
+        if not isinstance(self.results, list | tuple) or not all(isinstance(t, str) for t in self.results):
+            raise RelationError(f"results is a list of strings, not {self.results!r:.40}")
+        found = [read_result(text) for text in self.results]
+        return found[0] if len(found) == 1 else TupleType(tuple(found))
+
+    def evaluate(self) -> Any:
+        raise IrError(f"a branch is taken that is impossible with these shapes: {self.reason}")

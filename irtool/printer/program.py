@@ -28,6 +28,7 @@ from ..tir.program import (
     Branch,
     CallFunction,
     CopySlot,
+    Fail,
     HostFunction,
     Loop,
     Program,
@@ -130,7 +131,9 @@ class _HostPrinter:
             else:
                 self.lines.append("  " * depth + self._step(s))
 
-    def _step(self, s: RunKernel | CallFunction | CopySlot | Again) -> str:
+    def _step(self, s: RunKernel | CallFunction | Fail | CopySlot | Again) -> str:
+        if isinstance(s, Fail):
+            return f"fail ({self._all(s.outputs)})"
         if isinstance(s, CopySlot):
             return f"{self._name(s.target)} = {self._name(s.source)}"
         if isinstance(s, Again):

@@ -141,6 +141,18 @@ class CallFunction(_Invocation):
 
 
 @dataclass(eq=False)
+class Fail(_Invocation):
+    """Ends the run with error `FAILED`, in the place of what would compute the outputs."""
+
+    inputs: list[Slot]
+    outputs: list[Slot]
+
+
+FAILED = 5
+"""What an entry point returns where a branch is taken that is impossible with the program's shapes."""
+
+
+@dataclass(eq=False)
 class Branch:
     """`then` where the bool in `cond` is true, else `other`. Either arm writes the `results`."""
 
@@ -212,7 +224,7 @@ class Again:
         return ()
 
 
-Step = RunKernel | CallFunction | Branch | CopySlot | Loop | Again
+Step = RunKernel | CallFunction | Fail | Branch | CopySlot | Loop | Again
 """What a function does. `reads` and `writes` are the slots that a step itself names; steps in its arms or bodies have theirs."""
 
 
@@ -277,6 +289,11 @@ class Program:
     def arena_bytes(self) -> int:
         """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
         return self.functions[self.entry].chain_bytes
+
+    @property
+    def may_fail(self) -> bool:
+        """True if a branch is impossible with the program's shapes."""
+        return any(isinstance(s, Fail) for f in self.functions.values() for s in steps(f.body))
 
     @property
     def live_bytes(self) -> int:

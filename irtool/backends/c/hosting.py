@@ -8,6 +8,7 @@ from typing import Any
 
 from ...tir.program import (
     CONSTANT,
+    FAILED,
     PARAM,
     RESULT,
     TEMP,
@@ -15,6 +16,7 @@ from ...tir.program import (
     Branch,
     CallFunction,
     CopySlot,
+    Fail,
     HostFunction,
     Loop,
     RunKernel,
@@ -117,6 +119,8 @@ class HostWriter:
                 lines.append(
                     f"{pad}if (({self.error} = {self.functions[s.function]}({', '.join(args)})) != 0) return {self.error};"
                 )
+            elif isinstance(s, Fail):
+                lines.append(f"{pad}return {FAILED};")
             elif isinstance(s, CopySlot):
                 if s.target.nbytes and not _is_in_place(s):
                     lines.append(f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {s.target.nbytes}u);")

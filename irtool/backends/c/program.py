@@ -192,6 +192,7 @@ class _Writer:
             [*about, *([""] if self.banner else []), *self.banner],
             any(f.recursive for f in self.program.functions.values()),
             [level.name for level in self.levels],
+            self.program.may_fail,
         )
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
         called = {k.name: w.name for k, w in self.variants[-1].writers.items()}

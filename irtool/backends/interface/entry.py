@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...tir.program import Program, Slot
+from ...tir.program import FAILED, Program, Slot
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment
@@ -104,6 +104,7 @@ def write_header(
     summary: Sequence[str],
     deep: bool = False,
     levels: Sequence[str] = (),
+    fails: bool = False,
 ) -> str:
     """The text of `NAME.h`.
 
@@ -112,6 +113,7 @@ def write_header(
         weights_bytes: size of the weights file, 0 where there is none.
         summary: lines of the comment at its beginning.
         deep: some function calls itself.
+        fails: some branch is impossible with the program's shapes.
         levels: of processors, one of which is chosen where the program runs.
     """
     upper = name.upper()
@@ -127,6 +129,7 @@ def write_header(
         lines += _macros(e)
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     lines += ["/* Every function returns 0, or an error:"]
+    lines += [f" * {FAILED}: a branch was taken that is impossible with the shapes of this program,"] if fails else []
     what = "too small, here or for so deep a recursion" if deep else "too small (nothing is written)"
     lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
     if weights_bytes:

@@ -8,10 +8,12 @@ from typing import Any
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
+    FAILED,
     Again,
     Branch,
     CallFunction,
     CopySlot,
+    Fail,
     HostFunction,
     Loop,
     RunKernel,
@@ -106,6 +108,9 @@ class HostWriter:
                 b.start(failed)
                 b.ret(f"i32 {error}")
                 b.start(fine)
+            elif isinstance(s, Fail):
+                b.ret(f"i32 {FAILED}")
+                b.start(b.fresh("after"))
             elif isinstance(s, CopySlot):
                 source, target = self._place(s.source), self._place(s.target)
                 if s.target.nbytes and source != target:

@@ -118,7 +118,9 @@ class ProgramWriter:
         deep = any(f.recursive for f in self.program.functions.values())
         return LlvmText(
             self._with_attributes(lines),
-            write_header(self.name, entries, self.arena_bytes, self.stack_bytes, size, about, deep),
+            write_header(
+                self.name, entries, self.arena_bytes, self.stack_bytes, size, about, deep, fails=self.program.may_fail
+            ),
             stored.content if stored else [],
             entries,
             self.arena_bytes,

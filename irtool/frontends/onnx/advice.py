@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ...diagnostics import Diagnostic
+from ...diagnostics import Diagnostic, IrError
 from ...ir import TensorType
-from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode, WaitingNodes
+from .mistakes import DamagedModel, ImpossibleBranch, UnknownExtent, UnsupportedNode, WaitingNodes
 from .model import Graph, Model, Node, names_of
 from .order import used_names
 from .required import Attempt, options_of, working_example
@@ -59,6 +59,19 @@ def waiting_nodes(
         _to_know(model, types, types, attempt, dims),
         model.name,
         WaitingNodes,
+    )
+
+
+def impossible_branch(node: Node, error: IrError, model: Model) -> Diagnostic:
+    """The warning that a branch of the node fails if it is taken."""
+    return Diagnostic(
+        f"a branch of {node} is impossible with these shapes: a run that takes it fails",
+        node.place,
+        "warning",
+        (error.diagnostics[0].message,),
+        "--value NAME=… fixes the input that chooses the branch, so that the other one is left out",
+        model.name,
+        ImpossibleBranch,
     )
 
 

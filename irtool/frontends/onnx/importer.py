@@ -14,7 +14,7 @@ from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
 from ...ir.tensor_names import INPUT_DIMS, INPUTS, OUTPUT_DIMS, OUTPUTS
-from .advice import advised, waiting_nodes
+from .advice import advised, impossible_branch, waiting_nodes
 from .calls import check_calls
 from .elements import NARROW
 from .graph import GraphImporter, Scope
@@ -144,6 +144,8 @@ class _Importer:
         module = infer_afresh(Module({"main": main, **importer.functions.used_by(body)}))
         if importer.functions.waiting:
             self.say(waiting_nodes(importer.functions.waiting, self.model, types, self._attempt, self.dims))
+        for node, error in importer.functions.impossible.items():
+            self.say(impossible_branch(node, error, self.model))
         if importer.functions.drawing:
             self.say(drawn_numbers(list(importer.functions.drawing), self.model.name))
         for d in numbered_labels(importer.functions.numbered, self.model.name):

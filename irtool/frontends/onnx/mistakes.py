@@ -89,6 +89,24 @@ net (float[n, m] x) => (float[k] y) {
     command = "info %s"
 
 
+@code("W1004")
+class ImpossibleBranch(Code):
+    """A branch of `If` that cannot be computed with the shapes at hand, and fails if a run takes it.
+
+    Models choose among networks by an input (a sampling rate) that goes with other shapes. The interpreter then says which branch was
+    taken, and a compiled program returns error 5. `--value NAME=…` fixes the input that chooses.
+    """
+
+    example = """\
+<ir_version: 8, opset_import: ["": 17]>
+net (bool c, float[2, 3] x) => (float[2, 3] y) {
+  y = If(c) <then_branch = t () => (float[2, 3] a) { a = Relu(x) },
+             else_branch = e () => (float[2, 3] b) { b = MatMul(x, x) }>
+}
+"""
+    command = "check %s"
+
+
 @code("W1001")
 class DrawnNumbers(Code):
     """A model that draws random numbers: they are the same in every run of what is made of it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from ...diagnostics import IrError
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
 from ...passes.folding_budget import FoldingBudget
@@ -20,6 +21,7 @@ class Functions:
         waiting: the nodes that calls of `onnx.node` stand for, each with what it waits for.
         numbered: the nodes with strings as labels of classes, in whose place numbers stand, and the labels.
         budget: what evaluating nodes of known values may make, in all graphs together.
+        impossible: the nodes with a branch that cannot be computed with the shapes at hand, each with what is wrong.
         unseeded: how many numbers these have been given in place of seeds.
     """
 
@@ -30,6 +32,7 @@ class Functions:
         self.drawing: dict[Node, None] = {}
         self.waiting: dict[Node, str] = {}
         self.numbered: dict[Node, tuple[str, ...]] = {}
+        self.impossible: dict[Node, IrError] = {}
         self.unseeded = 0
         self._taken = set(taken)
         self.budget = FoldingBudget()

@@ -7,16 +7,22 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Expr, If, TensorType, Tuple, TupleGetItem
+from ....ops.onnx_node import show_result
 from ..loops import LoopSpec, Turn, build_loop, joined_type, widened
-from ..mistakes import DamagedModel, UnknownExtent
+from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
+from ..model import Graph
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..subgraphs import body_of, input_in_rank, outputs_of
-from ..value import Value
+from ..value import Value, apply
 
 
 @onnx_operator("If")
 class Branch(OnnxOperator):
-    """`if`; the branch alone where the condition is known. Values of the branches that differ in extents get `?` for these."""
+    """`if`; the branch alone where the condition is known. Values of the branches that differ in extents get `?` for these.
+
+    A branch that is impossible with the shapes at hand fails if it is taken: models choose among networks by a number that says which
+    shapes there are.
+    """
 
     @since(1, 11, 13, 16, 19, 21, 23, 24, 25)
     def branch(self, condition: Value) -> Result:
@@ -27,7 +33,7 @@ class Branch(OnnxOperator):
                     f"the condition of If has the shape {condition.shape}, not one element", code=DamagedModel
                 )
             return outputs_of(self.graph, arms[0] if condition.known.reshape(-1)[0] else arms[1], ())
-        then, other = (outputs_of(self.graph, arm, ()) for arm in arms)
+        then, other = self._both(arms)
         if len(then) != len(other):
             raise IrError(f"one branch of If gives {len(then)} values, the other {len(other)}", code=DamagedModel)
         types = [_common(a, b) for a, b in zip(then, other, strict=True)]
@@ -37,6 +43,38 @@ class Branch(OnnxOperator):
         if len(types) == 1:
             return whole
         return [TupleGetItem(whole.expr, i) for i in range(len(types))]
+
+    def _both(self, arms: Sequence[Graph]) -> list[list[Value]]:
+        """The values of both branches; one of them fails if it is taken, where its shapes are impossible.
+
+        Raises IrError where a branch cannot be converted for another reason, or none can.
+        """
+        made: list[list[Value] | IrError] = []
+        for arm in arms:
+            try:
+                made.append(outputs_of(self.graph, arm, ()))
+            except IrError as error:
+                made.append(error)
+        values = [m for m in made if not isinstance(m, IrError)]
+        errors = [m for m in made if isinstance(m, IrError)]
+        if errors and (not values or not _is_of_shapes(errors[0])):
+            raise errors[0]
+        if errors:
+            self.graph.functions.impossible[self.node] = errors[0]
+        return [_impossible(m, values[0]) if isinstance(m, IrError) else m for m in made]
+
+
+def _impossible(error: IrError, like: Sequence[Value]) -> list[Value]:
+    """What fails in the place of values of these types."""
+    results = [show_result(v.tensor) for v in like]
+    reason = error.diagnostics[0].message
+    whole = apply("onnx.impossible", results=results, reason=reason)
+    return [whole] if len(results) == 1 else [Value.of(TupleGetItem(whole.expr, i)) for i in range(len(results))]
+
+
+def _is_of_shapes(error: IrError) -> bool:
+    """True where no graph of that form can be computed with such shapes: not for want of an operator, or of a number."""
+    return not {d.code for d in error.diagnostics} & {UnsupportedNode, UnknownExtent}
 
 
 def _common(a: Value, b: Value) -> TensorType:
