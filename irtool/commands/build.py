@@ -229,6 +229,7 @@ def module_to_build(
 ) -> tuple[Module, Given]:
     """The module as it is compiled, constants filled in, and what is known of its parameters; `said` gets what was said."""
     from ..diagnostics import render
+    from ..ir.odd_weights import odd_weights
     from ..passes.bind import fill_missing_constants
     from .subject import module_of
 
@@ -239,6 +240,8 @@ def module_to_build(
     module, given = module_of(subject, given, said, is_settled=True)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
+    for odd in odd_weights(module, given.weights):
+        say(odd)
     module = given.specialize(module, entry, say)
     sentence = say_constants(module, missing_constants)
     said += [f"note: {sentence}"] if sentence else []

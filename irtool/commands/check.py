@@ -106,6 +106,7 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
 
 def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     from ..diagnostics import IrError
+    from ..ir.odd_weights import odd_weights
     from .subject import read_subject
 
     diagnostics: list[Diagnostic] = []
@@ -115,6 +116,8 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
         wanted, diagnostics, name = replace(wanted, given=given), list(said), subject.name
         if module is None or any(d.level == "error" for d in diagnostics):
             return diagnostics
+        if not wanted.syntax_only:
+            diagnostics += odd_weights(module, given.weights)
         if wanted.round_trip:
             diagnostics += _round_trip(module, name)
         if wanted.normal_form:

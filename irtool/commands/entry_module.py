@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .known_types import Given
+from .known_types import Given, warn
 from .notes import say_constants
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def read_entry_module(file: str, given: Given, entry: str, missing_constants: st
     from ..driver.mistakes import NoSuchEntry
     from ..infer import require_types
     from ..ir import Function
+    from ..ir.odd_weights import odd_weights
     from ..passes.bind import fill_missing_constants
     from .subject import read_module
 
@@ -47,6 +48,8 @@ def read_entry_module(file: str, given: Given, entry: str, missing_constants: st
         module = fill_missing_constants(module, missing_constants)
     function = module.functions[entry]
     places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
+    for odd in odd_weights(module, given.weights):
+        warn(odd)
     module = given.bind(module, entry)
     say_constants(module, missing_constants, seed)
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])

@@ -125,12 +125,12 @@ def sized(
     x: Value, sizes: Sequence[int], axes: Sequence[int], policy: str, regions: Sequence[float] | None
 ) -> list[AxisResize]:
     """The axes with the extents that are asked for, or, to keep their ratio, as near as the policy says."""
-    if len(sizes) != len(axes) or any(s < 1 for s in sizes):
+    if len(sizes) != len(axes) or any(s < 0 for s in sizes):
         raise IrError(f"the sizes are {list(sizes)} for {len(axes)} axes", code=DamagedModel)
     shape = {a: x.extent(a, "the data of a resize") for a in axes}
-    if 0 in shape.values():
+    if any(n and not shape[a] for a, n in zip(axes, sizes, strict=True)):
         raise IrError(f"{x.tensor} has no elements to resize", code=DamagedModel)
-    ratios = [n / shape[a] for a, n in zip(axes, sizes, strict=True)]
+    ratios = [n / shape[a] if shape[a] else 1.0 for a, n in zip(axes, sizes, strict=True)]
     if policy != "stretch":
         if policy not in ("not_larger", "not_smaller"):
             raise IrError(f"keep_aspect_ratio_policy is {policy}, which ONNX does not have", code=DamagedModel)

@@ -83,7 +83,7 @@ class FusedGemm(OnnxOperator):
     ) -> Result:
         found = matrix_product(_turned(a, transA, 0), _turned(b, transB, 0))
         found = found if alpha == 1 else multiply(found, alpha)
-        if c is not None:
+        if c is not None and beta:
             found = add(found, c if beta == 1 else multiply(c, beta))
         given = [p for p in (activation_alpha, activation_beta, activation_gamma) if p is not None]
         return activated(found, activation, given)

@@ -1,0 +1,72 @@
+"""Weights that hold NaN or infinity: mostly the trace of a training that failed, or of a file that is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..deferred import np
+from ..diagnostics import Diagnostic
+from .expr import Constant, MissingData
+from .module import Module
+from .walk import post_order
+
+_AT_ONCE = 1 << 20
+"""Elements that are looked at in one step, so that no copy of large weights is made."""
+
+
+_NAN = ("NaN", "NaNs")
+_INFINITY = ("infinity", "infinities")
+
+
+def odd_weights(module: Module, weights: Mapping[str, Any]) -> list[Diagnostic]:
+    """A warning for each weight, and each constant of the module, that holds NaN or infinity.
+
+    Masks are none of these: a number that is infinite, and tensors of zeros and infinities, as attention adds them.
+    """
+    return [
+        Diagnostic(f"{name} holds {said}", span, "warning")
+        for name, span, values in _weights(module, weights)
+        if (said := _said(np.asarray(values)))
+    ]
+
+
+def _weights(module: Module, weights: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    for name, values in weights.items():
+        yield f"the weight {name}", None, values
+    seen: set[int] = set()
+    for function in module.relay_functions.values():
+        for e in post_order(function):
+            if isinstance(e, Constant) and not isinstance(e.data, MissingData) and id(e.data) not in seen:
+                seen.add(id(e.data))
+                yield (
+                    f"a constant {list(np.shape(e.data))}",
+                    e.span,
+                    e.data if e.dtype != "bfloat16" else _widened(e.data),
+                )
+
+
+def _widened(bits: Any) -> Any:
+    """bfloat16, of which a constant has the bits, as float32."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def _said(values: Any) -> str:
+    """How many elements are NaN or infinite, in words; empty if none is, or those that are make a mask."""
+    if values.dtype.kind != "f" and values.dtype.name != "bfloat16":
+        return ""
+    nans = infinities = others = 0
+    flat = values.reshape(-1)
+    for start in range(0, flat.size, _AT_ONCE):
+        part = flat[start : start + _AT_ONCE]
+        part = part if part.dtype.kind == "f" else part.astype(np.float32)
+        if np.isfinite(part).all():
+            others += int(np.count_nonzero(part))
+            continue
+        nans += int(np.isnan(part).sum())
+        infinities += int(np.isinf(part).sum())
+        others += int((np.isfinite(part) & (part != 0)).sum())
+    if infinities and not nans and not others:
+        return ""
+    counted = [f"{n} {one if n == 1 else more}" for n, one, more in ((nans, *_NAN), (infinities, *_INFINITY)) if n]
+    return f"{' and '.join(counted)} among {values.size} element{'' if values.size == 1 else 's'}" if counted else ""
