@@ -81,6 +81,8 @@ def rounded(e: Expr, grid: Grid, is_number: bool = False) -> Rounded:
     e = call("clip", e, a_min=low, a_max=high)
     if not is_number:
         e = call("where", call("isnan", e), scalar_constant(float(-grid.zero), "float32"), e)
+    whole: Expr
+    bits: Expr
     if grid.rounding == EVEN:
         large = scalar_constant(ROUNDING, "float32")
         moved = add(e, large)
