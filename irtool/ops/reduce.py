@@ -18,6 +18,7 @@ from .base import Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick, truncated_quotient
 from .conversion import convert
 from .dtypes import is_float, is_half, is_real, largest, smallest
+from .long_sums import long_sum
 from .relations import reduce_axes, reduce_shape
 from .shape.partly_known import reduced_known
 from .shapes import compatible, dim_dtype, require_numbers, tensor
@@ -70,8 +71,7 @@ class Reduction(Operator):
 
     def total(self, x: np.ndarray) -> np.ndarray:
         """The sum over the removed axes, in float32 for 16-bit floats and in `x`'s dtype otherwise."""
-        wide = np.dtype("float32") if is_half(x.dtype) else x.dtype
-        return np.asarray(np.sum(x, axis=self.removed(x.ndim), dtype=wide, keepdims=self.keepdims))
+        return long_sum(x, self.removed(x.ndim), self.keepdims)
 
     def count(self, shape: Sequence[int]) -> int:
         """How many elements are combined to one."""
@@ -119,7 +119,7 @@ class PlainReduction(Reduction):
 
 
 def _sum(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:
-    return np.sum(x, axis=axes, keepdims=keep, dtype="float32" if is_half(x.dtype) else x.dtype)
+    return long_sum(x, axes, keep)
 
 
 def _prod(x: np.ndarray, axes: tuple[int, ...], keep: bool) -> np.ndarray:

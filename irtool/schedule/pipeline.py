@@ -10,6 +10,7 @@ from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .attention.find import fuse_attention
 from .attention.softmax import flush_exponentials
+from .block_sums import block_sums
 from .bound_stack import bound_stack
 from .copy_other_shapes import copy_other_shapes
 from .equal_constants import share_equal_constants
@@ -113,6 +114,10 @@ def _schedule_kernels(program: Program, target: VectorTarget) -> None:
 
 def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, lambda k: fuse_row_loops(k, target))
+
+
+def _block_sums(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, block_sums, finished=True)
 
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
@@ -304,6 +309,11 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "merges row loops of the stages of a kernel, so that a row stays in the nearest cache",
         _fuse_row_loops,
         vectors=True,
+    ),
+    ProgramStage(
+        "BlockSums",
+        "long sums of floats are made in blocks, whatever made their loops; before loops are shared, which leaves sums whole",
+        _block_sums,
     ),
     ProgramStage(
         "ShareLoops",

@@ -13,6 +13,7 @@ from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
 from ..extremes import larger, larger_expression
+from ..long_sums import long_sum
 from ..relations import identity
 from ..shapes import normalize_axes, normalize_axis, require_floats
 from .precision import narrow, widen
@@ -42,9 +43,9 @@ class L2Normalize(Operator):
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         x = widen(data)
-        total = np.square(x).sum(axis=self.axis or None, keepdims=True)
+        squares = long_sum(np.square(x), self.axis or None, keepdims=True)
         least = number_as(self.eps, x.dtype)
-        return narrow(x * (1 / np.sqrt(larger(total, least))), data.dtype)
+        return narrow(x * (1 / np.sqrt(larger(squares, least))), data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs

@@ -12,6 +12,7 @@ from ...ir import TensorType, TupleType, Type
 from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
+from ..long_sums import long_mean
 from ..shapes import normalize_axis, require_floats, tensor
 from ..typical import NearOne, NearZero
 from .partly_known import per_channel
@@ -214,8 +215,8 @@ class ScaledNorm(Operator):
 
     def standardize(self, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         """`(x - mean) / sqrt(variance + epsilon)`, both taken over `axes`."""
-        centred = x - x.mean(axis=axes, keepdims=True)
-        variance = np.square(centred).mean(axis=axes, keepdims=True)
+        centred = x - long_mean(x, axes, keepdims=True)
+        variance = long_mean(np.square(centred), axes, keepdims=True)
         return centred / np.sqrt(variance + number_as(self.epsilon, x.dtype))
 
 

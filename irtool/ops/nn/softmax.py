@@ -12,6 +12,7 @@ from ...ir import TensorType, Type
 from ...tir.dtypes import accumulator_dtype
 from ...tir.intrinsics import LEAST_EXPONENT
 from ..base import Operator, Pattern, Reporter, operator
+from ..long_sums import long_sum
 from ..shapes import normalize_axis, require_floats, tensor
 from .precision import narrow, widen
 
@@ -85,7 +86,7 @@ class Softmax(SoftmaxFamily):
             return data
         x = widen(data)
         raised = _exponential(x - x.max(axis=self.axis, keepdims=True))
-        return narrow(raised / raised.sum(axis=self.axis, keepdims=True), data.dtype)
+        return narrow(raised / long_sum(raised, self.axis, keepdims=True), data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs
@@ -128,7 +129,7 @@ class LogSoftmax(SoftmaxFamily):
             return data
         x = widen(data)
         x = x - x.max(axis=self.axis, keepdims=True)
-        return narrow(x - np.log(np.exp(x).sum(axis=self.axis, keepdims=True)), data.dtype)
+        return narrow(x - np.log(long_sum(np.exp(x), self.axis, keepdims=True)), data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from ...diagnostics import UsageError
-from ...tir.expr import Expr, Load, Var, const, rewrite
+from ...tir.expr import Binary, Expr, Load, Var, const, rewrite
 from ...tir.memory import KERNEL_SCRATCH
 from ...tir.nodes import Axis
 from ...tir.stmt import SERIAL, Buffer, Scope, Store
 from ..block import Block, Level, Pending
+from ..block_sums import LONGEST
 from ..forms import Form, Map, Reduction, substituted
 from .base import primitive
 
@@ -29,7 +31,8 @@ def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | st
 
     What the steps of a block read is read by all results while it is in the nearest cache: the loop over `kc` of Goto and van de Geijn
     (Anatomy of High-Performance Matrix Multiplication, 2008) and of BLIS. In TVM it is `cache_write`, `split`, `reorder` and
-    `decompose_reduction`. The order of summation stays, and with it every bit of the results. `compute_at` says for which results the
+    `decompose_reduction`. The order of summation stays, and with it every bit of the results; but of a long sum of floats
+    (see `schedule.block_sums`), blocks are sums of their own, which are added up. `compute_at` says for which results the
     array is; it is contiguous `along` a loop. `name_init` and `name_update` then are blocks with loops of their own, of which every
     result is made once.
 
@@ -74,8 +77,12 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
 
     first, last = values(block), values(const(blocks - 1))
     before = Load(buffer, place)
-    sums = replace(substituted(b.form, first, inside, inner), init=before)
-    update: Block[Reduction] = Block.of(replace(sums, stores=(Store(buffer, place, b.form.acc.element()),)))
+    sums, total = substituted(b.form, first, inside, inner), b.form.acc.element()
+    if _is_long(b.form):
+        total = before + total  # each block is a sum of its own, so that errors grow with its length
+    else:
+        sums = replace(sums, init=before)
+    update: Block[Reduction] = Block.of(replace(sums, stores=(Store(buffer, place, total),)))
     update = replace(update, around=(Level(((block, blocks - 1, SERIAL),)),))
     rest = substituted(b.form, last, inside, inner)
     init: Block[Map] = Block.of(Map(tuple(wide), (Store(buffer, place, rest.init),)))
@@ -87,6 +94,12 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
         together=True,
     )
     return b.placed(replace(rest, init=before), level, inside)
+
+
+def _is_long(r: Reduction) -> bool:
+    """True for sums of floats of which blocks are sums of their own."""
+    is_sum = isinstance(r.update, Binary) and r.update.op == "+"
+    return is_sum and r.acc.dtype.startswith("float") and math.prod(n for _, n in r.inner) > LONGEST
 
 
 def _values(b: Block[Reduction], of: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
