@@ -12,7 +12,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "deferred", "signals", "post_order", "garbage", "isolation"),
+    ("likeness", "deferred", "signals", "post_order", "garbage", "isolation", "visible"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
@@ -47,6 +47,7 @@ SEES = {
         "trampoline",
         "files",
         "isolation",
+        "visible",
         "signals",
         "tir",
         "te",

@@ -14,6 +14,9 @@ from typing import Any
 
 import click
 
+from ..visible import visible
+from .streams import own_escapes
+
 WHEN = ("auto", "always", "never")
 _chosen = "auto"
 _is_captured = False
@@ -64,13 +67,14 @@ def is_coloured(stream: Any) -> bool:
 
 def paint_message(text: str) -> str:
     """A diagnostic: its first word, and the carets."""
+    text = visible(text)
     text = _HEAD.sub(lambda m: m[1] + click.style(f"{m[2]}{m[3]}:", fg=_HEADS[m[2]], bold=True), text)
-    return _CARETS.sub(lambda m: m[1] + click.style(m[2], fg="red", bold=True), text)
+    return own_escapes(_CARETS.sub(lambda m: m[1] + click.style(m[2], fg="red", bold=True), text))
 
 
 def paint_diff(text: str) -> str:
     """A unified diff: what went, what came, and where."""
-    return "\n".join(map(_paint_diff_line, text.split("\n")))
+    return own_escapes("\n".join(map(_paint_diff_line, visible(text).split("\n"))))
 
 
 def _paint_diff_line(line: str) -> str:
@@ -90,4 +94,4 @@ def paint_relay(text: str) -> str:
     from ..printer.lexer import RelayLexer
 
     colours = {**TERMINAL_COLORS, Comment: ("faint", "faint"), Comment.Preproc: ("faint", "faint")}
-    return highlight(text, RelayLexer(), TerminalFormatter(colorscheme=colours))
+    return own_escapes(highlight(visible(text), RelayLexer(), TerminalFormatter(colorscheme=colours)))

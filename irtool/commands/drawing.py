@@ -9,6 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..visible import visible
+from .streams import own_escapes
+
 Row = Sequence[str]
 
 _HEAD, _FIRST, _MIDDLE = "bold", "cyan", "dim"
@@ -22,6 +25,7 @@ def draw_table(rows: Sequence[Row], columns: Sequence[int], width: int, *, head:
         columns: the width of each column but the last; a wider cell stands on a line of its own.
         coloured: whether escapes for colours are written; without them the lines are plain text.
     """
+    rows = [[visible(cell) for cell in row] for row in rows]
     written = io.StringIO()
     console = Console(
         file=written,
@@ -35,7 +39,7 @@ def draw_table(rows: Sequence[Row], columns: Sequence[int], width: int, *, head:
     with console:  # one write at the end
         for part in _parts(rows, columns, width, head):
             console.print(part, soft_wrap=isinstance(part, Text))
-    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+    return own_escapes("\n".join(line.rstrip() for line in written.getvalue().splitlines()))
 
 
 def _parts(rows: Sequence[Row], columns: Sequence[int], width: int, head: bool) -> Iterator[Table | Text]:

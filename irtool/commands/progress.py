@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..visible import visible
+from .streams import Output
 from .verbosity import is_quiet
 
 _PATIENCE = 0.5
@@ -31,6 +33,11 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
         bar.end()
 
 
+def _raw(stream: Any) -> Any:
+    """The stream as what moves the cursor needs it."""
+    return stream.unfiltered() if isinstance(stream, Output) else stream
+
+
 class _Bar:
     def __init__(self, what: str) -> None:
         self.what = what
@@ -51,9 +58,9 @@ class _Bar:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.shown = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.shown = Progress(*columns, console=Console(file=_raw(sys.stderr)), transient=True)
         self.shown.start()
-        self.task = self.shown.add_task(self.what, total=total)
+        self.task = self.shown.add_task(visible(self.what), total=total)
 
     def end(self) -> None:
         """Takes the bar away."""

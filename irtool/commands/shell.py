@@ -117,7 +117,11 @@ def execute(arguments: Sequence[str]) -> int:
     loading.warn = _warn
     read: list[tuple[str, str]] = []
     try:
-        with unwrapped_endings(), conversions_as_notes(), group.make_context("irtool", list(arguments)) as ctx:
+        with (
+            unwrapped_endings(),
+            conversions_as_notes(),
+            group.make_context("irtool", list(arguments), color=True) as ctx,
+        ):
             ctx.meta[READ] = read
             group.invoke(ctx)
         sys.stdout.flush()

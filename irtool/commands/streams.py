@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
@@ -18,18 +19,43 @@ if TYPE_CHECKING:
 _READ, _WRITE, _MESSAGES = 0, 1, 2
 
 
-class Output:
-    """Standard output. Raises IrError where it cannot be written, and BrokenPipeError where nobody reads it any more."""
+@cache
+def _mark() -> str:
+    """What stands for the beginning of an escape sequence of irtool's own; no input can know it."""
+    return f"\x1b{os.urandom(8).hex()}["
 
-    def __init__(self, stream: TextIO) -> None:
+
+def own_escapes(text: str) -> str:
+    """Painted text, whose escape sequences are irtool's own; what is painted must have been made `visible` before."""
+    filtered = isinstance(sys.stdout, Output) or isinstance(sys.stderr, Output)
+    return text.replace("\x1b[", _mark()) if filtered else text
+
+
+def _shown(text: str) -> str:
+    """What goes to a stream: names of models and texts hold no control characters, irtool's own escapes stay."""
+    from ..visible import visible
+
+    if "\x1b" not in text:
+        return visible(text)
+    return "\x1b[".join(map(visible, text.split(_mark())))
+
+
+class Output:
+    """Standard output. Raises IrError where it cannot be written, and BrokenPipeError where nobody reads it any more.
+
+    Control characters are shown as numbers, whoever writes them; `unfiltered` is for what draws on a terminal.
+    """
+
+    def __init__(self, stream: TextIO, is_filtered: bool = True) -> None:
         self._stream = stream
+        self._is_filtered = is_filtered
         self.lost = ""
         """Why something that was written got lost; empty where nothing was."""
 
     def write(self, text: str) -> int:
         """Writes text; returns its length."""
         try:
-            return self._stream.write(text)
+            return self._stream.write(_shown(text) if self._is_filtered else text)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -62,6 +88,10 @@ class Output:
         self.lost = f"cannot write to standard output: {why}"
         return IrError(self.lost, code=UnwritableFile)
 
+    def unfiltered(self) -> Output:
+        """The same stream for what irtool alone has made."""
+        return type(self)(self._stream, False)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
@@ -72,7 +102,7 @@ class Messages(Output):
     def write(self, text: str) -> int:
         """Writes text; returns its length."""
         with contextlib.suppress(OSError):
-            return self._stream.write(text)
+            return self._stream.write(_shown(text) if self._is_filtered else text)
         _discard(self._stream)
         return len(text)
 

@@ -151,11 +151,12 @@ def _run(tasks: Sequence[Task], jobs: int, verbose: bool) -> list[Result]:
 def _show(outcome: Outcome, verbose: bool) -> None:
     from .colour import is_coloured, paint_diff
     from .goldens.outcome import FAILED, PASSED, SKIPPED
+    from .streams import own_escapes
 
     is_painted = is_coloured(sys.stdout)
 
     def say(word: str, colour: str, text: str) -> None:
-        click.echo((click.style(word, fg=colour, bold=True) if is_painted else word) + text, color=True)
+        click.echo((own_escapes(click.style(word, fg=colour, bold=True)) if is_painted else word) + text, color=True)
 
     if outcome.state != FAILED and is_quiet():
         return

@@ -10,6 +10,7 @@ from ...tir.kernel import Kernel
 from ...tir.program import Program, Slot, runs_of
 from ...tir.stack import stack_bytes
 from ..interface import weights_file as kept
+from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, recursion_depth
@@ -102,7 +103,7 @@ class ProgramWriter:
         size = stored.size if stored else 0
         about = [*summary(self.program, self.name, self.arena_bytes, entries[0]), "", *self.banner]
         lines = [
-            *(f"; {line}".rstrip() for line in about),
+            *(f"; {inside(line)}".rstrip() for line in about),
             *([f'target triple = "{self.triple}"'] if self.triple else []),
             "",
             *self.library.declarations(),
@@ -139,7 +140,7 @@ class ProgramWriter:
         lines: list[str] = []
         for k in self.program.kernels:
             symbol = self.kernels[k] = self.names.fresh(kernel_symbol(k, self.name))
-            lines += [f"; {line}" for line in describe(k, runs.get(k, []))]
+            lines += [f"; {inside(line)}" for line in describe(k, runs.get(k, []))]
             lines += [*KernelWriter(k, symbol, self.library, self.strict).write(), ""]
         return lines
 
