@@ -8,13 +8,15 @@ sums and products wrap alike. Floating point is left as it is: the runtime widen
 from __future__ import annotations
 
 from .dtypes import bits_of, is_unsigned
+from .form import NoForm
 
 _WIDE = ("int32", "int64")
 _FLAT = ("uint8", "int32", "int64")
 
 COMPUTED_IN: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "CumSum", "Pow", "ReduceSum", "Einsum", "TopK"), _WIDE),
+    **dict.fromkeys(("Add", "Sub", "Mul", "CumSum", "Pow", "ReduceSum", "Einsum", "TopK"), _WIDE),
     **dict.fromkeys(("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "ReduceProd", "Sum"), _WIDE),
+    "Div": (*_WIDE, "uint64"),
     "Equal": ("bool", "int32", "int64"),
     "Max": ("int32", "int64", "uint32", "uint64"),
     "Min": ("int32", "int64", "uint32", "uint64"),
@@ -37,17 +39,30 @@ COMPUTED_IN: dict[str, tuple[str, ...]] = {
 }
 
 
+ORDERED = ("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "ReduceMax", "ReduceMin", "ArgMax", "ArgMin")
+"""Nodes that ask which number is larger: of uint64 they are computed on the numbers less 2^63, which int64 holds in the same order."""
+
+_WRAPPING = ("Add", "Sub", "Mul", "Neg", "CumSum", "ReduceSum", "ReduceProd", "MatMul", "Einsum", "Sum", "Equal", "NonZero", "Where",
+             "Pad", "Tile", "Trilu", "ScatterElements", "Range")  # fmt: skip
+"""Nodes that give the same bits on uint64 taken for int64: sums and products wrap alike, and the others move or match bits."""
+
+
 def computed_in(node: str, dtype: str) -> str:
-    """The type to compute a node in whose operands are of that integer type; the type itself if there is a kernel, or none."""
+    """The type to compute a node in whose operands are of that integer type; the type itself if there is a kernel, or none.
+
+    A type that does not hold the values is taken only where the result has the same bits. Raises NoForm where there is none.
+    """
     have = COMPUTED_IN.get(node)
     if have is None or dtype in have or "float" in dtype:
         return dtype
-    width = bits_of(dtype) if dtype != "bool" else 1
+    if dtype == "bool":
+        return have[0]
+    width = bits_of(dtype)
     for wider in have:
-        room = bits_of(wider) - (0 if is_unsigned(wider) else 1)
-        if dtype == "bool" or (
-            (room >= width or (not is_unsigned(dtype) and not is_unsigned(wider) and room + 1 >= width))
-            and (is_unsigned(dtype) or not is_unsigned(wider))
-        ):
-            return wider
-    return "int64" if "int64" in have else dtype
+        if wider != "bool" and is_unsigned(wider) <= is_unsigned(dtype):
+            room = bits_of(wider) - (is_unsigned(dtype) and not is_unsigned(wider))
+            if room >= width:
+                return wider
+    if node in _WRAPPING and "int64" in have:
+        return "int64"
+    raise NoForm(f"ONNX Runtime has no {node} of {dtype}, and of no type that holds the numbers")

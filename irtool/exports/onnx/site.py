@@ -12,7 +12,7 @@ from ...ir import Call, TensorType, TupleType, Type
 from .dtypes import ELEMENT_TYPES
 from .form import NoForm
 from .graph import Graph, Initializers, ModelNames, Node, Value
-from .kernels import computed_in
+from .kernels import ORDERED, computed_in
 
 
 @dataclass
@@ -60,6 +60,17 @@ class Writer:
         if op == "Where":
             first = inputs[1]
         given = first.dtype if first is not None else ""
+        if given == "uint64" and op in ORDERED:
+            moved = [
+                self.shifted(v) if v is not None and v.dtype == given and i < 2 else v for i, v in enumerate(inputs)
+            ]
+            result = self.node(op, *moved, dtype=dtype, **attributes)
+            return result if dtype else self.unshifted(result)
+        if op == "ReduceSum" and given == "uint64":
+            whole = [self.cast(v, "int64") if v is not None else v for v in inputs]
+            return self.cast(self.node(op, *whole, **attributes), given)
+        if op == "ReduceSum" and given in ("int32", "int64"):
+            return self._exact_sum(inputs, given, attributes)
         wide = computed_in(op, given) if given else given
         if wide == given:
             return self.nodes(op, 1, *inputs, dtypes=[dtype or given], **attributes)[0]
@@ -75,6 +86,29 @@ class Writer:
         if v.dtype == dtype:
             return v
         return self.nodes("Cast", 1, v, dtypes=[dtype], to=element_type(dtype))[0]
+
+    def _exact_sum(self, inputs: Sequence[Value | None], given: str, attributes: dict[str, Any]) -> Value:
+        """A sum of integers, which ONNX Runtime adds up in float64: that of both halves of the bits, each exact up to 2^21 elements."""
+        x = inputs[0]
+        assert x is not None
+
+        def summed(v: Value) -> Value:
+            return self.nodes("ReduceSum", 1, v, *inputs[1:], dtypes=["int64"], **attributes)[0]
+
+        if given == "int32":
+            return self.cast(summed(self.cast(x, "int64")), given)
+        half = self.constant(1 << 32, "int64")
+        low = self.nodes("Mod", 1, x, half, dtypes=["int64"])[0]
+        high = self.nodes("Div", 1, self.sub(x, low), half, dtypes=["int64"])[0]
+        return self.add(summed(low), self.mul(summed(high), half))
+
+    def shifted(self, v: Value) -> Value:
+        """Numbers of uint64 less 2^63 as int64: in the same order."""
+        return self.add(self.cast(v, "int64"), self.constant(-(1 << 63), "int64"))
+
+    def unshifted(self, v: Value) -> Value:
+        """The numbers of which `shifted` made these."""
+        return self.cast(self.add(v, self.constant(-(1 << 63), "int64")), "uint64")
 
     def constant(self, data: Any, dtype: str, hint: str = "const") -> Value:
         """A constant of a dtype."""

@@ -27,6 +27,8 @@ class Arithmetic(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         a, b = s.inputs
+        if a.dtype == "bool" and self.node in ("Add", "Sub"):
+            return s.node("Xor", a, b)  # one bit, which wraps
         if a.dtype == "bool":
             return s.cast(s.node(self.node, s.cast(a, "int32"), s.cast(b, "int32")), "bool")
         return s.node(self.node, a, b)
@@ -110,14 +112,25 @@ def _power_of_two(s: OnnxSite, exponent: Value) -> Value:
     return s.cast(s.node("BitShift", one, s.cast(exponent, "uint64"), direction="LEFT"), "int64")
 
 
-def on_divisors(s: OnnxSite, divide: Callable[[Value, Value], Value]) -> Value:
-    """A division of integers: Relay gives 0 where the divisor is 0, and the runtimes of ONNX refuse that."""
+def on_divisors(s: OnnxSite, divide: Callable[[Value, Value], Value], is_quotient: bool = True) -> Value:
+    """A division of integers: Relay gives 0 where the divisor is 0, and the runtimes of ONNX refuse that.
+
+    By -1 nothing is divided, since the least number has no quotient, and processors stop there: the quotient is the negative.
+    """
     a, b = s.inputs
+    if b.dtype == "bool":  # by 1, or by 0
+        s.inputs = (s.cast(a, "int32"), s.cast(b, "int32"))
+        return s.cast(on_divisors(s, divide, is_quotient), "bool")
     known = s.constants.arrays.get(b.name)
-    if known is not None and (known[0] != 0).all():
+    signed = not is_unsigned(b.dtype)
+    if known is not None and (known[0] != 0).all() and not (signed and (known[0] == -1).any()):
         return divide(a, b)
     zero = s.compare("Equal", b, s.scalar(0, b))
-    made = divide(a, s.where(zero, s.scalar(1, b), b))
+    minus = s.compare("Equal", b, s.scalar(-1, b)) if signed else None
+    unfit = zero if minus is None else s.node("Or", zero, minus)
+    made = divide(a, s.where(unfit, s.scalar(1, b), b))
+    if minus is not None and is_quotient:
+        made = s.where(minus, s.sub(s.scalar(0, a), a), made)
     return s.where(zero, s.scalar(0, made), made)
 
 
@@ -155,7 +168,7 @@ def floor_mod(s: OnnxSite) -> Value:
     a, b = s.inputs
     if is_float(a.dtype):
         return s.sub(a, s.mul(s.node("Floor", s.div(a, b)), b))
-    return on_divisors(s, lambda a, b: s.node("Mod", a, b))
+    return on_divisors(s, lambda a, b: s.node("Mod", a, b), is_quotient=False)
 
 
 @decomposed("`Div`; of floating point rounded towards zero", "trunc_divide")
@@ -175,7 +188,7 @@ class Mod(Form):
         a, b = s.inputs
         if is_float(a.dtype):
             return s.node("Mod", a, b, fmod=1)
-        return on_divisors(s, lambda a, b: s.node("Mod", a, b, fmod=1))
+        return on_divisors(s, lambda a, b: s.node("Mod", a, b, fmod=1), is_quotient=False)
 
 
 @form("where")

@@ -49,6 +49,13 @@ class Pool(Expansion):
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
+        if x.dtype == "bool" and self.node == "MaxPool":
+            s.inputs = (s.cast(x, "uint8"),)
+            return s.cast(self.emit(s), "bool")
+        if x.dtype == "uint64" and self.node == "MaxPool":
+            s.refuse("ONNX Runtime has no MaxPool of uint64")
+        if x.dtype == "bool":
+            s.refuse("a mean of truth values is no number")
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
         mean = self.node == "AveragePool"
         pads = pads_of(at.padding, rank)
@@ -57,7 +64,7 @@ class Pool(Expansion):
             return _by_taps(s, x, window, strides, dilations, pads, mean)
         if any(p >= w for p, w in zip(pads, [*window, *window], strict=True)):  # ONNX Runtime has no wider padding
             return _by_taps(s, x, window, strides, dilations, pads, mean)
-        if mean and any(d > 1 for d in dilations) and s.opset < 19:
+        if mean and (x.dtype == "float64" or (any(d > 1 for d in dilations) and s.opset < 19)):
             return _by_taps(s, x, window, strides, dilations, pads, mean)
         if at.ceil_mode:
             pads = _reaching(s, pads, window, strides, dilations)

@@ -29,18 +29,18 @@ class Sort(Form):
 def top(s: OnnxSite, x: Value, count: Any, axis: int, largest: bool) -> tuple[Value, Value]:
     """The first elements in order, and their positions."""
     amount = s.ints(int(count)) if isinstance(count, int) else s.slice(s.shape(x), [axis], [axis + 1], [0])
-    wide = x.dtype if is_float(x.dtype) or x.dtype in ("int32", "int64") else "int64"
+    wide = x.dtype if x.dtype in ("float32", "float64", "int32") else "float32" if is_float(x.dtype) else "int64"
     made = s.nodes(
         "TopK",
         2,
-        s.cast(x, wide),
+        s.shifted(x) if x.dtype == "uint64" else s.cast(x, wide),
         amount,
         dtypes=[wide, "int64"],
         axis=axis,
         largest=int(largest),
         sorted=1,
     )
-    return s.cast(made[0], x.dtype), made[1]
+    return s.unshifted(made[0]) if x.dtype == "uint64" else s.cast(made[0], x.dtype), made[1]
 
 
 @form("topk")
@@ -114,11 +114,13 @@ class Unique(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
-        wide = x.dtype if x.dtype in ("float32", "float64", "int64", "int8") else "int64"
+        wide = x.dtype if x.dtype in ("float32", "float64", "int8") else "float32" if is_float(x.dtype) else "int64"
+        data = s.shifted(x) if x.dtype == "uint64" else s.cast(x, wide)
         found, first, inverse, counts = s.nodes(
-            "Unique", 4, s.cast(x, wide), dtypes=[wide, "int64", "int64", "int64"], sorted=int(bool(s.attrs.sorted))
+            "Unique", 4, data, dtypes=[wide, "int64", "int64", "int64"], sorted=int(bool(s.attrs.sorted))
         )
         fields = s.fields
+        found = s.unshifted(found) if x.dtype == "uint64" else found
         size = s.shape(found)
         (total,) = s.dims(0)
         pads = s.concat([s.ints(0), s.sub(s.ints(total), size)], 0)

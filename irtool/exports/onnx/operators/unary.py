@@ -53,7 +53,7 @@ class AnyNumber(Elementwise):
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
-        return s.node(self.node, x)
+        return s.node("Identity" if x.dtype == "bool" else self.node, x)
 
 
 for _name, _node in {"abs": "Abs", "sign": "Sign", "copy": "Identity"}.items():
@@ -322,10 +322,14 @@ def scaled(s: Any, x: Value, multiplier: int, shift: int) -> Value:
 
 
 def floor_divided(s: Any, a: Value, b: Value) -> Value:
-    """The quotient of integers, rounded down: `Div` rounds towards zero, but divides what has no remainder."""
+    """The quotient of integers, rounded down: one less than `Div` gives, which rounds towards zero,
+    where there is a remainder whose sign is not that of the divisor."""
     if is_unsigned(a.dtype):
         return s.div(a, b)
-    return s.div(s.sub(a, s.node("Mod", a, b)), b)
+    rest, zero = s.node("Mod", a, b, fmod=1), s.scalar(0, a)
+    apart = s.node("Xor", s.compare("Less", rest, zero), s.compare("Less", b, zero))
+    down = s.node("And", s.node("Not", s.compare("Equal", rest, zero)), apart)
+    return s.sub(s.div(a, b), s.cast(down, a.dtype))
 
 
 row(Absent("ONNX's random numbers come from no generator that is handed on, so none are the same"), "random.multinomial", "random.normal",
