@@ -224,6 +224,7 @@ def gather_nd(d: Draw) -> Drawn:
 
 @row("ScatterElements", "Scatter")
 def scatter_elements(d: Draw) -> Drawn:
+    d.special = False
     x = d.array([d.n(1, 5) for _ in range(d.n(1, 3))], d.pick("float32", "float32", "int64", "int32"))
     axis = d.axis(x.ndim)
     shape = [d.n(1, e) if d.chance(0.3) else e for e in x.shape]
@@ -250,6 +251,7 @@ def scatter_elements(d: Draw) -> Drawn:
 
 @row("ScatterND")
 def scatter_nd(d: Draw) -> Drawn:
+    d.special = False
     x = d.array([d.n(1, 4) for _ in range(d.n(1, 3))], d.pick("float32", "float32", "int64"))
     depth = d.n(1, x.ndim)
     reduction = (

@@ -188,7 +188,9 @@ class Expand(OnnxOperator):
             shape = apply("concatenate", Tuple((ones.expr, shape.call("cast", dtype="int64").expr)), axis=0)
         elif count > x.rank:
             x = x.call("expand_dims", axis=0, num_newaxis=count - x.rank)
-        wide = shape.call("cast", dtype="int64").call("maximum", x.call("shape_of", dtype="int64"))
+        wanted, have = shape.call("cast", dtype="int64"), x.call("shape_of", dtype="int64")
+        # Not the larger one: beside 1, 0 counts.
+        wide = apply("where", wanted.call("equal", Value.constant(1, "int64")), have, wanted)
         found = x.call("dyn.broadcast_to", wide, shape=None)
         return refined(found, _broadcast(x.shape, known_parts(shape)))
 
