@@ -178,6 +178,11 @@ class Backend(Plugin):
         """True if a program that it builds reads the inputs from raw files and writes the outputs to such."""
         return True
 
+    @property
+    def keeps_denormals(self) -> bool:
+        """True if constants that are denormal numbers stay what they are; else they are zeros in what is built."""
+        return True
+
     def identity(self) -> str:
         """What tells the tools that it uses, as they are now, from others: for keys of caches."""
         return ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..tir.dtypes import is_float
 from ..tir.expr import Binary, Const, Expr, Load, Select, children, const, post_order, rewrite
 from ..tir.kernel import Kernel
 from ..tir.simplify import Simplifier
@@ -56,6 +57,11 @@ def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
 def all_buffers(kernel: Kernel) -> list[Buffer]:
     """Its parameters and what it allocates."""
     return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]
+
+
+def computes_in_floats(kernels: Iterable[Kernel]) -> bool:
+    """True if some kernel reads or writes floating-point numbers."""
+    return any(is_float(b.dtype) for k in kernels for b in all_buffers(k))
 
 
 def strict_order(roots: Sequence[Expr], known: Mapping[Expr, object]) -> tuple[list[Expr], dict[Expr, int]]:

@@ -17,6 +17,7 @@ from ..lower.function_info import storage_report
 from ..schedule.script import scripted
 from ..schedule.tuned import tuned
 from ..tir.program import HostFunction
+from .denormals import flush_constants
 from .options import TIR, Options
 from .outputs import Content, Emission, Made
 from .report import make_report
@@ -55,6 +56,7 @@ def emit_files(
     missing = backend.supports(program)
     if missing:
         raise IrError(missing)
+    notes = () if backend.keeps_denormals else flush_constants(program)
     lowered = time.perf_counter()
     with ExitStack() as held:
         request = Request(
@@ -67,6 +69,7 @@ def emit_files(
             {**make_report(program, name, sources), **sources.report},
             weights=sources.weights,
             prepared=prepared,
+            notes=notes,
         )
         if options.emit == "mlf":
             from .model_library import pack
@@ -85,7 +88,7 @@ def emit_files(
                 emission.files |= sources.units  # the compiler's message speaks of these
                 return emission
             emission.files |= _contents(built.files, scratch)
-            emission.library, emission.program, emission.notes = built.library, built.program, built.notes
+            emission.library, emission.program, emission.notes = built.library, built.program, (*notes, *built.notes)
     emission.report["storage"] = storage_report(prepared, options.entries)
     emission.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return emission

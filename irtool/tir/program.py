@@ -67,6 +67,11 @@ class Slot:
         d = self.derivation
         return self._data if d is None else d.compute(d.source.data)
 
+    def replace_data(self, data: Any) -> None:
+        """Gives a constant that is not derived other elements, in an array of its shape and dtype."""
+        assert self.derivation is None
+        self._data = data
+
     def read(self) -> Any:
         """The elements, as `data` has them."""
         return self.data

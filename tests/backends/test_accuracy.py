@@ -11,7 +11,11 @@ import pytest
 
 import irtool
 
+pytestmark = pytest.mark.usefixtures("keeps_denormals")
+
 LIMIT = 4.0
+
+
 COUNT = 1 << 19
 
 

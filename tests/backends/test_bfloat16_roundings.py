@@ -8,6 +8,8 @@ import pytest
 import irtool
 from tests.backends.instructions import FLAGS, X86
 
+pytestmark = pytest.mark.usefixtures("keeps_denormals")
+
 LEVELS = {
     "SSE4": ("x86-64-v2", "", ""),
     "AVX2": ("x86-64-v3", "", "avx2"),

@@ -156,6 +156,7 @@ def @main(%x: Tensor[(37), {dtype}], %y: Tensor[(37), {dtype}]) {{
         check(m, inputs, 0.0)
 
 
+@pytest.mark.usefixtures("keeps_denormals")
 def test_functions_are_accurate():
     m = module(
         """

@@ -7,6 +7,8 @@ import pytest
 
 import irtool
 
+pytestmark = pytest.mark.usefixtures("keeps_denormals")
+
 CASES = {
     "rows": ("%x: Tensor[(2, 48), float32]", "nn.softmax(%x)"),
     "short rows": ("%x: Tensor[(2, 5), float32]", "nn.softmax(%x)"),

@@ -49,7 +49,10 @@ SPECIAL = [
 ]
 SPECIAL += [709.78, 710.4, 710.5, -745.2, 1 - 2**-53, 1 + 2**-52, -1 - 2**-52, 1e6, 1000001.0, 1e22, np.pi / 2, np.pi]
 
-pytestmark = pytest.mark.skipif(np.finfo(WIDE).nmant < 60, reason="no more digits than a double")
+pytestmark = [
+    pytest.mark.skipif(np.finfo(WIDE).nmant < 60, reason="no more digits than a double"),
+    pytest.mark.usefixtures("keeps_denormals"),
+]
 
 
 def arguments() -> np.ndarray:

@@ -14,6 +14,8 @@ from irtool.backends.formulas.vector_powers import CHEAP
 from tests.backends.direct import PROCESSORS, Functions
 from tests.backends.test_accuracy import units
 
+pytestmark = pytest.mark.usefixtures("keeps_denormals")
+
 LIMIT = 4.0
 REFERENCES = {
     "exp": np.exp,

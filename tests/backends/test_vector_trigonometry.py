@@ -11,6 +11,8 @@ import irtool
 from tests.backends.direct import PROCESSORS, Functions
 from tests.backends.test_accuracy import units
 
+pytestmark = pytest.mark.usefixtures("keeps_denormals")
+
 LIMIT = 4.0
 REFERENCES = {
     "sin": np.sin,

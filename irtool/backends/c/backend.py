@@ -98,6 +98,10 @@ class C(Backend):
         check_products(self.winograd, self.strassen, self.math)
 
     @property
+    def keeps_denormals(self) -> bool:
+        return self.math == "strict"
+
+    @property
     def runs_program(self) -> bool:
         return not self.testbench
 

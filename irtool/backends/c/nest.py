@@ -53,7 +53,7 @@ from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
 from ..moves import moved_element
-from ..nests import all_buffers, flat, unroll
+from ..nests import all_buffers, computes_in_floats, flat, unroll
 from ..runs import WORDS, Sum, find_run, last_step
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
@@ -61,6 +61,7 @@ from ..vectors.matrices import find_matrix_tile
 from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, held_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
+from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
 from .expression import Writer
 from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
@@ -120,6 +121,8 @@ class KernelWriter:
         """Threads may join after others have met: they fill no memory of their own first."""
         self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
         """Each of its loops that threads share is a parallel region of its own."""
+        self.flushes = not strict and computes_in_floats([kernel])
+        """Threads of its regions take denormal numbers for zeros."""
         self.division: Division | None = None
         self.waits = False
         self.is_inside = self.streams = False
@@ -248,7 +251,7 @@ class KernelWriter:
                 self._for(s)
             elif isinstance(s, For):
                 is_last = s.kind != PARALLEL or len(shared_loops(s)) == 1  # of loops that threads share as one
-                stack += [code.close, *(self._ending() if is_last else []), s.body]
+                stack += [*self._region(s), code.close, *(self._ending() if is_last else []), s.body]
                 self._for(s)
             elif isinstance(s, If):
                 code.open(f"if ({self.value(s.cond)})")
@@ -348,15 +351,39 @@ class KernelWriter:
     def _type(self, e: Expr) -> str:
         return self.expressions.type_of(e)
 
+    def _region(self, s: For) -> list[Callable[[], None]]:
+        """Begins the parallel region of a loop in which threads switch their mode first; what ends it."""
+        if not self.flushes or not self._is_shared(s) or s is self.tiled:
+            return []
+        self.code.line(BEGIN_REGION)
+        self._parallel(s)
+        self.code.open()
+        self.code.line(BEGIN_THREAD)
+        return [self._end_region]
+
+    def _end_region(self) -> None:
+        self.code.line(END_THREAD)
+        self.code.close()
+        self.code.line(END_REGION)
+
+    def _parallel(self, s: For) -> None:
+        """Begins the parallel region of a loop."""
+        pragma = f"#pragma omp parallel{_limit(self._most_threads(s))}"
+        self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
+
+    def _is_shared(self, s: For) -> bool:
+        """True for the outermost of loops that the threads of a region of their own share."""
+        return s.kind == PARALLEL and s not in self.shared and self._is_region(s)
+
     def _for(self, s: For) -> None:
         extent = self.value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
-        if s.kind == PARALLEL and s not in self.shared and self._is_region(s):
+        if self._is_shared(s):
             loops = shared_loops(s)
             self.shared.update(dict.fromkeys(loops))
             share = self.kernel.shares.get(s.var)
-            pragma = _pragma(loops, share, s is self.tiled, self._most_threads(s))
+            pragma = _pragma(loops, share, self.flushes or s is self.tiled, self._most_threads(s))
             self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
         if self.vector and (shares_reads(s, self.simplify) or gathers(s, self.simplify)):
             self.support[KEEP_LOOP] = None
@@ -527,13 +554,26 @@ class KernelWriter:
         self.tiled = s
         found = configurations(s, self.simplify)
         self.configures_each = len(found) > 1
+        if self._switches_tiled:
+            self.code.line(BEGIN_REGION)
         if s.kind == PARALLEL and self._is_region(s):
-            pragma = f"#pragma omp parallel{_limit(self._most_threads(s))}"
-            self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
+            self._parallel(s)
         self._tiles.begin(next(iter(found)) if len(found) == 1 else ())
+        if self._switches_tiled:
+            self.code.line(BEGIN_THREAD)
+
+    @property
+    def _switches_tiled(self) -> bool:
+        """True if the loop with matrix tiles is a region whose threads switch their mode."""
+        s = self.tiled
+        return self.flushes and s is not None and s.kind == PARALLEL and self._is_region(s)
 
     def _end_tiles(self) -> None:
+        if self._switches_tiled:
+            self.code.line(END_THREAD)
         self._tiles.end()
+        if self._switches_tiled:
+            self.code.line(END_REGION)
         self.tiled = None
 
     def _tile_block(self, s: For) -> None:

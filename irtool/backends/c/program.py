@@ -21,8 +21,9 @@ from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
+from ..nests import computes_in_floats
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
-from . import opaque, room, weights
+from . import denormals, opaque, room, weights
 from .banner import Origin
 from .hosting import HostWriter
 from .nest import KernelWriter
@@ -124,6 +125,7 @@ class _Writer:
         unit_done: Callable[[str, str], None],
     ) -> None:
         self.in_team = threads and all(map(runs_in_teams, (program, *program.lesser)))
+        self.flushes = math != "strict" and any(computes_in_floats(p.kernels) for p in (program, *program.lesser))
         self.origin = origin
         self.verify_weights = verify_weights
         self.program = program
@@ -179,7 +181,7 @@ class _Writer:
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
         plain = [*top, *tools, *kernels, *body]
         source = "\n".join([*self._banner(), *plain])
-        units = self.units.finish("\n".join(plain), [*top, *self._team_tools, *self._level_lines], body)
+        units = self.units.finish("\n".join(plain), [*top, *self._run_tools, *self._level_lines], body)
         if constants.outside:
             units[f"{self.name}_part{len(units)}.c"] = constants.outside
         about = summary(self.program, self.name, self.arena_bytes, entries[0])
@@ -252,8 +254,11 @@ class _Writer:
         return made
 
     @property
-    def _team_tools(self) -> list[str]:
-        return [*INLINE, TEXT] if self.in_team else []
+    def _run_tools(self) -> list[str]:
+        """What runs need, whatever their kernels do."""
+        flushing = [denormals.TEXT] if self.flushes else []
+        team = [TEXT] if self.in_team else []
+        return [*INLINE, *flushing, *team] if flushing or team else []
 
     @property
     def _level_lines(self) -> list[str]:
@@ -277,8 +282,8 @@ class _Writer:
                 *(d for d in definitions(support) if d not in before),
             ]
         )
-        inline = [*(() if self.in_team else INLINE), helpers, ""] if helpers else []
-        return [*self._team_tools, *inline]
+        inline = [*(() if self._run_tools else INLINE), helpers, ""] if helpers else []
+        return [*self._run_tools, *inline]
 
     # -- constants and functions ---------------------------------------------------------------------------------------
 
@@ -374,13 +379,14 @@ class _Writer:
         levels = f"#if IRT_LEVELS\n{levels}#endif\n" if levels else ""
         last = f"{levels}  return {base.functions[e.function.name]}({called});\n"
         before = ""
-        if self.in_team:
-            each = f"{e.run}_steps"
-            declared = ", ".join(
-                x for x in (e.declarations, "unsigned char *base", "unsigned char *end", "irt_worker *worker") if x
+        if self.in_team or self.flushes:
+            each = self.names.fresh(f"{e.run}_steps")
+            declared = ["unsigned char *base", "unsigned char *end", *(["irt_worker *worker"] if self.in_team else [])]
+            apart = "irt_apart " if self.flushes else ""
+            before = (
+                f"static {apart}int {each}({', '.join(filter(None, (e.declarations, *declared)))}) {{\n{last}}}\n\n"
             )
-            before = f"static int {each}({declared}) {{\n{last}}}\n\n"
-            last = run_together(self.name, f"{each}({arguments}, %s)", self._pays)
+            last = self._enter(each, arguments)
         return (
             f"{before}int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
@@ -391,6 +397,15 @@ class _Writer:
             f"{last}}}\n\n"
             f"int {e.run}({e.declarations or 'void'}) {{\n{first}"
             f"  return {e.run_with}({self.name}_storage, {self.upper}_ARENA_SIZE{separator}{e.arguments});\n}}\n"
+        )
+
+    def _enter(self, each: str, arguments: str) -> str:
+        """The statements that call the function with the steps of a run: in a team, in the mode that the run needs, or both."""
+        if self.in_team:
+            return run_together(self.name, f"{each}({arguments}, %s)", self._pays, self.flushes)
+        return (
+            f"  {{\n    const irt_mode before = irt_flush();\n    const int code = {each}({arguments});\n"
+            "    irt_restore(before);\n    return code;\n  }\n"
         )
 
 

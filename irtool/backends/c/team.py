@@ -280,13 +280,21 @@ def count_threads(name: str, most: int) -> str:
     return _COUNT.format(name=name, most=most)
 
 
-def run_together(name: str, call: str, pays: bool) -> str:
+def run_together(name: str, call: str, pays: bool, flushes: bool) -> str:
     """The statements of a run: in a parallel region if that pays and there are several threads, else alone.
 
     Args:
         call: of the function that does the steps, with `%s` for the address of the worker that is to do them.
+        flushes: each thread takes denormal numbers for zeros meanwhile (see `denormals`).
     """
-    alone = f"  {{\n    irt_worker alone = {{NULL, 0, 1, 0, 0, 0, 0, 0, 0}};\n    return {call % '&alone'};\n  }}\n"
+    before, after = (
+        ("    const irt_mode before = irt_flush();\n", "    irt_restore(before);\n") if flushes else ("", "")
+    )
+    alone = (
+        f"  {{\n    irt_worker alone = {{NULL, 0, 1, 0, 0, 0, 0, 0, 0}};\n{before}    const int code = {call % '&alone'};\n"
+        f"{after}    return code;\n  }}\n"
+    )
+    inner = [f"  {line}" if line else "" for line in (before, after)]
     if not pays:
         return alone
     return (
@@ -302,12 +310,14 @@ def run_together(name: str, call: str, pays: bool) -> str:
         "#pragma omp parallel num_threads(threads)\n"
         "    {\n"
         "      irt_worker own = {&team, omp_get_thread_num(), omp_get_num_threads(), 0, 0, 0, 0, 0, 0};\n"
+        f"{inner[0]}"
         "      if (own.number) {\n"
         "        irt_help(&own);\n"
         "      } else {\n"
         f"        code = {call % '&own'};\n"
         "        irt_end(&team);\n"
         "      }\n"
+        f"{inner[1]}"
         "    }\n"
         "    pthread_cond_destroy(&team.wake);\n"
         "    pthread_mutex_destroy(&team.lock);\n"

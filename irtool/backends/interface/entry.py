@@ -14,6 +14,8 @@ from .names import Identifiers, sanitize
 
 _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
+_LOCAL = ("before", "code", "team", "own", "alone", "threads", "worker")
+"""Variables of the functions that begin a run."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def entry_points(program: Program, name: str, names: Identifiers) -> list[EntryP
     for n, entry in enumerate(program.entries or [program.entry]):
         f = program.functions[entry]
         run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
-        local = names.inner(*_STANDARD)
+        local = names.inner(*_STANDARD, *_LOCAL)
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
         inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
         outputs = [

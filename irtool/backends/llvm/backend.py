@@ -66,6 +66,10 @@ class Llvm(Backend):
             raise UsageError(f"mattr={self.mattr!r} is not a list like +neon,-dotprod")
 
     @property
+    def keeps_denormals(self) -> bool:
+        return self.math == "strict"
+
+    @property
     def clang(self) -> Clang | None:
         """The clang of this build, if there is one."""
         return Clang.find(self.cc, self.mcpu, self.mtriple, self.math == "strict", self.cflags)

@@ -16,7 +16,8 @@ from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
-from . import weights
+from ..nests import computes_in_floats
+from . import denormals, weights
 from .builder import Builder, Head
 from .hosting import HostWriter
 from .library import Library
@@ -81,6 +82,9 @@ class ProgramWriter:
         )
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
         self.library = Library(not strict)
+        flushes = not strict and computes_in_floats(program.kernels)
+        self.architecture = denormals.architecture(triple) if flushes else ""
+        """The one whose mode of denormal numbers a run switches; empty where it switches none."""
         self.arena_bytes = arena_bytes(program)
         self.stack_bytes = stack_bytes(program, recursion_depth(program))
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
@@ -107,6 +111,7 @@ class ProgramWriter:
             *([f'target triple = "{self.triple}"'] if self.triple else []),
             "",
             *self.library.declarations(),
+            *(denormals.declarations(self.architecture) if self.architecture else []),
             "",
             *constants,
             *self._storage(),
@@ -187,7 +192,13 @@ class ProgramWriter:
         skipped = b.value(f"sub i64 {b.value(f'and i64 {over}, {-ALIGNMENT}')}, {begin}")
         base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
         arguments = ", ".join([*tensors, f"ptr {base}", f"ptr {end}"])
-        b.ret(f"i32 {b.value(f'call i32 @{self.functions[e.function.name]}({arguments})', 'code')}")
+        before = denormals.flush(b, self.architecture) if self.architecture else ""
+        # Inside of this function, arithmetic could move past the switches.
+        apart = " noinline" if before else ""
+        code = b.value(f"call i32 @{self.functions[e.function.name]}({arguments}){apart}", "code")
+        if before:
+            denormals.restore(b, self.architecture, before)
+        b.ret(f"i32 {code}")
         lines = b.text(f"define i32 @{e.run_with}({', '.join(['ptr %arena', 'i64 %size', *tensors])}) nounwind")
         b = Builder("entry", *(p.name for p in e.tensors))
         storage = f"@{self.name}_storage"
