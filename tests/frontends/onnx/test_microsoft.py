@@ -25,6 +25,17 @@ PAIRS = {
         "y = com.microsoft.SkipLayerNormalization<epsilon=1e-5>(x, s, g, b)",
         "t = Add(x, s) y = LayerNormalization(t, g, b)",
     ),
+    "Trilu under its older name": ("float[3,4] x", "y = com.microsoft.Trilu<upper=0>(x)", "y = Trilu<upper=0>(x)"),
+    "GridSample under its older name": (
+        "float[1,2,4,5] x, float[1,3,3,2] g",
+        'y = com.microsoft.GridSample<mode="bilinear", padding_mode="border">(x, g)',
+        'y = GridSample<mode="linear", padding_mode="border">(x, g)',
+    ),
+    "FusedMatMul under its older name": (
+        "float[5,3] a, float[5,4] b",
+        "y = com.microsoft.TransposeMatMul<transA=1>(a, b)",
+        "t = Transpose(a) y = MatMul(t, b)",
+    ),
     "GELU of a sum": (
         f"{X}, float[12] b",
         "y = com.microsoft.BiasGelu(x, b)",
