@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...deferred import np
+from ...tir.dtypes import is_half
 from .value import Value, apply
 
 Operand = Value | float
@@ -43,6 +46,11 @@ def multiply(x: Operand, y: Operand) -> Value:
 def divide(x: Operand, y: Operand) -> Value:
     """`x / y`."""
     return binary("divide", x, y)
+
+
+def in_single(x: Value, function: Callable[[Value], Value]) -> Value:
+    """The function of a tensor; of one of 16 bits computed in float32, and rounded once."""
+    return cast(function(cast(x, "float32")), x.dtype) if is_half(x.dtype) else function(x)
 
 
 def cast(x: Value, dtype: str) -> Value:

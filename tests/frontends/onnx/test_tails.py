@@ -68,3 +68,25 @@ def test_tails_of_activations(dtype):
             error = np.where((values == want.astype(dtype)) | (np.abs(want) < least), 0, error)
             worst = int(np.argmax(error))
             assert error[worst] <= BOUNDS[dtype], (way, name, x[worst], values[worst], want[worst])
+
+
+def test_reductions_of_float16_are_computed_in_float32():
+    """Squares that float16 does not have, of results that it has."""
+    from onnx import TensorProto, helper
+
+    half = TensorProto.FLOAT16
+    nodes = [
+        helper.make_node("ReduceL2", ["x"], ["length"], keepdims=0),
+        helper.make_node("MeanVarianceNormalization", ["x"], ["norm"]),
+    ]
+    out = [helper.make_tensor_value_info("length", half, []), helper.make_tensor_value_info("norm", half, [1, 2, 8, 8])]
+    given = [helper.make_tensor_value_info("x", half, [1, 2, 8, 8])]
+    model = helper.make_model(helper.make_graph(nodes, "g", given, out), opset_imports=[helper.make_opsetid("", 17)])
+    x = np.random.RandomState(0).uniform(-3000, 4000, (1, 2, 8, 8)).astype("float16")
+    module, weights = irtool.from_onnx(model)
+    exact = x.astype("float64")
+    centred = exact - exact.mean((0, 2, 3), keepdims=True)
+    norm = centred / np.sqrt(np.square(centred).mean((0, 2, 3), keepdims=True))
+    for length, got in (irtool.evaluate(module, [x]), irtool.build(module, params=weights).run([x])):
+        np.testing.assert_allclose(float(length), np.sqrt(np.square(exact).sum()), rtol=1e-3)
+        np.testing.assert_allclose(got.astype("float64"), norm, rtol=2e-3, atol=1e-4)

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 
 from ....diagnostics import IrError
-from ....tir.dtypes import is_half
-from ..arithmetic import cast
+from ..arithmetic import cast, in_single
 from ..exponentials import exp_minus_one, log_of_one_plus
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
@@ -17,11 +16,6 @@ from ..value import Value, apply
 def _number(x: Value, number: float) -> Value:
     """A number as a scalar of the type of `x`."""
     return Value.constant(number, x.dtype)
-
-
-def _in_single(x: Value, function: Callable[[Value], Value]) -> Value:
-    """The function of a tensor; of one of 16 bits computed in float32, and rounded once."""
-    return cast(function(cast(x, "float32")), x.dtype) if is_half(x.dtype) else function(x)
 
 
 def _exponential(x: Value, alpha: float) -> Value:
@@ -77,7 +71,7 @@ class Elu(OnnxOperator):
 
     @since(6, 22)
     def exponential(self, x: Value, *, alpha: float = 1.0) -> Result:
-        return _in_single(x, lambda x: _positive_or(x, _exponential(x, alpha)))
+        return in_single(x, lambda x: _positive_or(x, _exponential(x, alpha)))
 
 
 @onnx_operator("Selu")
@@ -88,7 +82,7 @@ class Selu(OnnxOperator):
     def scaled(
         self, x: Value, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
     ) -> Result:
-        return _in_single(x, lambda x: _positive_or(x, _exponential(x, alpha)).call("multiply", _number(x, gamma)))
+        return in_single(x, lambda x: _positive_or(x, _exponential(x, alpha)).call("multiply", _number(x, gamma)))
 
 
 @onnx_operator("Celu")
@@ -97,7 +91,7 @@ class Celu(OnnxOperator):
 
     @since(12, 28)
     def smooth(self, x: Value, *, alpha: float = 1.0) -> Result:
-        return _in_single(x, lambda x: self._smooth(x, alpha))
+        return in_single(x, lambda x: self._smooth(x, alpha))
 
     def _smooth(self, x: Value, alpha: float) -> Value:
         part = x if alpha == 1 else x.call("divide", _number(x, alpha))
@@ -116,7 +110,7 @@ class Gelu(OnnxOperator):
     def gate(self, x: Value, *, approximate: str = "none") -> Result:
         if approximate not in ("none", "tanh"):
             raise IrError(f"approximate is {approximate}; it can be none or tanh", code=DamagedModel)
-        return _in_single(x, lambda x: self._product(x, approximate))
+        return in_single(x, lambda x: self._product(x, approximate))
 
     def _product(self, x: Value, approximate: str) -> Value:
         half = x.call("multiply", _number(x, 0.5))
@@ -185,7 +179,7 @@ class PlainActivation(OnnxOperator):
 
     @since(1, 18, 22)
     def of(self, x: Value) -> Result:
-        return _in_single(x, PLAIN[self.node.op_type])
+        return in_single(x, PLAIN[self.node.op_type])
 
 
 @onnx_operator("ThresholdedRelu")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
-from ..arithmetic import add, cast, divide, multiply, scalar, subtract
+from ..arithmetic import add, cast, divide, in_single, multiply, scalar, subtract
 from ..counts import require_count
 from ..mistakes import DamagedModel
 from ..normalize import layer_norm, rms_norm, statistics
@@ -90,6 +90,9 @@ class MeanVarianceNormalization(OnnxOperator):
 
     @since(9, 13)
     def over_axes(self, x: Value, *, axes: tuple[int, ...] = (0, 2, 3)) -> Result:
+        return in_single(x, lambda x: self._standardized(x, axes))
+
+    def _standardized(self, x: Value, axes: tuple[int, ...]) -> Value:
         centred = subtract(x, x.call("mean", axis=list(axes), keepdims=True))
         variance = multiply(centred, centred).call("mean", axis=list(axes), keepdims=True)
         return divide(centred, add(variance.call("sqrt"), 1e-9))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ....deferred import np
-from ..arithmetic import cast
+from ..arithmetic import cast, in_single
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
 
@@ -103,7 +103,7 @@ class PlainReduction(_AxesSince18):
     """Sums, products, means and norms; the logarithm of sums."""
 
     def reduce(self, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
-        return PLAIN[self.node.op_type](x, axes, keepdims)
+        return in_single(x, lambda x: PLAIN[self.node.op_type](x, axes, keepdims))
 
 
 @onnx_operator("ReduceSum")
