@@ -134,7 +134,7 @@ def test_pipelines() -> None:
     x[::7, 1] = np.nan
     columns = ColumnTransformer([("a", StandardScaler(), [0, 2]), ("b", MinMaxScaler(), [3, 1])])
     forest = RandomForestClassifier(5, random_state=0)
-    both = VotingClassifier([("a", LogisticRegression()), ("b", forest)], voting="soft")
+    both = VotingClassifier([("a", LogisticRegression()), ("b", forest)], voting="soft", flatten_transform=False)
     for steps in (
         (columns, SimpleImputer(), LogisticRegression()),
         (SimpleImputer(strategy="median"), SelectKBest(k=2), forest),
