@@ -61,8 +61,8 @@ class FoldingBudget:
         elements, nbytes = size
         operands = list(_constants(call.args))
         fresh = [c for c in operands if id(c.data) not in self._replaced]
-        replaced = sum(c.data.size for c in fresh)  # type: ignore[union-attr]  # the data of the constants is there
-        work = elements * _products(call, operands) + sum(c.data.size for c in operands)  # type: ignore[union-attr]  # as above
+        replaced = sum(c.data.size for c in fresh)  # type: ignore[union-attr,misc]  # the data of the constants is there
+        work = elements * _products(call, operands) + sum(c.data.size for c in operands)  # type: ignore[union-attr,misc]  # as above
         return self._take(elements, nbytes, replaced, work, [c.data for c in fresh])
 
     def admits_array(self, elements: int, itemsize: int, operands: Iterable[np.ndarray]) -> bool:

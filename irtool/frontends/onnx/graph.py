@@ -284,8 +284,9 @@ class GraphImporter:
             return self._converted(inner, cls, node, opset, given, attributes)
 
         is_guess = error is None
-        types = inferred_results(node, opset, inputs, attributes) if error is None or waits(error) else None
-        types = types or sampled_results(node, convert, around)
+        inferred = inferred_results(node, opset, inputs, attributes)
+        types = inferred if error is None or waits(error) else None
+        types = types or sampled_results(node, convert, around) or inferred
         if types is None and node.op_type == "If" and error is not None and waits(error):
             types, is_guess = self._types_of_arm(node, frame), True
         if types is None:

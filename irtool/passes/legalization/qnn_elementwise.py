@@ -64,7 +64,7 @@ def _expanded(s: LegalizationSite, index: int, rank: int) -> Expr:
 def quantize(s: LegalizationSite) -> Expr:
     """round(x / scale) + zero_point, clipped."""
     rank = len(s.tensor(0).shape)
-    scaled = call("divide", s.args[0], _expanded(s, 1, rank))
+    scaled: Expr = call("divide", s.args[0], _expanded(s, 1, rank))
     scaled = round_half_even(scaled) if s.attrs.rounding == EVEN else call("round", scaled)
     return clip_cast(
         add(scaled, cast(_expanded(s, 2, rank), "float32")), s.attrs.out_dtype, highest_real(s.attrs.out_dtype)

@@ -77,7 +77,8 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
 
     first, last = values(block), values(const(blocks - 1))
     before = Load(buffer, place)
-    sums, total = substituted(b.form, first, inside, inner), b.form.acc.element()
+    sums = substituted(b.form, first, inside, inner)
+    total: Expr = b.form.acc.element()
     if _is_long(b.form):
         total = before + total  # each block is a sum of its own, so that errors grow with its length
     else:

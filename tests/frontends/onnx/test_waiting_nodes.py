@@ -76,6 +76,11 @@ TEXTS = {
         {"n": 1, "h": 3, "w": 5}),
     "top": (
         "net (float[n, m] x) => (float[n, 2] y, int64[n, 2] z) <int64[1] k = {2}> { y, z = TopK(x, k) }", {"n": 2, "m": 5}),
+    "einsum_of_known_and_open": (
+        "net (float[b, i, 3] x, float[b, j, k] w) => (float[b, i, k] y)"
+        ' { y = Einsum<equation = "bij,bjk->bik">(x, w) }',
+        {"b": 2, "i": 2, "j": 3, "k": 2},
+    ),
     "einsum": ("net (float[b, i, j] x, float[b, j, k] w) => (float[b, i, k] y) { y = Einsum<equation = \"bij,bjk->bik\">(x, w) }",
         {"b": 2, "i": 2, "j": 3, "k": 2}),
     "flattened": ("net (float[n, c, h] x) => (float[n, k] y) { y = Flatten(x) }", {"n": 2, "c": 3, "h": 2}),
