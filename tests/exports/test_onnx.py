@@ -53,6 +53,39 @@ def test_nodes_have_the_names_of_variables_and_places() -> None:
 
 
 @pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize(
+    ("shape", "codes"),
+    [
+        ((2, 3, 4, 5), "[-3, 0, 0]"),
+        ((2, 3, 4, 5), "[0, -3, -2]"),
+        ((2, 3, 4, 5), "[-2]"),
+        ((2, 3, 4, 5), "[0, -2, 1]"),
+        ((2, 6, 4), "[0, -4, 2, -1, -2]"),
+        ((2, 6, 4), "[0, -4, -1, 3, 0]"),
+        ((4, 6, 5), "[-4, -1, 2, -3]"),
+    ],
+)
+def test_reshapes_with_several_open_extents_compute_their_shape(shape: tuple[int, ...], codes: str) -> None:
+    x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    opened = ", ".join("?" * len(shape))
+    runs_equal(f"def @main(%x: Tensor[({opened}), float32]) {{ reshape(%x, newshape={codes}) }}", x)
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("bounds", ["", ", lhs_begin=1, rhs_begin=0", ", lhs_end=1, rhs_end=2"])
+def test_reshape_like_with_open_extents_takes_them_from_both_operands(bounds: str) -> None:
+    shapes = {
+        "": ((2, 6), (3, 4)),
+        ", lhs_begin=1, rhs_begin=0": ((2, 6), (3, 2)),
+        ", lhs_end=1, rhs_end=2": ((6, 5), (2, 3, 7)),
+    }
+    a, b = (np.arange(np.prod(s), dtype="float32").reshape(s) for s in shapes[bounds])
+    types = [", ".join("?" * len(v.shape)) for v in (a, b)]
+    text = f"def @main(%a: Tensor[({types[0]}), float32], %b: Tensor[({types[1]}), float32]) {{ reshape_like(%a, %b{bounds}) }}"
+    runs_equal(text, a, b)
+
+
+@pytest.mark.promise("ONNX out")
 def test_the_last_part_of_an_axis_goes_to_its_end_whatever_that_is() -> None:
     runs_equal("def @main(%x: Tensor[(3, ?), float32]) { split(%x, indices_or_sections=[1, 3], axis=1) }", X)
 

@@ -160,5 +160,6 @@ row(
     "contrib.ethosu.unary_elementwise",
 )
 row(Absent("only PyTorch can run what it holds"), "torch_op")
+row(Absent("no operator of ONNX fails on purpose: export for shapes that leave the branch possible"), "onnx.impossible")
 row(Absent("it stands for something in a metadata section that the text does not have"), "parser.MetaRef")
 row(Absent("it simulates the choice of a scale while one is sought"), "relay.op.annotation.simulated_quantize")

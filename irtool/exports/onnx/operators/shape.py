@@ -10,6 +10,7 @@ from ....ir import Constant, TensorType
 from ..form import Absent, Form, NoForm, decomposed, form, row
 from ..graph import Value
 from ..site import OnnxSite
+from .open_shape import shape_of_codes, shape_of_like
 from .unary import truncated
 
 
@@ -42,6 +43,8 @@ class Reshape(Form):
         unknown = sum(not isinstance(d, int) for d in s.out.shape)
         if unknown > 1 and name == "reshape":
             return self._computed(s)
+        if unknown > 1 and name == "reshape_like":
+            return s.node("Reshape", x, shape_of_like(s, at))
         if unknown > 1:
             s.refuse("more than one extent of the result is not known")
         shape = [int(d) if isinstance(d, int) else -1 for d in s.out.shape]
@@ -50,11 +53,13 @@ class Reshape(Form):
         return s.reshape(x, shape)
 
     def _computed(self, s: OnnxSite) -> Value:
-        """With TVM's codes: 0 takes over an extent, -1 follows from the others; ONNX has these two as well."""
-        codes = [int(c) for c in s.attrs.newshape if isinstance(c, int) and c >= -1]
-        rank = len(s.tensor(0).shape)
-        if len(codes) < len(s.attrs.newshape) or any(c == 0 and i >= rank for i, c in enumerate(codes)):
+        """With TVM's codes: ONNX has 0, which takes over an extent, and -1, which follows from the others; the rest is computed."""
+        codes = list(s.attrs.newshape)
+        if not all(isinstance(c, int) for c in codes):
             s.refuse("more than one extent of the result is not known")
+        rank = len(s.tensor(0).shape)
+        if any(c < -1 for c in codes) or any(c == 0 and i >= rank for i, c in enumerate(codes)):
+            return s.node("Reshape", s.inputs[0], shape_of_codes(s, codes))
         return s.node("Reshape", s.inputs[0], s.ints(*codes))
 
 

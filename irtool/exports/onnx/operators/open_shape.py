@@ -1,0 +1,57 @@
+"""Shapes of results that only a run knows, computed by nodes: for reshapes with more than one open extent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ops.shape.reshape import ReshapeLike
+from ..graph import Value
+from ..site import OnnxSite
+
+
+def shape_of_codes(s: OnnxSite, codes: Sequence[int]) -> Value:
+    """The shape that TVM's codes of `reshape` stand for, as a vector of int64; -1 stays for `Reshape` to find out.
+
+    0 takes over an extent, -2 all that are left, -3 the product of the next two, and -4 parts one into the next two codes.
+    """
+    rank, at, n = len(s.tensor(0).shape), 0, 0
+    extents = s.shape(s.inputs[0])
+    parts: list[Value] = []
+    while n < len(codes):
+        code = codes[n]
+        if code == -2:
+            parts.append(s.slice(extents, [at], [rank], [0]))
+            at = rank
+        elif code == -3:
+            parts.append(s.node("ReduceProd", s.slice(extents, [at], [at + 2], [0]), keepdims=1))
+            at += 2
+        elif code == -4:
+            parts += _parted(s, s.slice(extents, [at], [at + 1], [0]), codes[n + 1], codes[n + 2])
+            at += 1
+            n += 2
+        elif code == 0:
+            parts.append(s.slice(extents, [at], [at + 1], [0]))
+            at += 1
+        else:
+            parts.append(s.ints(code))
+            at += 1
+        n += 1
+    return s.concat(parts, 0)
+
+
+def _parted(s: OnnxSite, extent: Value, first: int, second: int) -> list[Value]:
+    """The two extents that `extent` is parted into; one of them may be -1."""
+    return [
+        s.div(extent, s.ints(other)) if code == -1 else s.ints(code)
+        for code, other in ((first, second), (second, first))
+    ]
+
+
+def shape_of_like(s: OnnxSite, op: ReshapeLike) -> Value:
+    """The shape that `reshape_like` gives its first argument."""
+    ranks = [len(s.tensor(n).shape) for n in (0, 1)]
+    first = list(range(ranks[0]))
+    second = list(range(ranks[0], ranks[0] + ranks[1]))
+    kept = [int(d) for d in op.target_shape(first, second) if isinstance(d, int)]
+    extents = s.concat([s.shape(s.inputs[0]), s.shape(s.inputs[1])], 0)
+    return s.node("Gather", extents, s.ints(*kept))
