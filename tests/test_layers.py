@@ -12,7 +12,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "deferred", "signals", "post_order", "garbage", "isolation", "visible"),
+    ("likeness", "extras", "deferred", "signals", "post_order", "garbage", "isolation", "visible"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
@@ -48,6 +48,7 @@ SEES = {
         "files",
         "isolation",
         "visible",
+        "extras",
         "signals",
         "tir",
         "te",

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -106,3 +107,38 @@ def test_versions_come_from_tags(what: str, tmp_path: Path) -> None:
     later = packed_version(pack(what, tmp_path))
     assert re.fullmatch(rf"{re.escape(irtool.__version__.partition('.dev')[0])}\.dev1\+g[0-9a-f]+", later)
     assert (copy / "irtool" / "__init__.py").read_text() == source
+
+
+def test_the_extension_for_editors_has_what_packing_asks_for() -> None:
+    """What the packing tool refuses: no repository, no licence, relative links, files that the manifest names and that are not there."""
+    folder = ROOT / "editors/vscode"
+    manifest = json.loads((folder / "package.json").read_text())
+    assert manifest["repository"]["directory"] == "editors/vscode" and manifest["publisher"] and manifest["license"]
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert not re.search(r"\]\((?!https://)", (folder / "README.md").read_text())
+    contributes = manifest["contributes"]
+    named = [manifest["main"], *(g["path"] for g in contributes["grammars"])]
+    named += [language["configuration"] for language in contributes["languages"]]
+    ignored = (folder / ".vscodeignore").read_text().split()
+    for file in named:
+        assert (folder / file).is_file(), file
+        assert not any(Path(file).match(pattern) for pattern in ignored if not pattern.startswith("!")), file
+
+
+def test_no_text_tells_to_install_from_an_index() -> None:
+    """irtool is on no package index: `pip install 'irtool[…]'` and `pip install irtool` find nothing outside a clone."""
+    wrong = re.compile(r"pip install (-\S+ )*['\"]?irtool\b")
+    read = [
+        f for f in tracked() if f.endswith((".py", ".md", ".js", ".template", ".yml")) and not f.startswith("tests/")
+    ]
+    assert [f for f in read if wrong.search((ROOT / f).read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("extra", ["bfloat16", "distributed", "images", "llvm", "lsp", "onnx", "safetensors"])
+def test_an_extra_is_installed_by_its_packages_or_from_a_clone(extra: str) -> None:
+    from irtool.extras import install_line
+
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"][extra]
+    for requirement in declared:
+        assert f"'{requirement}'" in install_line(extra)
+    assert f"'.[{extra}]' in a clone" in install_line(extra)

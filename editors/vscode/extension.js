@@ -18,7 +18,7 @@ async function activate() {
     await client.start();
   } catch (error) {
     window.showErrorMessage(
-      `Relay: ${command} does not start (${error.message}). pip install 'irtool[lsp]', or set relay.server.command.`
+      `Relay: ${command} does not start (${error.message}). Install irtool, and the package pygls, or set relay.server.command.`
     );
   }
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 
 from ..backends.base import ABSENT, MISSING, OK, Finding, backends
+from ..extras import install_line
 
 EXTRAS = (
     ("bfloat16", "ml_dtypes", "bfloat16 in the interpreter"),
@@ -110,5 +111,5 @@ def extra_features() -> dict[str, Callable[[], bool]]:
 def _extras() -> Iterator[Finding]:
     for extra, package, purpose in EXTRAS:
         version = _version(package)
-        help = "" if version else f"pip install 'irtool[{extra}]'"
+        help = "" if version else install_line(extra)
         yield Finding(f"extra {extra}", OK if version else ABSENT, f"{package} {version}".strip(), purpose, help)

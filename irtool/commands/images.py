@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..extras import install_line
 from .grouped import grouped
 from .mistakes import ClashingOptions, UnreadableFile
 
@@ -160,7 +161,7 @@ def _opened(path: str, done: list[str]) -> Any:
     except ImportError:
         raise UsageError(
             f"{path} is an image: reading it needs the package Pillow",
-            help="pip install 'irtool[images]'",
+            help=install_line("images"),
             code=ClashingOptions,
         ) from None
     try:

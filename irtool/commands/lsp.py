@@ -14,7 +14,7 @@ def command() -> None:
     """Speak the Language Server Protocol on standard input and output, as editors start it.
 
     Diagnostics while typing, types and operator manuals under the cursor, definitions, references, renaming, completion,
-    types of bindings, formatting, outline. Needs the package pygls: pip install 'irtool[lsp]'. Editors are set up as docs/editors.md says.
+    types of bindings, formatting, outline. Needs the package pygls: pip install pygls. Editors are set up as docs/editors.md says.
 
     \b
     Examples:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 
 from ..diagnostics import UsageError
+from ..extras import install_line
 
 
 def serve(manual: Callable[[str], str], layout: Callable[[str], str]) -> None:
@@ -20,7 +21,7 @@ def serve(manual: Callable[[str], str], layout: Callable[[str], str]) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        raise UsageError("the language server needs the package pygls", help="pip install 'irtool[lsp]'") from None
+        raise UsageError("the language server needs the package pygls", help=install_line("lsp")) from None
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError(
             "standard input is a terminal: an editor starts the language server", help="see docs/editors.md"

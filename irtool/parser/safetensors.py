@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError, UsageError
+from ..extras import install_line
 from ..files import read_bytes
 from ..ir.conversion import as_bfloat16_bits, dtype_name
 
@@ -71,7 +72,7 @@ def _bfloat16() -> Any:
     except ImportError:
         raise UsageError(
             "the package ml_dtypes is missing: bfloat16 is written to safetensors with it",
-            help="pip install 'irtool[bfloat16]'",
+            help=install_line("bfloat16"),
         ) from None
     return bfloat16
 
@@ -83,6 +84,6 @@ def _package() -> Any:
     except ImportError:
         raise UsageError(
             "the package safetensors is missing: files of its format are read and written with it",
-            help="pip install 'irtool[safetensors]'",
+            help=install_line("safetensors"),
         ) from None
     return safetensors

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 
 from ..diagnostics import ToolError, UsageError
+from ..extras import install_line
 
 _PATIENCE = "15s"
 
@@ -21,7 +22,7 @@ def workers(address: str) -> Iterator[tuple[Executor, int]]:
         from distributed import Client
     except ImportError:
         raise UsageError(
-            "measuring on other machines needs the package distributed", help="pip install 'irtool[distributed]'"
+            "measuring on other machines needs the package distributed", help=install_line("distributed")
         ) from None
     try:
         client = Client(address, timeout=_PATIENCE)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from irtool.commands import examination
+from irtool.extras import install_line
 from tests.command_line import irtool
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,7 @@ def test_packages_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(examination, "_version", lambda name: "" if name in ("onnx", "rich") else "1.0")
     code, found = findings()
     assert code == 1 and found["rich"]["state"] == "missing"
-    assert (found["extra onnx"]["state"], found["extra onnx"]["help"]) == ("-", "pip install 'irtool[onnx]'")
+    assert (found["extra onnx"]["state"], found["extra onnx"]["help"]) == ("-", install_line("onnx"))
 
 
 def test_every_extra_is_listed() -> None:

@@ -131,7 +131,7 @@ def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", without)
     code, _, err = irtool("run", "net.relay", "--input", "data=cat.png")
-    assert code == 2 and "needs the package Pillow" in err and "pip install 'irtool[images]'" in err
+    assert code == 2 and "needs the package Pillow" in err and "pip install 'pillow>=10'" in err
 
 
 def test_other_commands_say_who_reads_images() -> None:

@@ -194,7 +194,7 @@ def test_without_its_package_it_says_which(tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
-    assert done.returncode == 2 and "pip install 'irtool[lsp]'" in done.stderr
+    assert done.returncode == 2 and "pip install 'pygls>=2'" in done.stderr
     assert not done.stdout
 
 

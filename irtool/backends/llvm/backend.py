@@ -19,7 +19,7 @@ from ..interface.names import Identifiers
 from ..toolchain.compiler import split_words
 from ..toolchain.described import described_machine
 from .program import ProgramWriter
-from .tools import HOW, NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, linker
+from .tools import NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, how_to_get_one, linker
 
 _NARROW = ("i386", "i486", "i586", "i686", "arm", "thumb", "riscv32", "mips-", "mipsel", "ppc-", "powerpc-", "wasm32")
 
@@ -152,7 +152,7 @@ class Llvm(Backend):
             text = (folder / source).read_text(encoding="utf-8")
             InProcess(self.mcpu, self.mtriple, self.mattr).compile(text, folder / compiled, self.math == "strict")
         else:
-            raise ToolError(NEITHER, help=HOW)
+            raise ToolError(NEITHER, help=how_to_get_one())
         if request.emit == "obj":
             return Built({compiled: folder / compiled})
         library = f"{name}.so"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diagnostics import ToolError, UsageError
+from ...extras import install_line
 from ...tir.vector_target import VectorTarget
 from ..library import CompiledFunctions
 from ..toolchain.caches import cache_sizes
@@ -26,7 +27,12 @@ OLDEST = 15
 """The first clang whose opaque pointers are more than an experiment: 14 crashes on loops."""
 
 NEITHER = f"LLVM IR is compiled by clang {OLDEST} or later, or by the Python package llvmlite, and neither is here"
-HOW = "install clang, name it with --cc, or run: pip install 'irtool[llvm]'; or build with --target=c"
+
+
+def how_to_get_one() -> str:
+    """What to do where there is neither."""
+    return f"install clang, name it with --cc, or build with --target=c; or {install_line('llvm')}"
+
 
 _LEVELS = {"x86-64-v4": VectorTarget(64, 32), "x86-64-v3": VectorTarget(32, 16)}
 
@@ -110,7 +116,7 @@ class InProcess:
         try:
             import llvmlite.binding as llvm
         except (ImportError, OSError) as error:
-            raise ToolError(f"llvmlite cannot be loaded: {error}", help=HOW) from None
+            raise ToolError(f"llvmlite cannot be loaded: {error}", help=how_to_get_one()) from None
         self.llvm: Any = llvm
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()

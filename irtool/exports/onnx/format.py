@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...diagnostics import InternalError, IrError, UsageError
+from ...extras import install_line
 from ...ir import Function, Module, TensorType, Type
 from ...ir.tensor_names import input_dims, input_names, output_dims, output_names
 from ...passes.mistakes import WrongPassOption
@@ -209,7 +210,7 @@ def require_package(opset: int) -> None:
     try:
         from onnx import defs
     except ImportError:
-        raise UsageError("the format onnx needs the package onnx", help="pip install 'irtool[onnx]'") from None
+        raise UsageError("the format onnx needs the package onnx", help=install_line("onnx")) from None
     newest = defs.onnx_opset_version()
     if not OLDEST_OPSET <= opset <= newest:
         raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import UsageError
+from ...extras import install_line
 
 
 def onnx_package() -> Any:
@@ -15,5 +16,5 @@ def onnx_package() -> Any:
     except ImportError as error:
         missing = error.name in (None, "onnx")
         what = "the package onnx is missing" if missing else f"the package onnx cannot be imported: {error}"
-        raise UsageError(f"{what}: ONNX models are read with it", help="pip install 'irtool[onnx]'") from None
+        raise UsageError(f"{what}: ONNX models are read with it", help=install_line("onnx")) from None
     return onnx
