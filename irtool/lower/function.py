@@ -38,6 +38,7 @@ from .blocks import Blocks
 from .closures import close
 from .compose import flat_types, operator_calls
 from .describe import places
+from .fields import take_fields
 from .kernels import primitive_of
 from .lowered import lowered_callee
 from .mistakes import NoCounterpart
@@ -49,6 +50,7 @@ from .values import (
     dims,
     flat,
     nest,
+    part,
     same_structure,
     shapes,
     structure,
@@ -237,7 +239,8 @@ class FunctionLowering:
 
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
         """A call of a primitive function."""
-        inputs = [s for a in args for s in flat(self.blocks.find(a), a)]
+        function, fields = take_fields(function)
+        inputs = [s for f in fields for s in flat(part(self.blocks.find(args[f.argument]), f.path), args[f.argument])]
         types = flat_types(e.checked_type, e)
         folded = known.folded(self, e, function, inputs, types)
         if folded is not None:
@@ -246,8 +249,9 @@ class FunctionLowering:
         form = structure_of(e.checked_type)
         if found is None:
             return nest(form, iter([self.blocks.fresh(dims(t), t.dtype) for t in types]))
-        made, graph = found
-        inputs += [self.whole.constant(c) for c in graph.constants]
+        inputs += [self.whole.constant(c) for c in found.constants]
+        inputs = [inputs[n] for n in found.taken]
+        made = found.kernel
         copied = made.copies
         if copied is not None:
             return nest(form, iter([inputs[copied]]))

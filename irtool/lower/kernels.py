@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
 from ..tir.constants import hand_over_constants
+from ..tir.forms import buffers_read
 from ..tir.kernel import Kernel
 from ..tir.stmt import PrimFunc
 from ..tir.vector_target import VectorTarget
-from .compose import TensorGraph, compose
+from .compose import compose
 from .describe import described_call
 from .lowered import kernel_of
 from .naming import kernel_name
 from .nest import lower_function
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The kernel of a primitive function.
+
+    Attributes:
+        kernel: it takes what it reads, and nothing else.
+        constants: of the function; they stand behind its arguments.
+        taken: the number of each input of the kernel among the function's arguments (tuples flattened) and constants.
+    """
+
+    kernel: Kernel
+    constants: tuple[Constant, ...]
+    taken: tuple[int, ...]
 
 
 class Kernels:
@@ -23,7 +41,7 @@ class Kernels:
         self.all: list[Kernel] = []
         self.problems = problems
         self.target = target
-        self._by_hash: dict[int, list[tuple[Function, Kernel, TensorGraph]]] = {}
+        self._by_hash: dict[int, list[tuple[Function, Lowered]]] = {}
         self._names: dict[str, int] = {}
         self._lowered: dict[PrimFunc, tuple[Kernel, list[Constant]]] = {}
 
@@ -40,12 +58,12 @@ class Kernels:
             self.all.append(kernel)
         return known
 
-    def get(self, function: Function) -> tuple[Kernel, TensorGraph] | None:
+    def get(self, function: Function) -> Lowered | None:
         """The kernel of a primitive function; None, with a problem noted, where it has none."""
         key = structural_hash(function)
-        for other, kernel, graph in self._by_hash.get(key, ()):
+        for other, known in self._by_hash.get(key, ()):
             if other is function or structural_equal(other, function):
-                return kernel, graph
+                return known
         try:
             graph = compose(function)
         except InternalError:
@@ -56,11 +74,24 @@ class Kernels:
         name = kernel_name(c.op_name for c in graph.operators)
         seen = self._names[name] = self._names.get(name, -1) + 1
         operators = [c.op_name for c in graph.operators]
-        kernel = lower_function(graph, f"{name}_{seen}" if seen else name, self.target)
+        kernel, taken = _without_unread(lower_function(graph, f"{name}_{seen}" if seen else name, self.target))
         kernel = kernel.replace(operators=operators, calls=[described_call(c) for c in graph.operators])
         self.all.append(kernel)
-        self._by_hash.setdefault(key, []).append((function, kernel, graph))
-        return kernel, graph
+        lowered = Lowered(kernel, graph.constants, taken)
+        self._by_hash.setdefault(key, []).append((function, lowered))
+        return lowered
+
+
+def _without_unread(kernel: Kernel) -> tuple[Kernel, tuple[int, ...]]:
+    """The kernel without the inputs that it does not read (of which it needed the shapes alone), and the numbers of the others."""
+    read = buffers_read(*kernel.stages)
+    taken = tuple(n for n, b in enumerate(kernel.inputs) if b in read)
+    if len(taken) == len(kernel.inputs):
+        return kernel, taken
+    inputs = [kernel.inputs[n] for n in taken]
+    for n, b in enumerate(inputs):
+        b.name = f"p{n}"
+    return kernel.replace(params=[*inputs, *kernel.outputs]).measured(), taken
 
 
 def primitive_of(e: Call) -> tuple[Function, list[Expr]]:

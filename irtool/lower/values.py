@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -107,6 +107,13 @@ def structure(value: Value) -> Any:
 def nest(form: Any, slots: Iterator[Any]) -> Value:
     """Slots in the shape of a structure."""
     return with_leaves(form, lambda leaf: next(slots))
+
+
+def part(value: Value, path: Sequence[int]) -> Value:
+    """The field of a tuple that a path of indices leads to."""
+    for index in path:
+        value = value[index]
+    return value
 
 
 def flat(value: Value, e: Expr) -> list[Slot]:

@@ -1,0 +1,72 @@
+"""Primitive functions that take fields of tuples, each on its own, in the place of whole tuples.
+
+A kernel then has the buffers that it reads as its parameters, and functions that do the same with different fields of a tuple are
+equal: they share a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir import Call, Expr, Function, Tuple, TupleGetItem, Var, children, post_order, rewrite, with_function
+
+Path = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a function takes of an argument: that of number `argument`, or where the path is not empty, the field of a field, and so
+    on, that it leads to."""
+
+    argument: int
+    path: Path = ()
+
+
+def take_fields(function: Function) -> tuple[Function, list[Field]]:
+    """A primitive function that computes the same of the fields that it uses, and what to hand it of the arguments of the first.
+
+    The types of all expressions are known, and are known of the new ones. It is the same function where it uses each parameter as a
+    whole::
+
+        fn (%p: (A, B, C)) { tanh(%p.1) }   ⇒   fn (%p: B) { tanh(%p) }, of field 1 of argument 0
+    """
+    fields: dict[Expr, Field] = {p: Field(n) for n, p in enumerate(function.params)}
+    order = post_order(function.body)
+    whole: set[Field] = {fields[e] for e in (function.body,) if e in fields}
+    for e in order:
+        if isinstance(e, TupleGetItem) and e.tuple in fields:
+            taken_from = fields[e.tuple]
+            fields[e] = Field(taken_from.argument, (*taken_from.path, e.index))
+            whole |= {fields[e]} if e is function.body else set()
+        else:
+            whole.update(fields[k] for k in children(e) if k in fields)
+    kept = [f for f in whole if not any(Field(f.argument, f.path[:n]) in whole for n in range(len(f.path)))]
+    kept.sort(key=lambda f: (f.argument, f.path))
+    if kept == [Field(n) for n in range(len(function.params))]:
+        return function, kept
+    params: dict[Field, Var] = {}
+    replaced: dict[Expr, Expr] = {}
+    chosen = set(kept)
+    for e, f in fields.items():
+        if f in chosen:
+            t = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
+            param = params.get(f)
+            if param is None:
+                name = function.params[f.argument].name
+                param = params[f] = Var("_".join([name, *map(str, f.path)]), t, e.span, t)
+            replaced[e] = param
+    body = rewrite(function.body, _typed, memo=replaced)
+    return with_function(function, params=tuple(params[f] for f in kept), body=body), kept
+
+
+def _typed(old: Expr, new: Expr) -> Expr:
+    """The new node with the type of the old one."""
+    if new is old:
+        return new
+    if isinstance(new, Call):
+        return Call(new.op, new.args, new.attrs, new.type_args, new.span, old.checked_type)
+    if isinstance(new, Tuple):
+        return Tuple(new.fields, new.span, old.checked_type)
+    if isinstance(new, TupleGetItem):
+        return TupleGetItem(new.tuple, new.index, new.span, old.checked_type)
+    return new
