@@ -137,6 +137,18 @@ def wide_tuple(n: int) -> str:
     )
 
 
+def split_parts(n: int) -> str:
+    """A split into many parts, each of which a kernel of its own works on."""
+    body = "".join(f"  %{2 * i + 1} = %0.{i};\n  %{2 * i + 2} = nn.softmax(%{2 * i + 1});\n" for i in range(n))
+    fields = ", ".join(f"%{2 * i + 2}" for i in range(n))
+    return _main(f"%x: Tensor[({n}, 4), float32]", f"  %0 = split(%x, indices_or_sections={n});\n{body}  ({fields},)")
+
+
+def many_outputs(n: int) -> str:
+    """Calls that do not fuse, each of the one before, all of them results."""
+    return _graph(n, lambda i: f"nn.softmax(%{i})", result=f"({', '.join(f'%{i + 1}' for i in range(n))},)")
+
+
 def swaps(n: int) -> str:
     """Pairs made of the fields of the pair before."""
     body = "".join(
