@@ -64,4 +64,5 @@ def _times(k: Tunable, rounds: list[float]) -> KernelTimes:
     nbytes = sum(b.nbytes for b in kernel.params)
     out = kernel.outputs[0]
     result = f"{out.dtype}[{', '.join(map(str, out.shape))}]"
-    return KernelTimes(rounds, kernel.name, list(kernel.operators), k.strategy, k.calls, kernel.macs, nbytes, result)
+    words = kernel.name, list(kernel.operators), k.strategy, k.calls, kernel.macs, nbytes, result
+    return KernelTimes(rounds, *words, list(k.nodes))

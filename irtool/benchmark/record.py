@@ -42,6 +42,7 @@ class KernelTimes(Times):
         macs: multiply-adds of a call.
         nbytes: bytes of its inputs and outputs, each once.
         result: dtype and shape of its first output.
+        nodes: names of the nodes of an imported model that it computes.
     """
 
     name: str = ""
@@ -51,6 +52,7 @@ class KernelTimes(Times):
     macs: int = 0
     nbytes: int = 0
     result: str = ""
+    nodes: list[str] = field(default_factory=list)
 
     @property
     def whole(self) -> float:

@@ -6,11 +6,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..visible import visible
 from .tables import is_terminal, show_table
 
 if TYPE_CHECKING:
     from ..benchmark.compare import Change
     from ..benchmark.record import KernelTimes, Record, Times
+
+_NODES = 3
+"""Names of nodes that the row of a kernel shows."""
 
 _BAR = 12
 """Characters of a bar for all of the time."""
@@ -65,8 +69,14 @@ def _row(record: Record, k: KernelTimes, total: float, stream: Any) -> Sequence[
         f"{flops / 1e9:.1f}" if k.macs else "",
         peak,
         f"{k.nbytes / k.middle / 1e9:.1f}" if k.middle else "",
-        f"{' '.join(k.operators) or k.name} -> {k.result} ({k.strategy})",
+        f"{' '.join(k.operators) or k.name} -> {k.result} ({k.strategy}){_nodes(k.nodes)}",
     )
+
+
+def _nodes(names: Sequence[str]) -> str:
+    """The first nodes of the model that a kernel computes, and how many there are besides."""
+    more = f", … {len(names) - _NODES} more" if len(names) > _NODES else ""
+    return visible(f" {', '.join(names[:_NODES])}{more}") if names else ""
 
 
 def _bar(share: float, stream: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from ..visible import visible
 from . import kinds
 from .known_types import Given, shape_options
 from .mistakes import ClashingOptions
@@ -34,6 +35,11 @@ from .wrong_usage import Command, WrongUsage
     "--memory", is_flag=True, help="The same, and draw which buffer of the arena is in use in which steps of a run."
 )
 @click.option(
+    "--nodes",
+    is_flag=True,
+    help="Print the nodes of an ONNX model instead, one a line: messages, and comments of generated C, name these lines.",
+)
+@click.option(
     "--target",
     type=kinds.TARGET,
     metavar="TARGET",
@@ -47,7 +53,14 @@ from .wrong_usage import Command, WrongUsage
 @shape_options
 @loads_files
 def command(
-    files: tuple[str, ...], storage: bool, cost: bool, memory: bool, target: str | None, style: str, given: Given
+    files: tuple[str, ...],
+    storage: bool,
+    cost: bool,
+    memory: bool,
+    nodes: bool,
+    target: str | None,
+    style: str,
+    given: Given,
 ) -> None:
     """Print the functions of each file (`-`: standard input) with their types, their parameters and dynamic dimensions, and
     the number of calls of each operator.
@@ -59,6 +72,7 @@ def command(
     Examples:
       irtool info net.relay
       irtool info --memory --target='c{mcpu=none}' net.relay
+      irtool info --nodes net.onnx
       irtool opt -O3 net.relay | irtool info --storage -
       irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
     """
@@ -66,7 +80,12 @@ def command(
         raise WrongUsage("--storage prints TVM's plan, --cost and --memory irtool's own", ClashingOptions)
     if target is not None and not (storage or cost or memory):
         raise WrongUsage("--target goes with --storage, --cost and --memory", ClashingOptions)
-    found = {file: _record(file, storage, target, given, cost or memory) for file in dict.fromkeys(files)}
+    if nodes and (storage or cost or memory or target is not None):
+        raise WrongUsage("--nodes prints the nodes of a model, and nothing else", ClashingOptions)
+    found = {
+        file: _nodes(file) if nodes else _record(file, storage, target, given, cost or memory)
+        for file in dict.fromkeys(files)
+    }
     if style == "json":
         import json
 
@@ -79,6 +98,8 @@ def command(
 
 
 def _lines(record: Mapping[str, Any], storage: bool, memory: bool) -> Iterator[str]:
+    if "nodes" in record:
+        return _list_nodes(record["nodes"])
     if not storage:
         return _list_module(record, memory)
     from .storage_listing import list_storage
@@ -95,6 +116,25 @@ def _list_module(record: Mapping[str, Any], memory: bool) -> Iterator[str]:
         yield from list_costs(record["cost"])
         if memory:
             yield from list_memory(record["cost"])
+
+
+def _nodes(file: str) -> dict[str, Any]:
+    """The lines of the listing of an ONNX model. Raises UsageError for another file."""
+    from ..diagnostics import UsageError
+    from .onnx_subject import OnnxSubject
+    from .subject import read_subject
+
+    subject = read_subject(file)
+    if not isinstance(subject, OnnxSubject):
+        raise UsageError(f"--nodes lists the nodes of ONNX models, and {file} is a Relay text", code=ClashingOptions)
+    return {"nodes": subject.load().listing.text.splitlines()}
+
+
+def _list_nodes(lines: list[str]) -> Iterator[str]:
+    """The lines with their numbers, which places such as `net.onnx:3:1` name."""
+    width = len(str(len(lines)))
+    for n, line in enumerate(lines, 1):
+        yield f"{n:{width}}  {visible(line)}"
 
 
 def _record(file: str, storage: bool, target: str | None, given: Given, cost: bool) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from .compiler_options import cc_option, cflags_option, mcpu_option, missing_con
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
 from .judging import Judging, judging_options
-from .known_types import Given, type_options
+from .known_types import Given, type_options, warn
 from .mistakes import ClashingOptions
 from .notes import say_random
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options
+from .saved_outputs import save_outputs
 from .tables import drawer
 from .ways import check_way
 from .wrong_usage import Command
@@ -111,7 +112,12 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Number of runs; the fastest is reported."
 )
 @click.option(
-    "-o", "output", type=kinds.WRITTEN, metavar="FILE.npz", default=None, help="Write the outputs out0, out1, …"
+    "-o",
+    "output",
+    type=kinds.WRITTEN,
+    metavar="FILE.npz",
+    default=None,
+    help="Write the outputs by the names that they have in the model, or as out0, out1, …; the only one as FILE.npy, too.",
 )
 @judging_options
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
@@ -176,14 +182,14 @@ def command(
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
-        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling, facts)
+        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling, facts, bool(compare))
     report_instruments(chosen.instruments)
     say_random(missing, max(len(read.places), len(function.params)), seed)
     first = next(iter(results.values()))
     if not quiet:
         _show(first, output_names(before[entry]))
     if output is not None:
-        _save(output, first)
+        save_outputs(output, first, output_names(before[entry]))
     judging.dump(module, entry, values)
     leaves = value_leaves(first)
     judging.rank(leaves)
@@ -250,6 +256,7 @@ def _run(
     verbose: bool,
     compiling: _Compiling,
     facts: list[str],
+    compares: bool = False,
 ) -> Any:
     """The outputs by one way of running; what is to be said of it in the end is added to `facts`."""
     if way == "interp":
@@ -271,6 +278,13 @@ def _run(
     start = time.perf_counter()
     given, runner = (compiling.options, compiling.runner) if way.partition("{")[0] == "c" else ({}, ())
     artifact = build(module, None, way, level, entry=entry, instruments=watched, **given, **chosen.context)
+    special = artifact.specialized(values)
+    if special.baked:
+        if special.refusal is not None and compares and not (special.inputs and special.artifact.report["kernels"]):
+            raise special.refusal  # nothing is left to compile: a comparison would say nothing of compiled code
+        _say_baked(special.baked)
+        facts.append(f"{', '.join('%' + n for n in special.baked)} baked in")
+    artifact, values = special.artifact, special.inputs
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: artifact.run(values, runner=runner), repeat)
     count = len(artifact.report["kernels"])
@@ -282,6 +296,15 @@ def _run(
         click.echo(summarize(artifact.report))
         click.echo(f"built in {built:.2f} s, runs in {seconds * 1e3:.3f} ms")
     return result
+
+
+def _say_baked(baked: Sequence[str]) -> None:
+    """Warns that values of inputs are constants of what is compiled."""
+    from ..diagnostics import Diagnostic
+    from ..driver.specialize import said_of
+
+    note = "irtool build, whose code takes any values, refuses this network"
+    warn(Diagnostic(said_of(baked), level="warning", notes=(note,)))
 
 
 def _timed(function: Any, repeat: int) -> tuple[Any, float]:
@@ -307,17 +330,3 @@ def _show(value: Any, names: Sequence[str]) -> None:
         head = " ".join(f"{x:.6g}" if leaf.dtype.kind in "fV" else str(x) for x in leaf.ravel()[:8].tolist())
         more = " …" if leaf.size > 8 else ""
         click.echo(f"out{i}{name}: {leaf.dtype}{list(leaf.shape)}  {head}{more}")
-
-
-def _save(path: str, value: Any) -> None:
-    import io
-
-    import numpy as np
-
-    from ..ir.values import value_leaves
-    from .output import write_bytes
-
-    buffer = io.BytesIO()
-    arrays: dict[str, Any] = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(value_leaves(value))}
-    np.savez(buffer, **arrays)
-    write_bytes(path, buffer.getvalue())

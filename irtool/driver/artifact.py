@@ -6,13 +6,16 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError, UsageError, nearest
 from ..ir.above import from_above
 from ..tir.program import HostFunction
 from .serving import Serving
 from .signature import Signature
+
+if TYPE_CHECKING:
+    from .specialize import Special
 
 
 class Artifact:
@@ -123,7 +126,11 @@ class Artifact:
     def __repr__(self) -> str:
         takes = ", ".join(f"{t['name']}: {t['dtype']}{t['shape']}" for t in self.inputs)
         gives = ", ".join(f"{t['dtype']}{t['shape']}" for t in self.outputs)
-        return f"<Artifact {self.name}({takes}) -> {gives}>" if self._entries else f"<Artifact {self.name}>"
+        return (
+            f"<Artifact {self.name}({takes}) -> {gives}>"
+            if self._entries
+            else f"<Artifact {self.name}, compiled when it runs>"
+        )
 
     def _module(self) -> Any:
         if self.prepared is None:
@@ -131,15 +138,24 @@ class Artifact:
         return self.prepared
 
     @classmethod
-    def deferred(cls, name: str, specializer: Any) -> Artifact:
-        """An artifact that compiles when it runs, for the shapes of its inputs."""
-        artifact = cls(name, {}, [], {"arena_bytes": 0, "kernels": []}, None, None)
+    def deferred(cls, name: str, specializer: Any, reason: str) -> Artifact:
+        """An artifact that compiles when it runs, for the shapes or values of its inputs; `reason` says why."""
+        artifact = cls(name, {}, [], {"arena_bytes": 0, "kernels": [], "warnings": [reason]}, None, None)
         artifact._specializer = specializer
         return artifact
 
-    def run(self, inputs: Sequence[Any] | Mapping[str, Any] = (), entry: str = "", runner: Sequence[str] = ()) -> Any:
+    def run(
+        self,
+        inputs: Sequence[Any] | Mapping[str, Any] = (),
+        entry: str = "",
+        runner: Sequence[str] = (),
+        **named: Any,
+    ) -> Any:
         """Runs an entry (the first one, unless it is named): one value per runtime input, in order or by name. Any number of threads
         may call it at once; each run has a workspace of its own, which later runs use again.
+
+        Names are those of the parameters, or of the inputs in the model that the module was made from; where they are
+        identifiers, `run(x=…, y=…)` says the same as `run({"x": …, "y": …})`.
 
         Returns what the interpreter does: an array, or a tuple of values. Inputs are taken by the interpreter's rule: an array
         of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`).
@@ -148,6 +164,8 @@ class Artifact:
         a build with `emit="exe"`, the program is run, in a process of its own; `runner` is put before the program, as words: an
         emulator, or what takes it to a device.
         """
+        if named:
+            inputs = self._joined(inputs, named)
         if self._specializer is not None:
             return self._specializer.run(inputs, runner)
         entry = entry or next(iter(self._entries))
@@ -164,6 +182,27 @@ class Artifact:
         arrays, outputs = signature.arrays(inputs), signature.outputs()
         serving.run(arrays, outputs, self.report["entries"][entry])
         return signature.result(outputs)
+
+    @staticmethod
+    def _joined(inputs: Sequence[Any] | Mapping[str, Any], named: dict[str, Any]) -> Mapping[str, Any]:
+        """Inputs given by name in both ways. Raises UsageError where others are given by their order."""
+        if not isinstance(inputs, Mapping):
+            if len(inputs):
+                raise UsageError("inputs are given in order and by name", help="give all by name, or all in order")
+            return named
+        twice = [n for n in named if n in inputs]
+        if twice:
+            raise UsageError(f"the input {twice[0]} is given twice")
+        return {**inputs, **named}
+
+    def specialized(self, inputs: Sequence[Any]) -> Special:
+        """What runs on these inputs: this artifact on all of them, unless it is compiled when it runs."""
+        from .specialize import Special
+
+        if self._specializer is None:
+            return Special(self, list(inputs), [], None)
+        special: Special = self._specializer.special(inputs)
+        return special
 
     def _load(self) -> Serving:
         """Loads the library, if no other thread has meanwhile."""

@@ -17,6 +17,8 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
         "structure": f.structure,
         "param_names": f.param_names,
         "param_structures": f.param_structures,
+        "model_inputs": f.model_inputs,
+        "model_outputs": list(f.model_outputs),
     }
 
 
@@ -32,4 +34,6 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         about["structure"],
         list(about["param_names"]),
         list(about["param_structures"]),
+        model_inputs=dict(about.get("model_inputs", {})),
+        model_outputs=list(about.get("model_outputs", [])),
     )

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ..backends.base import Sources, entry_points
+from ..backends.base import EntryPoint, Sources, entry_points
 from ..tir.kernel import part_bytes
-from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, node_names, runs_of, steps
 from ..tir.stack import stack_bytes
 from ..tir.stmt import Buffer, Scope
 
@@ -22,6 +22,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
     calls = Counter(r.kernel for rs in runs.values() for r in rs)
+    nodes = {k: node_names(rs) for k, rs in runs_of(program).items()}
     written = sources or Sources({}, entry_points(program), program.arena_bytes)
     entry = written.entries[0]
     return {
@@ -31,14 +32,14 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "stack_bytes": stack_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
-        "inputs": [_tensor(p.slot, p.name) for p in entry.inputs],
-        "outputs": [_tensor(p.slot, p.name) for p in entry.outputs],
+        "inputs": _inputs(entry),
+        "outputs": _outputs(entry),
         "entries": {
             e.function.name: {
                 "run": e.run,
                 "run_with": e.run_with,
-                "inputs": [_tensor(p.slot, p.name) for p in e.inputs],
-                "outputs": [_tensor(p.slot, p.name) for p in e.outputs],
+                "inputs": _inputs(e),
+                "outputs": _outputs(e),
                 "frame_bytes": e.function.frame_bytes,
             }
             for e in written.entries
@@ -49,6 +50,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "name": k.name,
                 "c_name": written.kernel_names.get(k.name, k.name),
                 "operators": list(k.operators),
+                "nodes": nodes.get(k, []),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
                 "stages": [{**asdict(s), "primitives": list(s.primitives)} for s in k.choice.stages],
@@ -65,8 +67,21 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     }
 
 
-def _tensor(slot: Slot, c_name: str) -> dict[str, Any]:
-    return {"name": slot.name, "c_name": c_name, "shape": list(slot.shape), "dtype": slot.dtype, "bytes": slot.nbytes}
+def _inputs(entry: EntryPoint) -> list[dict[str, Any]]:
+    """The tensors that go in, by their names in the model where these are known."""
+    in_model = {parameter: name for name, parameter in entry.function.model_inputs.items()}
+    return [_tensor(p.slot, in_model.get(p.slot.name, p.slot.name), p.name) for p in entry.inputs]
+
+
+def _outputs(entry: EntryPoint) -> list[dict[str, Any]]:
+    """The tensors that come out, by their names in the model where these are known."""
+    known = entry.function.model_outputs
+    names = [known[n] if n < len(known) and known[n] else p.slot.name for n, p in enumerate(entry.outputs)]
+    return [_tensor(p.slot, n, p.name) for p, n in zip(entry.outputs, names, strict=True)]
+
+
+def _tensor(slot: Slot, name: str, c_name: str) -> dict[str, Any]:
+    return {"name": name, "c_name": c_name, "shape": list(slot.shape), "dtype": slot.dtype, "bytes": slot.nbytes}
 
 
 def _buffers(function: str, body: Any) -> list[dict[str, Any]]:

@@ -144,14 +144,17 @@ class Session:
                 raise
             raise IrError(located(d, source, options.entries[0]) for d in error.diagnostics) from error
         if may_wait and is_dynamic(prepared):
-            return _deferred(source, options)
+            return _deferred(
+                source, options, "shapes are not known: it is compiled when it runs, for those of its inputs"
+            )
         try:
             emission = emit_files(prepared, source, module, options, work, self.instruments)
         except UsageError:
             raise  # of no place in the module
         except IrError as error:
             if may_wait and isinstance(error, DependsOnValues):
-                return _deferred(source, options)
+                why = error.diagnostics[0].message
+                return _deferred(source, options, f"it is compiled when it runs, for the values of its inputs: {why}")
             raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
         if options.precision != EXACT:
             found = None
@@ -218,8 +221,8 @@ def _deliver(
     return artifact
 
 
-def _deferred(module: Module, options: Options) -> Artifact:
-    """An artifact that compiles when it is run: shapes depend on the inputs."""
+def _deferred(module: Module, options: Options, reason: str) -> Artifact:
+    """An artifact that compiles when it is run: what is compiled depends on the inputs, as `reason` says."""
     from ..infer import infer_types
     from ..lower import lower_module
     from .emission import emit_files
@@ -235,7 +238,7 @@ def _deferred(module: Module, options: Options) -> Artifact:
         with temporary_folder() as work:
             return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
 
-    return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile))
+    return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile), reason)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

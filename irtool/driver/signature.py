@@ -30,6 +30,7 @@ class Signature:
         self._structure = function.structure
         self._dtypes = [s.dtype for s in function.results]
         self.stored = [(s.shape, np.dtype(_BITS.get(s.dtype, s.dtype))) for s in function.results]
+        self._names_in_model = function.model_inputs
         names = [p.name for p in self._params]
         self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
         self._exact = _exact(self._params)
@@ -44,7 +45,7 @@ class Signature:
         found = self._as_given(inputs)
         if found is not None:
             return found
-        values = check_inputs(self._params, inputs, self._entry)
+        values = check_inputs(self._params, inputs, self._entry, names=self._names_in_model)
         return [_as_bits(np.require(a, requirements=["C", "A"])) for a in value_leaves(values)]
 
     def _as_given(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any] | None:

@@ -7,15 +7,46 @@ shape), small integer inputs are taken as constants too. Each distinct case is c
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import Constant, Expr, Function, Module, TensorType, Var, substitute, with_function
-from ..ir.inputs import check_inputs
+from ..ir.inputs import check_inputs, list_names
+from ..ir.tensor_names import parameters_by_input
 
 _SMALL = 4096
 """The largest integer input, in elements, whose value may be built into the code."""
+
+
+class BakedInputsWarning(UserWarning):
+    """What is compiled depends on the values of inputs: they are constants in it."""
+
+
+def said_of(baked: Sequence[str]) -> str:
+    """What is to be said where inputs have become constants."""
+    names = list_names(baked)
+    if len(baked) == 1:
+        return f"the C depends on the value of {names}: it was compiled with that value as a constant, anew for each other one"
+    return f"the C depends on the values of {names}: it was compiled with these as constants, anew for each others"
+
+
+@dataclass(frozen=True)
+class Special:
+    """What runs on some inputs.
+
+    Attributes:
+        inputs: those that it takes.
+        baked: the names of the others, whose values are constants of it.
+        refusal: why it cannot be compiled for any values, where there are such.
+    """
+
+    artifact: Any
+    inputs: list[Any]
+    baked: list[str]
+    refusal: IrError | None
 
 
 class Specializer:
@@ -29,9 +60,20 @@ class Specializer:
         self._compiling = threading.Lock()
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str] = ()) -> Any:
-        """Runs on these inputs, after compiling for their shapes if needed; `runner` as for `Artifact.run`."""
+        """Runs on these inputs, after compiling for them if needed; `runner` as for `Artifact.run`.
+
+        Warns with BakedInputsWarning of inputs whose values are constants of what is run.
+        """
+        special = self.special(inputs)
+        if special.baked:
+            warnings.warn(said_of(special.baked), BakedInputsWarning, stacklevel=3)
+        return special.artifact.run(special.inputs, runner=runner)
+
+    def special(self, inputs: Sequence[Any] | Mapping[str, Any]) -> Special:
+        """What runs on these inputs, compiled unless it has been."""
         function = self.module[self.entry]
-        values = check_inputs(function.params, inputs, self.entry, span=function.span)
+        names = parameters_by_input(function)
+        values = check_inputs(function.params, inputs, self.entry, span=function.span, names=names)
         shapes = tuple(_shape(v) for v in values)
         small = [
             n
@@ -47,7 +89,8 @@ class Specializer:
             except IrError as refused:
                 error = error or refused
                 continue
-            return artifact.run([v for n, v in enumerate(values) if n not in taken], runner=runner)
+            left = [v for n, v in enumerate(values) if n not in taken]
+            return Special(artifact, left, [function.params[n].name for n in taken], error)
         assert error is not None
         raise error
 

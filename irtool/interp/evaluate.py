@@ -12,6 +12,7 @@ from ..ir import Expr, ExternFunction, Function, Module, TensorType, Var, tuple_
 from ..ir.dtypes import numpy_dtype
 from ..ir.inputs import check_inputs
 from ..ir.mistakes import ValueDoesNotFit
+from ..ir.tensor_names import parameters_by_input
 from .machine import Machine
 from .mistakes import NoBody
 from .translate import translate
@@ -41,7 +42,7 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
         function = module[entry]
     for p in function.params:
         _require_arithmetic(p)
-    values = check_inputs(function.params, inputs, entry, span=function.span)
+    values = check_inputs(function.params, inputs, entry, span=function.span, names=parameters_by_input(function))
     machine = Machine(module)
     found = machine.closure(entry)
     assert isinstance(found, Closure)

@@ -23,16 +23,18 @@ def check_inputs(
     entry: str,
     origins: Mapping[str, str] | None = None,
     span: Span | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> list[Any]:
     """The inputs as values, one per parameter, in order; each tensor by the rule of `ir.conversion`.
 
     Inputs are given in the order of the parameters or by their names. `origins` says by parameter which file a value is
-    from, `span` where the function stands.
+    from, `span` where the function stands, and `names` what parameters are called in the model that the module was made from
+    (name of the parameter by that in the model): inputs may have either name.
 
     Raises IrError for a missing or unknown name, a wrong number, a wrong shape or dtype.
     """
     if isinstance(inputs, Mapping):
-        inputs = _by_name(params, inputs, entry)
+        inputs = _by_name(params, inputs, entry, names or {})
     elif hasattr(inputs, "__array__") or isinstance(inputs, str | bytes) or not isinstance(inputs, Sequence):
         raise IrError(
             f"the inputs of @{entry} are a sequence or a dictionary, not {type(inputs).__name__}",
@@ -66,20 +68,30 @@ def list_names(names: Sequence[str]) -> str:
     return ", ".join(f"%{n}" for n in names[:_SHOWN]) + more
 
 
-def _by_name(params: Sequence[Var], inputs: Mapping[str, Any], entry: str) -> list[Any]:
+def _by_name(params: Sequence[Var], inputs: Mapping[str, Any], entry: str, in_model: Mapping[str, str]) -> list[Any]:
     names = [p.name for p in params]
-    for name in inputs:
-        if name not in names:
-            raise IrError(f"@{entry} has no parameter %{name}", help=nearest(str(name), names), code=ValueDoesNotFit)
+    known = set(names)
+    given: dict[str, Any] = {}
+    for name, value in inputs.items():
+        parameter = name if name in known else in_model.get(name, name)
+        if parameter not in known:
+            raise IrError(
+                f"@{entry} has no parameter %{name}", help=nearest(str(name), [*names, *in_model]), code=ValueDoesNotFit
+            )
+        if parameter in given:
+            raise IrError(
+                f"the parameter %{parameter} of @{entry} is given twice, by both of its names", code=ValueDoesNotFit
+            )
+        given[parameter] = value
     twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) != len(names) else []
     if twice:
         raise IrError(
             f"@{entry} has several parameters named %{twice[0]}: give its inputs in order", code=ValueDoesNotFit
         )
-    missing = [n for n in names if n not in inputs]
+    missing = [n for n in names if n not in given]
     if missing:
         raise IrError(f"no input is given for {list_names(missing)} of @{entry}", code=ValueDoesNotFit)
-    return [inputs[n] for n in names]
+    return [given[n] for n in names]
 
 
 def _check(value: Any, t: Type | None, what: str, p: Var, sizes: Sizes) -> Generator[Any, Any, Any]:

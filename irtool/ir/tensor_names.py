@@ -36,6 +36,13 @@ def input_names(f: Function) -> dict[Var, str]:
     return dict(zip(f.params, _names(f.attrs.get(INPUTS)), strict=False))
 
 
+def parameters_by_input(f: Function) -> dict[str, str]:
+    """The names of parameters by those that they have in the model, where these are others and no parameter has them."""
+    taken = {p.name for p in f.params}
+    found = {name: p.name for p, name in input_names(f).items() if name not in taken}
+    return found if len(found) == len(set(found.values())) else {}
+
+
 def input_dims(f: Function) -> dict[Var, tuple[str, ...]]:
     """For the parameters of which they are known, the names of the extents, the empty string where one has none."""
     return dict(zip(f.params, _lists(f.attrs.get(INPUT_DIMS)), strict=False))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..ir import Call, Expr, TensorType, Type, tuple_leaves
 from ..ir.attributes import stated
+from ..tir.program import Place
 
 _LONGEST = 200
 """Characters of an attribute's value that are shown."""
@@ -20,16 +21,16 @@ def described_call(e: Call) -> str:
     return f"{e.op_name}({arguments}) -> {_shape(e.checked_type)}{''.join(attributes)}"
 
 
-def places(calls: Sequence[Call]) -> tuple[str, ...]:
+def places(calls: Sequence[Call]) -> tuple[Place, ...]:
     """Where each call stands in its source, as in `net.relay:3:8`, without the folder; empty where it has no place."""
     return tuple(_place(e) for e in calls)
 
 
-def _place(e: Expr) -> str:
+def _place(e: Expr) -> Place:
     if e.span is None:
-        return ""
+        return Place("")
     line, column = e.span.source.position(e.span.start)
-    return f"{os.path.basename(e.span.source.name) or e.span.source.name}:{line}:{column}"
+    return Place(f"{os.path.basename(e.span.source.name) or e.span.source.name}:{line}:{column}", e.span.node)
 
 
 def _shape(t: Type | None) -> str:

@@ -28,6 +28,7 @@ from ..ir import (
     children,
     post_order,
 )
+from ..ir.tensor_names import output_names, parameters_by_input
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
 from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, RunKernel, Slot, Step
@@ -110,7 +111,17 @@ class FunctionLowering:
                     self.blocks.deliver(slot, result)
             except IrError as error:
                 self.whole.problems += error.diagnostics
-        return HostFunction(self.name, params + self.captured, results, self.blocks.steps[0], form, names, structures)
+        return HostFunction(
+            self.name,
+            params + self.captured,
+            results,
+            self.blocks.steps[0],
+            form,
+            names,
+            structures,
+            model_inputs=parameters_by_input(f),
+            model_outputs=output_names(f),
+        )
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 

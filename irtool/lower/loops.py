@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..tir.program import (
     CONSTANT,
@@ -123,7 +124,7 @@ class _Looped:
         bodies = [self._body(m.body) for m in self.members]
         begin = [CopySlot(p, self.carried[p]) for p in f.params if p in self.carried]
         body: list[Step] = [*begin, Loop(bodies, list(self.carried.values()))]
-        return HostFunction(f.name, f.params, f.results, body, f.structure, f.param_names, f.param_structures)
+        return replace(f, body=body)
 
     def _body(self, root: Sequence[Step]) -> list[Step]:
         steps: list[Step] = []

@@ -5,9 +5,9 @@ Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import dtypes
 from .kernel import Kernel
@@ -108,6 +108,21 @@ class Slot:
         return f"{self.name}: {self.kind} {self.dtype}{list(self.shape)}"
 
 
+class Place(NamedTuple):
+    """Where an operator stands in its source.
+
+    Attributes:
+        at: `net.relay:3:8`; empty where that is not known.
+        node: the name of the node in the model that it was imported from, if any.
+    """
+
+    at: str
+    node: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.at} ({self.node})" if self.node else self.at
+
+
 class _Invocation:
     """A step that hands slots to something: it reads the inputs and writes the outputs."""
 
@@ -132,7 +147,7 @@ class RunKernel(_Invocation):
     inputs: list[Slot]
     outputs: list[Slot]
     workspace: int = 0
-    places: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(eq=False)
@@ -244,6 +259,8 @@ class HostFunction:
         recursive: it may call itself, directly or through others.
         deep: it is recursive or calls what is: the frames of such callees lie behind its own.
         chain_bytes: its frame and those behind it, one of each function.
+        model_inputs: names of parameters by those that they have in the model that the function was made from, where these differ.
+        model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
     """
 
     name: str
@@ -258,6 +275,13 @@ class HostFunction:
     chain_bytes: int = 0
     recursive: bool = False
     deep: bool = False
+    model_inputs: dict[str, str] = field(default_factory=dict)
+    model_outputs: Sequence[str] = ()
+
+    def result_name(self, n: int, other: str = "out") -> str:
+        """What a result is called outside: its name in the model, or else `out`, or `out0`, `out1`, … of several."""
+        known = self.model_outputs[n] if n < len(self.model_outputs) else ""
+        return known or (other if len(self.results) == 1 else f"{other}{n}")
 
     @property
     def gives_data(self) -> bool:
@@ -330,6 +354,11 @@ def runs_of(program: Program) -> dict[Kernel, list[RunKernel]]:
             if isinstance(s, RunKernel):
                 runs.setdefault(s.kernel, []).append(s)
     return runs
+
+
+def node_names(runs: Iterable[RunKernel]) -> list[str]:
+    """The names of the model's nodes that these steps compute, each once."""
+    return list(dict.fromkeys(p.node for r in runs for p in r.places if p.node))
 
 
 def kernels_in_use(program: Program) -> list[Kernel]:

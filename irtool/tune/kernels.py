@@ -14,7 +14,7 @@ from ..schedule.kernel import schedule_kernel
 from ..schedule.strategies.base import choose_strategy, label_of, stage_variants
 from ..schedule.tuned import noting, stage_key, tuned
 from ..tir.kernel import Kernel
-from ..tir.program import CONSTANT, PARAM, RESULT, HostFunction, Program, RunKernel, Slot, steps
+from ..tir.program import CONSTANT, PARAM, RESULT, HostFunction, Program, RunKernel, Slot, node_names, steps
 from ..tir.structure import structural_words
 
 SCHEDULING = "ScheduleKernels"
@@ -45,6 +45,7 @@ class Tunable:
         calls: how often a run of the network calls it, or one that is equal.
         stages: those for which there is something to choose.
         strategy: that of its main stage, once a `job` has been made.
+        nodes: names of the nodes of an imported model that it computes.
     """
 
     kernel: Kernel
@@ -52,6 +53,7 @@ class Tunable:
     calls: int = 1
     stages: list[Offers] = field(default_factory=list)
     strategy: str = ""
+    nodes: list[str] = field(default_factory=list)
 
     @property
     def work(self) -> int:
@@ -122,6 +124,7 @@ def find_kernels(prepared: Module, options: Options, target: VectorTarget) -> Ne
                 found[key].calls += 1
             else:
                 found[key] = Tunable(step.kernel, tuple(constants))
+            found[key].nodes += [n for n in node_names([step]) if n not in found[key].nodes]
     numbers = {key: n for n, key in enumerate(found)}
     return Network(list(found.values()), [numbers[k] for k in sequence], sum(s.nbytes for s in weights), left_out)
 

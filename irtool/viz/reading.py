@@ -29,12 +29,14 @@ from ..ir import (
 )
 from ..ir.scope import Scope, Scopes
 from ..ir.show import show_type
+from ..visible import visible
 from .brief import brief_type, cut, type_size
 from .drawing import FUNCTION, INPUT, OPERATOR, OUTPUT, Drawing, Edge, Graph, Node
 from .families import family_of
 from .titles import details_of, main_calls, title_of
 from .weights import weights_of
 
+_LONGEST_NAME = 60
 _LONGEST_TYPE = 2000
 _ORDER = ("product", "norm", "pool", "quantized", "reduce", "other", "elementwise", "shape")
 """Families by what counts most in a kernel."""
@@ -136,7 +138,8 @@ class _Reader:
         elif isinstance(e, Tuple):
             family = "other"
         t = e.checked_type
-        node = Node(title_of(e), kind, family, details_of(e, self._folded(e)))
+        named = (cut(visible(e.span.node), _LONGEST_NAME),) if e.span is not None and e.span.node else ()
+        node = Node(title_of(e), kind, family, named + details_of(e, self._folded(e)))
         node.type = cut(show_type(t), _LONGEST_TYPE) if t is not None else ""
         node.shape, node.size = brief_type(t), type_size(t)
         if e.span is not None:

@@ -184,6 +184,9 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      ("model.relay:span=", "model.npz:")),
     ("import model.onnxtxt -o m2.relay --dim n=2 --value k=1, --prelude -q", 0, ("m2.relay:def @main", "not out:wrote")),
     ("import model.onnxtxt -o m3.relay --dim n=2 -v", 0, ("err:wrote m3.relay",)),
+    ("info --nodes model.onnxtxt", 0, ("out:2  f = Cast<to=1>(k)",)),
+    ("info --nodes net.relay", 2, ("err:--nodes lists the nodes of ONNX models",)),
+    ("info --nodes --memory model.onnxtxt", 2, ("err:--nodes prints the nodes",)),
     ("info net.relay --storage --format text --load own.py", 0, ("out:storage",)),
     ("info net.relay --cost --memory --target c", 0, ("out:arena",)),
     ("info any.relay --json --shape y=2,3 -v", 0, ('out:"main"', "err:read any.relay")),
@@ -231,6 +234,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      "--missing-constants zeros", 0, ("out:interp and c agree",)),
     ("run net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "
      "Timing{style=json} --load own.py --random", 0, ("out:out0: float32[2, 4]", "err:2 of 2 parameters are random")),
+    ("run net.relay --params w.npz --input x=x.npy -o one.npy", 0, ("one.npy:NUMPY",)),
     ("run net.relay --no-random --input x=x.npy", 1, ("err:no value for the parameter %w",)),
     ("run net.relay --precision int8 --calibrate x.npz --params w.npz", 0, ("out:error against",)),
     ("run open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32", 0, ("out:float32[2, 3]",)),

@@ -61,7 +61,7 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
 
 def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
     """A function that prints how the program is called, a line for each file."""
-    outputs = ["out" if len(entry.results) == 1 else f"out{n}" for n in range(len(entry.results))]
+    outputs = [sanitize(entry.result_name(n)) for n in range(len(entry.results))]
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
     words = [f"[{name}.bin]"] * has_weights + [n for n, _, _ in named]

@@ -24,7 +24,8 @@ def interface_stem(name: str) -> str:
 
 
 def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weights: bool = False) -> TvmInterface:
-    """The interface of one entry point. Fields have the parameters' names; outputs are `output`, or `output0`, …
+    """The interface of one entry point. Fields have the parameters' names; outputs those of the model that
+    the network was made from, or `output`, or `output0`, ….
 
     With `has_weights`, they are in a file that must be loaded first.
     """
@@ -33,7 +34,7 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     fields = Identifiers()
     inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]
     fields = Identifiers()
-    outputs = [fields.fresh("output" if len(entry.outputs) == 1 else f"output{n}") for n in range(len(entry.outputs))]
+    outputs = [fields.fresh(sanitize(entry.function.result_name(n, "output"))) for n in range(len(entry.outputs))]
     macros = Identifiers(f"{upper}_WORKSPACE_SIZE")
     lines = [f"#ifndef {upper}_H_", f"#define {upper}_H_", "#include <stdint.h>", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]

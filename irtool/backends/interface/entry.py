@@ -62,10 +62,7 @@ def entry_points(program: Program, name: str, names: Identifiers) -> list[EntryP
         local = names.inner(*_STANDARD, *_LOCAL)
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
         inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
-        outputs = [
-            _parameter(s, "out" if len(f.results) == 1 else f"out{k}", prefix, local, macros)
-            for k, s in enumerate(f.results)
-        ]
+        outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
         with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
         made.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena))
     return made

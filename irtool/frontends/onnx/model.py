@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...diagnostics import Span
+from ...diagnostics import Source, Span
 from .operator import OperatorKey
 
 
@@ -91,3 +91,5 @@ class Model:
     read_external: Any = None
     """Gives the array of a TensorProto whose data is in another file; None where there is no folder to look in."""
     ir_version: int = 0
+    listing: Source = field(default_factory=lambda: Source("", ""))
+    """The text that the places of nodes are in."""
