@@ -46,6 +46,8 @@ class Facts:
             range of 16 bits or sum up many terms. Empty: nobody has said; the pass follows, and warns.
         narrowed_attribute: name of the attribute that names the dtype of the result, or of what is added up, and is
             narrowed with the inputs.
+        sums_in: name of the attribute that says in which dtype products are summed up, of an operator that no class of precision
+            is stated for: passes that round the operands of products take it for one of these.
         layout_rule: how the result's layout follows from those of the inputs: the name of a rule that operators share
             (`elementwise`, `broadcast`, `convolution`, `pooling`). None: what the pattern promises. Empty: no layout gets
             through.
@@ -73,6 +75,7 @@ class Facts:
     differentiable: ClassVar[bool] = True
     precision: ClassVar[str] = ""
     narrowed_attribute: ClassVar[str] = ""
+    sums_in: ClassVar[str] = ""
     layout_rule: ClassVar[str | None] = None
     kernel_layouts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     depthwise_kernel_layouts: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -92,6 +95,11 @@ class Facts:
             return cls.layout_rule
         return "elementwise" if cls.pattern is Pattern.ELEMWISE else ""
 
+    @classmethod
+    def sums_products(cls) -> bool:
+        """True if most of what the operator does is to multiply and add up."""
+        return cls.precision == "always" or bool(cls.sums_in)
+
 
 def wrong_fact(cls: type[Facts], attributes: set[str]) -> str:
     """What is wrong with the facts that a class states, as a sentence without a subject; empty if nothing is.
@@ -104,7 +112,7 @@ def wrong_fact(cls: type[Facts], attributes: set[str]) -> str:
         return f"states the integer form {cls.integer_form!r}; there is {', '.join(INTEGER_FORMS)}"
     if cls.homogeneous and cls.pattern is not Pattern.ELEMWISE:
         return "states that it is homogeneous, and is not elementwise"
-    for fact in ("dtype_attribute", "narrowed_attribute", "vector_axis"):
+    for fact in ("dtype_attribute", "narrowed_attribute", "sums_in", "vector_axis"):
         name = getattr(cls, fact)
         if name and name not in attributes:
             return f"states the {fact} {name!r}, and has no such attribute"

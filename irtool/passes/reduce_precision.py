@@ -122,7 +122,9 @@ class _Reducer(PrecisionConverter):
     def category(self, e: Call) -> str:
         if not isinstance(e.op, Op):
             return "never"  # parameters and results of functions have the types that they had
-        return "never" if e in self.kept else super().category(e)
+        if e in self.kept:
+            return "never"
+        return "always" if e.op.operator.sums_products() else super().category(e)
 
     def call(self, old: Call, new: Call) -> Expr:
         category = self.category(old)
@@ -146,7 +148,7 @@ class _Reducer(PrecisionConverter):
         if any(isinstance(a, Var) and _uses(old, n) < _LEAST_USES for n, a in enumerate(new.args)):
             return None
         args = tuple(self.narrow(a) for a in new.args)
-        field = "" if new.attrs is None else new.attrs.narrowed_attribute
+        field = "" if new.attrs is None else new.attrs.sums_in or new.attrs.narrowed_attribute
         attrs = replace(new.attrs, **{field: "float32"}) if field else new.attrs
         try:
             made = self.typed(Call(new.op, args, attrs, (), new.span))
@@ -235,9 +237,7 @@ class _Reducer(PrecisionConverter):
 
 def _last_layers(order: list[Expr]) -> tuple[set[Call], set[Call]]:
     """The products on which no other one depends, and those of them that are small enough to stay as they are."""
-    products = [
-        e for e in order if isinstance(e, Call) and isinstance(e.op, Op) and e.op.operator.precision == "always"
-    ]
+    products = [e for e in order if isinstance(e, Call) and isinstance(e.op, Op) and e.op.operator.sums_products()]
     bound = {e.var: e.value for e in order if isinstance(e, Let)}
     seen: set[Expr] = set()
     stack = [a for p in products for a in p.args]

@@ -96,6 +96,8 @@ def _transposed(a: bool, b: bool) -> str:
 class Matmul(Product):
     """`a @ b` of a tensor `(…, M, K)` and a matrix `(K, units)`, either of them stored transposed on request."""
 
+    sums_in = "out_dtype"
+
     units: int | None
     out_dtype: DType = VOID
     transpose_a: bool = False

@@ -89,6 +89,9 @@ class _Planner:
         name = operator_name(e)
         if name in PRODUCTS:
             return self._product(e)
+        if e.op_class is not None and e.op_class.sums_products():
+            self.plan.left[self.names[e]] = f"there is no integer form for {name}"
+            return None
         if name in FOLLOWERS and self._follow(e):
             return None
         if name in FOLLOWERS and name != "nn.bias_add":
