@@ -168,10 +168,8 @@ def _subject(
         raise IrError(f"@{entry} in {file} has been lowered: it cannot be run by itself", code=NoSuchEntry)
     values, missing = parameter_values(function, read.module, entry, read.given, seed, True, read.places)
     say_random(missing, max(len(read.places), len(function.params)), seed)
-    module, _ = precision.lower(
-        read.module, entry, read.given.names, opt_level=options.opt_level, target=options.target
-    )
-    return _Subject(module, entry, values)
+    lowered = precision.lower(read.module, entry, read.given.names, opt_level=options.opt_level, target=options.target)
+    return _Subject(lowered.module, entry, values)
 
 
 def _machine(options: Options) -> str:

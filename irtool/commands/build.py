@@ -284,5 +284,6 @@ def _summary(artifact: Any, seconds: float, told: Callable[[str], None]) -> None
     if reduced is not None and reduced["error"] is not None:
         from ..driver.precision import PrecisionError
 
-        error = f"{PrecisionError(**reduced['error'])} (random inputs)"
-        told(error_line(reduced["dtype"], error, calibrated_by(report)))
+        calibrated = calibrated_by(report)
+        where = calibrated.measured_on if calibrated is not None else "random inputs"
+        told(error_line(reduced["dtype"], PrecisionError(**reduced["error"]), calibrated, where))

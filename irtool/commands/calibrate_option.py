@@ -9,7 +9,7 @@ import click
 
 from . import kinds
 from .mistakes import ClashingOptions
-from .notes import say
+from .notes import say_warning
 
 RANDOM = "random"
 
@@ -23,15 +23,23 @@ def calibrate_option(argument: str, help: str = "") -> Any:
         multiple=True,
         metavar="FILE|random",
         help=help
-        + "Arrays by input name, from .npz or .params: one sample each, or several along a further axis in front; or random "
-        "inputs (the default). Repeatable.",
+        + "Arrays by input name, from .npz or .params: one sample each, or several along a further axis in front; or `random` "
+        "inputs, whose ranges say nothing of real data. There is no default. Repeatable.",
     )
 
 
-def check_calibrate(data: Sequence[str]) -> None:
-    """Raises UsageError where random inputs are asked for beside files."""
+def check_calibrate(data: Sequence[str], asker: str) -> None:
+    """Raises UsageError where nothing calibrates what the command line asks for, `asker`, and where random inputs are asked for
+    beside files."""
     from ..diagnostics import UsageError
 
+    if not data:
+        raise UsageError(
+            f"{asker} needs --calibrate: ranges of 8 bits are found from samples of the inputs",
+            help="--calibrate samples.npz has arrays by input name; --calibrate random takes random inputs, "
+            "whose ranges say nothing of real data",
+            code=ClashingOptions,
+        )
     if RANDOM in data and len(data) > 1:
         raise UsageError("--calibrate random is given beside files", code=ClashingOptions)
 
@@ -47,13 +55,13 @@ def read_calibration(data: Sequence[str], names: Mapping[str, str]) -> Any:
 
 def is_random(data: Sequence[str]) -> bool:
     """True where random inputs calibrate."""
-    return not data or tuple(data) == (RANDOM,)
+    return tuple(data) == (RANDOM,)
 
 
 def say_random_ranges(samples: int, seed: int) -> None:
-    """Says that ranges are from random inputs, the first of them with that seed."""
+    """Warns that ranges are from random inputs, the first of them with that seed."""
     seeds = f"seed {seed}" if samples == 1 else f"seeds {seed} to {seed + samples - 1}"
-    say(f"the ranges are from random inputs ({seeds})")
+    say_warning(f"the ranges are from random inputs ({seeds}): ranges and errors say nothing of real data")
 
 
 __all__ = ["calibrate_option", "check_calibrate", "is_random", "read_calibration", "say_random_ranges"]

@@ -20,6 +20,12 @@ def say(sentence: str) -> None:
     print(f"note: {sentence}", file=sys.stderr)
 
 
+def say_warning(sentence: str) -> None:
+    """Says something in a warning: what is likely not what somebody wants; also if the command is to be quiet."""
+    sys.stdout.flush()
+    print(f"warning: {sentence}", file=sys.stderr)
+
+
 def say_random(names: Sequence[str], total: int, seed: int) -> None:
     """Says which of a function's parameters have random values."""
     from ..interp.feeds import name_random

@@ -15,7 +15,7 @@ from .mistakes import ClashingOptions
 from .notes import say
 
 if TYPE_CHECKING:
-    from ..driver.precision import Calibrated
+    from ..driver.precision import Lowered
     from ..ir import Module
 
 
@@ -25,7 +25,7 @@ class PrecisionChoice:
 
     Attributes:
         name: `float32`, `bfloat16`, `float16` or `int8`.
-        files: with calibration data; empty or `random`: random inputs.
+        files: with calibration data, or `random`; empty for another precision than `int8`.
     """
 
     name: str = "float32"
@@ -40,27 +40,26 @@ class PrecisionChoice:
         """The calibration data, None where nothing is to be calibrated; `names`: see `read_calibration`."""
         return read_calibration(self.files, names) if self.name == "int8" else None
 
-    def lower(
-        self, module: Module, entry: str, names: Mapping[str, str], **context: Any
-    ) -> tuple[Module, Calibrated | None]:
-        """A typed module, its weights bound, in this precision, and what calibrated it, which is said; None where nothing did.
+    def lower(self, module: Module, entry: str, names: Mapping[str, str], **context: Any) -> Lowered:
+        """A typed module, its weights bound, in this precision; what calibrated it is said.
 
         `names`: see `read_calibration`; `context`: of the passes, as `run_passes` takes it.
         """
+        from ..driver.precision import Lowered, lower_precision
+
         if self.is_exact:
-            return module, None
-        from ..driver.precision import lower_precision
+            return Lowered(module)
         from ..passes import run_passes
         from .progress import progress_bar
 
         def transform(m: Module, passes: Sequence[str]) -> Module:
             return run_passes(m, passes, **context)
 
-        made, calibrated = lower_precision(
+        lowered = lower_precision(
             module, self.name, (entry,), transform, self.calibration(names), lambda: progress_bar("calibrating")
         )
-        say_calibrated(calibrated)
-        return made, calibrated
+        say_calibrated(lowered.calibrated)
+        return lowered
 
     def key(self) -> object:
         """What tells its data from others."""
@@ -74,7 +73,8 @@ def _choose(precision: str, calibrate: tuple[str, ...]) -> PrecisionChoice:
         raise UsageError(
             f"--calibrate is for --precision int8, not {precision}", help="add --precision=int8", code=ClashingOptions
         )
-    check_calibrate(calibrate)
+    if precision == "int8":
+        check_calibrate(calibrate, "--precision int8")
     return PrecisionChoice(precision, calibrate)
 
 
@@ -89,23 +89,28 @@ precision_options = grouped(
         help="Precision of the operands of products; sums, softmax, statistics of normalisations, inputs and results stay in "
         "float32. See docs/precision.md.",
     ),
-    calibrate_option("calibrate", "Of --precision=int8, what ranges are found from. "),
+    calibrate_option("calibrate", "Of --precision=int8, which needs it: what ranges are found from. "),
 )
 """`--precision` and `--calibrate`, as one `PrecisionChoice`, `precision`."""
 
 
-def error_line(precision: str, error: object, calibrated: object = None) -> str:
-    """What is said of a lower precision: `error` is a `PrecisionError`, `calibrated` a `Calibrated` where something was."""
+def error_line(precision: str, error: object, calibrated: object = None, where: str = "") -> str:
+    """What is said of a lower precision: `error` is a `PrecisionError`, `calibrated` a `Calibrated` where something was, `where`
+    what the error was measured on, if that is to be said."""
     by = f", calibrated on {calibrated}" if calibrated is not None else ""
-    return f"{precision}: error against float32: {error}{by}"
+    return f"{precision}: error against float32: {error}{f' ({where})' if where else ''}{by}"
 
 
 def say_calibrated(calibrated: Any) -> None:
-    """Says so where random inputs calibrated, and which layers stay in floating point; None is nothing."""
+    """Warns where random inputs calibrated, or a single sample; says which layers stay in floating point; None is nothing."""
     if calibrated is None:
         return
     if calibrated.seed is not None:
         say_random_ranges(calibrated.samples, calibrated.seed)
+    elif not calibrated.held_out:
+        say(
+            "the ranges are from a single sample, and there is none beside it to measure the error on: give --calibrate more"
+        )
     left = [f"{name} stays in floating point: {reason}" for name, reason in calibrated.left.items()]
     for sentence in left[:_SHOWN]:
         say(sentence)

@@ -12,7 +12,7 @@ from . import kinds
 from .calibrate_option import calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
 from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
-from .notes import conversions_as_notes
+from .notes import conversions_as_notes, say_warning
 from .printing import types_option
 from .quantize_options import affine_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
@@ -67,11 +67,12 @@ def command(
     \b
     Examples:
       irtool quantize net.relay --params weights.npz --calibrate images.npz -o net8.relay
-      irtool quantize model.onnx --method=entropy --keep 'dense_.*' -o model8.relay
-      irtool quantize model.onnx --min-snr 25 --json -o model8.relay > report.json
-      irtool quantize model.onnx --mode=tvm --qconfig global_scale=4.0 -o model8.relay
+      irtool quantize model.onnx --calibrate images.npz --method=entropy --keep 'dense_.*' -o model8.relay
+      irtool quantize model.onnx --calibrate images.npz --min-snr 25 --json -o model8.relay > report.json
+      irtool quantize model.onnx --calibrate random --mode=tvm --qconfig global_scale=4.0 -o model8.relay
     """
     from ..diagnostics import UsageError
+    from ..driver.precision import is_too_low, low_ratio_sentence
     from ..passes.bind import bind_params
     from ..printer import to_text
 
@@ -82,12 +83,15 @@ def command(
         raise UsageError("--mode=tvm quantizes @main", code=ClashingOptions)
     if output == "-" and as_json:
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
-    check_calibrate(data)
+    check_calibrate(data, "a quantization")
     with conversions_as_notes():
         module, weights, report = _quantized(file, given, entry, data, mode, affine, qconfig)
     if params_format == EMBEDDED:
         module, weights = bind_params(module, weights, entry), {}
     write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
+    if report.snr is not None and is_too_low(report.snr):
+        worst = [(r.name, float(r.own_snr or 0.0)) for r in report.worst_first]
+        say_warning(low_ratio_sentence(report.snr, worst))
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=1))
     elif not quiet and output != "-":
@@ -146,7 +150,11 @@ def _show(report: Report) -> None:
     done = (
         f"{report.products} convolutions and products in 8 bits, {len(report.left)} in floating point; " if rows else ""
     )
-    click.echo(f"{done}{report.method} over {report.samples} sample{few}{total}")
+    where = ""
+    if report.snr is not None:
+        others = f"{report.held_out} other sample{'' if report.held_out == 1 else 's'}"
+        where = f" on {others if report.held_out else 'the sample that the ranges are from, there is no other'}"
+    click.echo(f"{done}{report.method} over {report.samples} sample{few}{total}{where}")
 
 
 def _decibels(x: float | None) -> str:

@@ -76,7 +76,8 @@ affine_options = grouped(
         default=4,
         show_default=True,
         metavar="N",
-        help="Errors are measured on the first N samples.",
+        help="Errors are measured on N samples at most, which no range is found from: every fifth of those given, or further random "
+        "ones.",
     ),
     click.option(
         "--via",

@@ -19,7 +19,7 @@ from .images import ImageRule, image_options
 from .judging import Judging, judging_options
 from .known_types import Given, type_options, warn
 from .mistakes import ClashingOptions
-from .notes import say_random
+from .notes import say_random, say_warning
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options
@@ -158,7 +158,7 @@ def command(
       irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
     from ..diagnostics import IrError, UsageError
-    from ..driver.precision import precision_error
+    from ..driver.precision import is_too_low, low_ratio_sentence, precision_error
     from ..interp import evaluate
     from ..ir import Function
     from ..ir.tensor_names import output_names
@@ -174,7 +174,8 @@ def command(
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     exact = module
-    module, calibrated = precision.lower(module, entry, read.given.names, opt_level=level, **chosen.context)
+    lowered = precision.lower(module, entry, read.given.names, opt_level=level, **chosen.context)
+    module = lowered.module
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
@@ -195,7 +196,10 @@ def command(
     judging.rank(leaves)
     if not precision.is_exact and not quiet:
         error = precision_error(evaluate(exact, values, entry=entry), first)
-        click.echo(error_line(precision.name, error, calibrated))
+        where = "random inputs" if missing else ""
+        click.echo(error_line(precision.name, error, lowered.calibrated, where))
+        if is_too_low(error.snr):
+            say_warning(low_ratio_sentence(error.snr, lowered.worst()))
     if compare:
         if tolerance is None:
             tolerance = 1e-3 if precision.is_exact else 5e-2

@@ -64,10 +64,18 @@ def precision_passes(precision: str) -> tuple[str, ...]:
     return tuple(text for text, _ in PASSES[precision])
 
 
+RANDOM_HELP = "'random' calibrates on random inputs, and their ranges say nothing of real data"
+
+
 def check_calibration(precision: str, calibration: object) -> None:
-    """Raises UsageError for calibration data where nothing is calibrated."""
+    """Raises UsageError for calibration data where nothing is calibrated, and for none where ranges are to be found."""
     if calibration is not None and precision != INT8:
         raise UsageError(f"calibration data are for precision {INT8!r}, not {precision!r}")
+    if calibration is None and precision == INT8:
+        raise UsageError(
+            f"precision {INT8!r} needs calibration data, which its ranges are found from",
+            help=f"calibration={{'x': samples}} gives samples of the input %x; {RANDOM_HELP}",
+        )
 
 
 @dataclass(frozen=True)
@@ -78,17 +86,45 @@ class Calibrated:
         samples: how many sets of inputs.
         seed: of the first of them, where they are random; they are numbered. None: they were given.
         left: names of convolutions and products that stay in floating point, each with the reason.
+        held_out: how many given samples were kept for measuring the error, and gave no range; 0 where they were random, or
+            where there was one only.
     """
 
     samples: int
     seed: int | None = None
     left: Mapping[str, str] = field(default_factory=dict)
+    held_out: int = 0
+
+    @property
+    def measured_on(self) -> str:
+        """What the error of a build is measured on."""
+        if self.seed is not None:
+            return "random inputs"
+        if not self.held_out:
+            return "the sample that calibrated"
+        return f"{self.held_out} held-out sample{'' if self.held_out == 1 else 's'}"
 
     def __str__(self) -> str:
         few = "" if self.samples == 1 else "s"
         if self.seed is None:
             return f"{self.samples} sample{few}"
         return f"{self.samples} random sample{few}"
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A module in a lower precision.
+
+    Attributes:
+        calibrated: what calibrated it, if anything did.
+        samples: inputs that its error is measured on: those that no range was found from, or the only one. Empty: random ones.
+        worst: measures what rounding costs each layer by itself, the name and the ratio in dB, the least first.
+    """
+
+    module: Module
+    calibrated: Calibrated | None = None
+    samples: Sequence[Sequence[Any]] = ()
+    worst: Callable[[], Sequence[tuple[str, float]]] = tuple
 
 
 def lower_precision(
@@ -98,20 +134,35 @@ def lower_precision(
     transform: Callable[[Module, Sequence[str]], Module],
     calibration: Calibration | None = None,
     watched: Watched = nullcontext,
-) -> tuple[Module, Calibrated | None]:
-    """A typed module, its weights bound, in a precision, and what calibrated it if anything did.
+) -> Lowered:
+    """A typed module, its weights bound, in a precision.
 
-    `transform` runs passes; calibration is `watched`. Without calibration data, int8 is calibrated on random inputs. Raises what these raise, and of
-    int8 IrError for data that do not fit and for a network without a layer to quantize.
+    `transform` runs passes; calibration is `watched`. Raises what these raise, and of int8 UsageError where there are no
+    calibration data, IrError for data that do not fit and for a network without a layer to quantize.
     """
+    check_calibration(precision, calibration)
     if precision != INT8:
-        return transform(module, precision_passes(precision)), None
+        return Lowered(transform(module, precision_passes(precision)))
     quantized = from_above("quantization.lowering", "lower_to_int8")
     with watched() as step:
-        made: tuple[Module, Calibrated] = quantized(
-            module, entries, RANDOM if calibration is None else calibration, step
-        )
+        made: Lowered = quantized(module, entries, calibration, step)
     return made
+
+
+LEAST_RATIO = 20.0
+"""dB: a network whose signal-to-noise ratio is lower gets a warning. A tenth of the magnitude is noise there."""
+
+
+def is_too_low(snr: float) -> bool:
+    """True for a ratio that a warning is given for; not where nothing is known (NaN)."""
+    return snr < LEAST_RATIO
+
+
+def low_ratio_sentence(snr: float, worst: Sequence[tuple[str, float]]) -> str:
+    """What the warning says; `worst`: names of layers and their own ratios, the least first."""
+    named = ", ".join(f"{name} ({ratio:.1f} dB)" for name, ratio in worst[:3])
+    layers = f"; the worst layers are {named}" if named else ""
+    return f"the signal-to-noise ratio of {snr:.1f} dB is below {LEAST_RATIO:g} dB: results may be useless{layers}"
 
 
 @dataclass(frozen=True)
@@ -156,12 +207,23 @@ def precision_error(exact: Any, reduced: Any) -> PrecisionError:
     return PrecisionError(largest, snr)
 
 
-def measure_error(exact: Module, reduced: Module, entry: str) -> PrecisionError:
-    """The error of a module against the one that it was made from, both by the interpreter, on random inputs (seed 0)."""
+def measure_error(exact: Module, reduced: Module, entry: str, samples: Sequence[Sequence[Any]] = ()) -> PrecisionError:
+    """The error of a module against the one that it was made from, both by the interpreter, on samples of its inputs: without
+    any, on random ones (seed 0)."""
     from ..interp import evaluate
     from ..interp.feeds import random_inputs
 
     function = exact[entry]
     assert isinstance(function, Function)
-    values = random_inputs(function, module=exact)
-    return precision_error(evaluate(exact, values, entry=entry), evaluate(reduced, values, entry=entry))
+    runs = [list(s) for s in samples] or [random_inputs(function, module=exact)]
+    wanted, reached = ([evaluate(m, values, entry=entry) for values in runs] for m in (exact, reduced))
+    return precision_error(stacked(wanted), stacked(reached))
+
+
+def stacked(results: Sequence[Any]) -> tuple[Any, ...]:
+    """Each output of several runs as one array, the runs along a further axis in front."""
+    import numpy as np
+
+    from ..ir.values import value_leaves
+
+    return tuple(np.stack([np.asarray(x) for x in leaves]) for leaves in zip(*map(value_leaves, results), strict=True))

@@ -17,7 +17,17 @@ from ..passes.resolve import resolve
 from .artifact import Artifact
 from .options import TIR, Options
 from .outputs import Content, Emission, write_files
-from .precision import EXACT, Calibration, Watched, check_calibration, lower_precision, measure_error
+from .precision import (
+    EXACT,
+    Calibration,
+    Lowered,
+    Watched,
+    check_calibration,
+    is_too_low,
+    low_ratio_sentence,
+    lower_precision,
+    measure_error,
+)
 
 if TYPE_CHECKING:
     from .cache import Key
@@ -34,7 +44,7 @@ class BuildInput:
         inputs: names of the parameters that are no weights; None if every parameter without a value is an input.
         passes: what runs on the module, weights bound, before the build pipeline.
         warnings: what was said while `module` was called; kept in the report, and so in the cache.
-        calibration: gives what calibrates the precision int8, called after `module`; None: random inputs. What it gives counts
+        calibration: gives what calibrates the precision int8, called after `module`; None for other precisions. What it gives counts
             among what `identify` tells.
         watched: shows how far the calibration is.
     """
@@ -127,9 +137,10 @@ class Session:
         source = require_types(source, options.entries)
         if given.passes:
             source = _transform(source, given.passes, options, self.instruments)
-        exact, calibrated = source, None
+        exact = source
+        lowered = Lowered(source)
         if options.precision != EXACT:
-            source, calibrated = lower_precision(
+            lowered = lower_precision(
                 source,
                 options.precision,
                 options.entries,
@@ -137,6 +148,7 @@ class Session:
                 given.calibration and given.calibration(),
                 given.watched,
             )
+            source = lowered.module
         try:
             prepared = prepare_entries(source, options, self.instruments)
         except IrError as error:
@@ -159,10 +171,18 @@ class Session:
         if options.precision != EXACT:
             found = None
             if self.measures and emission.failure is None and not is_dynamic(source):
-                found = asdict(measure_error(exact, source, options.entries[0]))
-            told = {"calibrated": asdict(calibrated)} if calibrated is not None else {}
+                found, warnings = _measured(exact, lowered, options.entries[0])
+                emission.notes = (*emission.notes, *warnings)
+            told = {"calibrated": asdict(lowered.calibrated)} if lowered.calibrated is not None else {}
             emission.report["precision"] = {"dtype": options.precision, "error": found, **told}
         return emission
+
+
+def _measured(exact: Module, lowered: Lowered, entry: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The error of a lower precision as reports have it, and warnings about one that is large."""
+    error = measure_error(exact, lowered.module, entry, lowered.samples)
+    low = is_too_low(error.snr)
+    return asdict(error), (f"warning: {low_ratio_sentence(error.snr, lowered.worst())}",) if low else ()
 
 
 def _transform(

@@ -21,7 +21,7 @@ class WrongQuantization(Code):
     """
 
     example = _NET
-    command = "quantize %s -o %t --keep ["
+    command = "quantize %s --calibrate random -o %t --keep ["
 
 
 @code("E1102")
@@ -38,7 +38,7 @@ def @main(%x: Tensor[(?, 4), float32]) {
   nn.dense(%x, ones(shape=[2, 4], dtype="float32"), units=2)
 }
 """
-    command = "quantize %s -o %t"
+    command = "quantize %s --calibrate random -o %t"
 
 
 @code("E1103")
@@ -55,7 +55,7 @@ def @main(%x: Tensor[(1, 4), float32]) {
   nn.relu(%x)
 }
 """
-    command = "quantize %s -o %t"
+    command = "quantize %s --calibrate random -o %t"
 
 
 @code("E1104")
@@ -68,4 +68,4 @@ def @main(%x: Tensor[(1, 4), float32]) {
   nn.dense(divide(%x, 0f), ones(shape=[2, 4], dtype="float32"), units=2)
 }
 """
-    command = "quantize %s -o %t"
+    command = "quantize %s --calibrate random -o %t"

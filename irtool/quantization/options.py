@@ -26,7 +26,7 @@ class QuantizeOptions:
         samples: how many random inputs are made where no data are given.
         seed: of random inputs.
         report: whether the errors of layers are measured. `min_snr` measures them all the same.
-        report_samples: of how many samples, the first ones.
+        report_samples: on how many samples at most: of given ones, those held out; of random ones, further ones.
         via: what runs the network: `c`, which is compiled, `interp`, or empty: compiled where a compiler is found.
     """
 

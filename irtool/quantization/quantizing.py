@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..deferred import np
 from ..diagnostics import IrError
-from ..driver.precision import RANDOM, Calibration, Progress
+from ..driver.precision import INT8, Calibration, Progress, check_calibration
 from ..ir import Constant, Expr, Function, Module
 from ..passes import run_passes
 from ..passes.qdq_insertion.insertion import Insertion, Range
@@ -23,7 +24,7 @@ from .options import QuantizeOptions
 from .prepare import prepare
 from .report import Report
 from .running import runner, with_results
-from .samples import samples_of
+from .samples import held_out, samples_of
 from .tidying import with_single_zeros
 
 
@@ -38,7 +39,7 @@ class Quantized(NamedTuple):
 def quantize(
     module: Module,
     params: Mapping[str, Any] | None = None,
-    calibration: Calibration = RANDOM,
+    calibration: Calibration | None = None,
     options: QuantizeOptions | None = None,
     *,
     entry: str = "main",
@@ -51,8 +52,9 @@ def quantize(
 
     Args:
         params: weights by name of a parameter; the other parameters are inputs.
-        calibration: `random`; arrays by name of an input, each one sample or several along a further axis in front; or a list
-            of such.
+        calibration: arrays by name of an input, each one sample or several along a further axis in front; a list of such; or
+            `random`, whose ranges say nothing of real data. There is no default. Errors are measured on samples that no range is
+            found from, where there are two or more: every fifth.
         options: see `QuantizeOptions`.
         progress: called with the number of steps that are done and of all.
 
@@ -61,23 +63,28 @@ def quantize(
     Raises:
         IrError: calibration data that do not fit, nothing to quantize, a layer whose sums may overflow int32, values that are
             not finite.
-        UsageError: a wrong option.
+        UsageError: a wrong option, or no calibration data.
     """
+    check_calibration(INT8, calibration)
+    assert calibration is not None
     options = options or QuantizeOptions()
     options.check()
     prepared = prepare(module, params, entry)
     function = prepared.functions[entry]
     assert isinstance(function, Function)
-    samples = samples_of(function, prepared, calibration, options.samples, options.seed)
+    measures = options.report or options.min_snr is not None
+    split = split_samples(function, prepared, calibration, options, measures)
+    samples, checked = split.ranges, split.checked if measures else []
     plan = plan_quantization(function, options.keep)
     _require_layers(plan, ())
-    checked = samples[: options.report_samples] if options.report or options.min_snr is not None else []
     steps = _Steps(progress, len(samples) + len(checked))
     ranges = find_ranges(prepared, entry, plan, samples, options, steps.next)
     kept: tuple[str, ...] = ()
     while True:
         insertion = Insertion(function, plan, [ranges[e] for e in plan.observed], options.dtype)
-        report = Report.of(plan, insertion, options, len(samples), kept)
+        report = replace(
+            Report.of(plan, insertion, options, len(samples), kept), held_out=split.held_out if checked else 0
+        )
         if not checked:
             break
         report = report.with_errors(measure(prepared, entry, insertion, checked, options.via, steps.next, options.form))
@@ -88,6 +95,33 @@ def quantize(
         plan = plan_quantization(function, (*options.keep, *map(re.escape, kept)))
         _require_layers(plan, kept)
     return Quantized(*finish(prepared, entry, insertion.function, options.form), report)
+
+
+class Split(NamedTuple):
+    """Samples that ranges are found from, those that errors are measured on, and how many of these gave no range."""
+
+    ranges: list[list[Any]]
+    checked: list[list[Any]]
+    held_out: int
+
+
+def split_samples(
+    function: Function, module: Module, calibration: Calibration, options: QuantizeOptions, measures: bool = True
+) -> Split:
+    """The samples of both kinds. Random ones that measure have the next seeds; a single given sample does both.
+
+    Without `measures` every sample gives ranges. Raises IrError as `samples_of` does.
+    """
+    is_random = isinstance(calibration, str)
+    more = options.report_samples if is_random and measures else 0
+    samples = samples_of(function, module, calibration, options.samples + more, options.seed)
+    if not measures:
+        return Split(samples, [], 0)
+    out = range(options.samples, len(samples)) if is_random else held_out(len(samples), options.report_samples)
+    if not out:
+        return Split(samples, samples, 0)
+    ranges = [s for n, s in enumerate(samples) if n not in out]
+    return Split(ranges, [samples[n] for n in out], len(out))
 
 
 def find_ranges(

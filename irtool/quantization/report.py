@@ -45,6 +45,8 @@ class Report:
         snr: of the function's floating-point results, dB; None where it was not measured.
         samples: how many sets of inputs were run.
         method: how ranges follow from them.
+        held_out: how many samples the errors were measured on that gave no range; 0: those that ranges are from, or nothing
+            was measured.
     """
 
     layers: tuple[LayerReport, ...]
@@ -52,6 +54,7 @@ class Report:
     samples: int
     method: str
     snr: float | None = None
+    held_out: int = 0
 
     @staticmethod
     def of(plan: Plan, insertion: Insertion, options: QuantizeOptions, samples: int, below: tuple[str, ...]) -> Report:
@@ -94,6 +97,7 @@ class Report:
         return {
             "snr": _finite(self.snr),
             "samples": self.samples,
+            "held_out": self.held_out,
             "method": self.method,
             "layers": [
                 {

@@ -1,4 +1,4 @@
-"""Calibration data: one set of inputs after the other, checked before anything runs."""
+"""Samples of a network's inputs: one set of inputs after the other, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,32 @@ def samples_of(function: Function, module: Module, calibration: Calibration, cou
     given = [calibration] if isinstance(calibration, Mapping) else list(calibration)
     if not given:
         raise IrError("the calibration data are empty: there is no sample", code=BadSamples)
-    return [s for arrays in given for s in _samples_in(function, arrays)]
+    return [s for arrays in given for s in samples_in(function, arrays)]
 
 
-def _samples_in(function: Function, arrays: Mapping[str, Any]) -> list[list[Any]]:
+CALIBRATION = "the calibration data"
+
+
+def held_out(count: int, most: int) -> list[int]:
+    """Which of `count` samples find no range, since the error is measured on them: every fifth, `most` at most, one at least,
+    evenly spread; of a single sample none."""
+    if count < 2:
+        return []
+    kept = min(most, max(1, count // 5))
+    return [(2 * n + 1) * count // (2 * kept) for n in range(kept)]
+
+
+def samples_in(function: Function, arrays: Mapping[str, Any], what: str = CALIBRATION) -> list[list[Any]]:
+    """The samples that arrays by name of an input have, each the inputs in the order of the parameters.
+
+    `what`: what messages call the arrays. Raises IrError as `samples_of` does.
+    """
     names = [p.name for p in function.params]
     have = ", ".join("%" + n for n in names) or "none"
     for name in arrays:
         if name not in names:
             raise IrError(
-                f"the calibration data have {name!r}, and there is no input %{name}",
+                f"{what} have {name!r}, and there is no input %{name}",
                 help=nearest(name, names),
                 notes=(f"the inputs are {have}",),
                 code=BadSamples,
@@ -46,24 +62,24 @@ def _samples_in(function: Function, arrays: Mapping[str, Any]) -> list[list[Any]
     missing = [n for n in names if n not in arrays]
     if missing:
         raise IrError(
-            f"the calibration data have nothing for the input %{missing[0]}",
+            f"{what} have nothing for the input %{missing[0]}",
             notes=(f"they have {', '.join(map(repr, arrays)) or 'nothing'}",),
             code=BadSamples,
         )
-    parts = [_split(p, np.asarray(arrays[p.name])) for p in function.params]
+    parts = [_split(p, np.asarray(arrays[p.name]), what) for p in function.params]
     count = max((len(p) for p in parts), default=0)
     for p, found in zip(function.params, parts):
         if len(found) not in (1, count):
             raise IrError(
-                f"the calibration data have {len(found)} samples of %{p.name} and {count} of another input",
+                f"{what} have {len(found)} samples of %{p.name} and {count} of another input",
                 code=BadSamples,
             )
     if not count:
-        raise IrError("the calibration data are empty: there is no sample", code=BadSamples)
+        raise IrError(f"{what} are empty: there is no sample", code=BadSamples)
     return [[found[n if len(found) > 1 else 0] for found in parts] for n in range(count)]
 
 
-def _split(p: Var, array: Any) -> list[Any]:
+def _split(p: Var, array: Any, what: str) -> list[Any]:
     """The samples in one array."""
     t = _static_type(p)
     shape, given = t.static_shape, tuple(array.shape)
@@ -75,20 +91,20 @@ def _split(p: Var, array: Any) -> list[Any]:
         pieces = list(array.reshape((given[0] // shape[0], *shape)))
     else:
         raise IrError(
-            f"the calibration data for %{p.name} have the shape {_show(given)}, and the input is {_show(shape)}",
+            f"{what} for %{p.name} have the shape {_show(given)}, and the input is {_show(shape)}",
             help=f"several samples are {_show(('N', *shape))}",
             code=BadSamples,
         )
     if not pieces:
-        raise IrError(f"the calibration data for %{p.name} are empty: there is no sample", code=BadSamples)
+        raise IrError(f"{what} for %{p.name} are empty: there is no sample", code=BadSamples)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = np.argwhere(~np.isfinite(array))[0]
         raise IrError(
-            f"the calibration data for %{p.name} have {array[tuple(bad)]} at [{', '.join(map(str, bad))}]",
+            f"{what} for %{p.name} have {array[tuple(bad)]} at [{', '.join(map(str, bad))}]",
             code=BadSamples,
         )
     if not prod(shape):
-        raise IrError(f"the input %{p.name} has no elements: there is nothing to calibrate", code=BadSamples)
+        raise IrError(f"the input %{p.name} has no elements: there is nothing to measure", code=BadSamples)
     return [fit(piece, t, f"%{p.name}", p.span) for piece in pieces]
 
 

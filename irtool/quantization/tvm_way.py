@@ -8,7 +8,7 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError
-from ..driver.precision import RANDOM, Calibration, Progress
+from ..driver.precision import INT8, Calibration, Progress, check_calibration
 from ..ir import Expr, Function, Module, Var, rewrite, with_function, without_return_type
 from ..ir.walk import free_variables
 from ..ops.base import is_call_to
@@ -19,11 +19,11 @@ from ..passes.bind import bind_params
 from .errors import Noise
 from .mistakes import NotFinite, NothingToQuantize
 from .naming import lift_constants
+from .options import QuantizeOptions
 from .qconfig import QConfig
-from .quantizing import Quantized
+from .quantizing import Quantized, split_samples
 from .report import Report
 from .running import runner, with_results
-from .samples import samples_of
 from .tvm_scales import Divergence, Largest
 
 PREREQUISITES = "SimplifyInference,FoldConstant,FoldScaleAxis,CanonicalizeOps,FoldConstant"
@@ -33,7 +33,7 @@ PREREQUISITES = "SimplifyInference,FoldConstant,FoldScaleAxis,CanonicalizeOps,Fo
 def quantize_as_tvm(
     module: Module,
     params: Mapping[str, Any] | None = None,
-    calibration: Calibration = RANDOM,
+    calibration: Calibration | None = None,
     qconfig: QConfig | None = None,
     *,
     samples: int = 8,
@@ -46,11 +46,14 @@ def quantize_as_tvm(
     One scale for a tensor, no zero points; where the scales of data come from, `qconfig.calibrate_mode` says. Arguments and
     errors are those of `quantize`; `samples` and `seed` are those of random inputs. The report has the error of the whole network.
     """
+    check_calibration(INT8, calibration)
+    assert calibration is not None
     q = qconfig or QConfig()
     if params:
         module = bind_params(module, params, "main")
     before = run_passes(module, PREREQUISITES, opt_level=3)
-    inputs = samples_of(_main(before), before, calibration, samples, seed)
+    split = split_samples(_main(before), before, calibration, QuantizeOptions(samples=samples, seed=seed))
+    inputs = split.ranges
     annotated = run_passes(
         before,
         [
@@ -77,7 +80,8 @@ def quantize_as_tvm(
         kinds = ("dtype_input", "dtype_weight", "dtype_activation", "nbit_activation", "global_scale")
         passes.append(("QuantizeRealize", q.options(*kinds, "round_for_shift", "rounding")))
     result = run_passes(annotated, [*passes, ("FoldConstant", {})], opt_level=3)
-    report = Report((), {}, len(inputs), q.calibrate_mode, _error(before, result, inputs[:4]))
+    error = _error(before, result, split.checked[:4])
+    report = Report((), {}, len(inputs), q.calibrate_mode, error, split.held_out)
     return Quantized(*lift_constants(result, "main"), report)
 
 

@@ -112,7 +112,7 @@ FAILING = {
     "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
     "diff nowhere nowhere": 2, "doctor nowhere": 2, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
     "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
-    "quantize nowhere -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
+    "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
     "viz nowhere": 1,
 }  # fmt: skip
 """A line of every command that fails, and its exit code."""
@@ -217,10 +217,10 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("quantize net.relay --params w.npz -o q1.relay --params-format npz --params-out q1.npz --calibrate x.npz --mode affine --method percentile "
      "--percentile 99 --activations int8 --keep none --min-snr 1 --form integer --report --report-samples 1 --via interp --types none -v", 0,
      ("q1.relay:qnn.dense", "q1.npz:", "err:wrote q1.relay")),
-    ("quantize net.relay --params w.npz -o q2.relay --mode tvm --qconfig skip_dense_layer=False --samples 1 --seed 1 --no-report -q", 0,
+    ("quantize net.relay --params w.npz --calibrate random -o q2.relay --mode tvm --qconfig skip_dense_layer=False --samples 1 --seed 1 --no-report -q", 0,
      ("q2.relay:int8", "not out:q2")),
-    ("quantize open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz -o q3.relay --json --samples 1", 0, ("q3.relay:add",)),
-    ("quantize open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz -o q4.relay --samples 1", 0, ("q4.relay:add",)),
+    ("quantize open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --calibrate random -o q3.relay --json --samples 1", 0, ("q3.relay:add",)),
+    ("quantize open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --calibrate random -o q4.relay --samples 1", 0, ("q4.relay:add",)),
     ("quantize model.onnxtxt --dim n=2 --value k=1, --prelude -o q5.relay --samples 1", 0, ("q5.relay:def @main",)),
     ("reduce net.relay -p DropsRelu --load drops.py --expect-diff --seed 1 --rtol 0.01 --atol 0.01 --entry main --via interp -o small.relay -v",
      0, ("small.relay:nn.relu", "err:calls: 1 operator")),

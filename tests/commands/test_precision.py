@@ -50,7 +50,7 @@ def test_calibration_shows_how_far_it_is(command: tuple[str, ...], tmp_path: Pat
         yield lambda done, total: shown.append((what, done, total))
 
     monkeypatch.setattr("irtool.commands.progress.progress_bar", progress_bar)
-    code, _, err = in_this_process(*command, "net.relay", "--precision=int8")
+    code, _, err = in_this_process(*command, "net.relay", "--precision=int8", "--calibrate=random")
     assert code == 0, err
     assert [s for s in shown if s[0] == "calibrating"] == [("calibrating", n, 8) for n in range(1, 9)]
 
@@ -119,13 +119,18 @@ INT8 = LINE.format("int8")
 
 def test_run_in_8_bits_says_what_calibrated(irtool, tmp_path: Path, data: None) -> None:
     given = ("run", "net.relay", "--params=w.npz", "--precision=int8", "--compare=interp,c")
-    made = irtool(*given)
+    made = irtool(*given, "--calibrate=random")
     assert made.returncode == 0, made.stderr
-    assert re.search(INT8 + ", calibrated on 8 random samples\n", made.stdout)
+    assert re.search(INT8 + r" \(random inputs\), calibrated on 8 random samples\n", made.stdout)
     assert "interp and c agree" in made.stdout and "allowed 0.05" in made.stdout
-    assert "note: the ranges are from random inputs (seeds 1 to 8)" in made.stderr
+    assert (
+        "warning: the ranges are from random inputs (seeds 1 to 8): ranges and errors say nothing of real data"
+        in made.stderr
+    )
     given = irtool(*given, "--calibrate=near.npz")
-    assert given.returncode == 0 and re.search(INT8 + ", calibrated on 3 samples\n", given.stdout), given.stderr
+    assert given.returncode == 0 and re.search(INT8 + r" \(random inputs\), calibrated on 2 samples\n", given.stdout), (
+        given.stderr
+    )
     assert "ranges are from random" not in given.stderr
 
 
@@ -133,7 +138,7 @@ def test_the_cache_tells_calibration_data_apart(irtool, tmp_path: Path, data: No
     def build(*more: str) -> tuple[str, bool, str]:
         made = irtool("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", *more)
         assert made.returncode == 0, made.stderr
-        found = re.search(INT8 + r" \(random inputs\), calibrated on (.*)\n", made.stdout)
+        found = re.search(INT8 + r" \((random inputs|1 held-out sample)\), calibrated on (.*)\n", made.stdout)
         assert found, made.stdout
         return found[0], "from the cache" in made.stdout, made.stderr
 
@@ -143,13 +148,13 @@ def test_the_cache_tells_calibration_data_apart(irtool, tmp_path: Path, data: No
     assert build("--calibrate=other.npz") == (near[0], True, "")
     (tmp_path / "far.npz").replace(tmp_path / "other.npz")
     assert build("--calibrate=other.npz") == (far[0], True, "")
-    random = build()
+    random = build("--calibrate=random")
     assert not random[1] and "random inputs (seeds 1 to 8)" in random[2]
-    assert build() == (random[0], True, random[2])
+    assert build("--calibrate=random") == (random[0], True, random[2])
 
 
 def test_layers_without_weights_stay_and_are_named(irtool) -> None:
-    made = irtool("build", "net.relay", "--precision=int8", "-o", "b/")
+    made = irtool("build", "net.relay", "--precision=int8", "--calibrate=random", "-o", "b/")
     assert made.returncode == 0
     assert "note: conv2d_0 stays in floating point: its weights are not constant" in made.stderr
 
@@ -165,7 +170,7 @@ def test_python_builds_what_the_command_builds(irtool, tmp_path: Path, data: Non
     given = ("--params=w.npz", "--input=x=x.npy", "--calibrate=near.npz", "--via=c", "-o", "out.npz")
     assert irtool("run", "net.relay", "--precision=int8", *given).returncode == 0
     artifact = package.build(module, weights, precision="int8", calibration=near)
-    assert artifact.report["precision"]["calibrated"] == {"samples": 3, "seed": None, "left": {}}
+    assert artifact.report["precision"]["calibrated"] == {"samples": 2, "seed": None, "left": {}, "held_out": 1}
     found = artifact.run([x])
     np.testing.assert_array_equal(found, np.load(tmp_path / "out.npz")["out0"])
     assert 0 < np.abs(found - exact).max() < 0.05
@@ -193,12 +198,13 @@ def test_what_8_bits_refuse(irtool, tmp_path: Path, data: None) -> None:
         (("net.relay", weights, int8, "--calibrate=nan.npz"), 1, "error[E1102]: the calibration data for %x have nan"),
         (("net.relay", weights, int8, "--calibrate=w.npz"), 1, "error[E1102]"),
         (("net.relay", weights, int8, "--calibrate=missing.npz"), 1, "error[E0001]: cannot read missing.npz"),
-        (("none.relay", int8), 1, "error[E1103]: there is no layer to quantize"),
+        (("net.relay", weights, int8), 2, "error[E0016]: --precision int8 needs --calibrate"),
+        (("none.relay", int8, "--calibrate=random"), 1, "error[E1103]: there is no layer to quantize"),
     ):
         for command in (("build", "-o", "b/"), ("run",), ("tune", "-o", "t.json", "--trials=1")):
             refused = irtool(*command, *words)
             assert refused.returncode == code and message in refused.stderr, (command, words, refused.stderr)
-    refused = irtool("build", "two.relay", int8, "--entry=main", "--entry=b", "-o", "b/")
+    refused = irtool("build", "two.relay", int8, "--calibrate=random", "--entry=main", "--entry=b", "-o", "b/")
     assert refused.returncode == 2 and "error[E1101]: precision int8 is for one entry" in refused.stderr
     assert not list(tmp_path.glob("b/*")) and not (tmp_path / "t.json").exists()
 
@@ -210,6 +216,27 @@ def test_python_refuses_data_that_nothing_takes() -> None:
         package.diagnostics.UsageError, match="calibration data are for precision 'int8', not 'float32'"
     ):
         package.build(package.parse(NETWORK), calibration="random")
+    with pytest.raises(package.diagnostics.UsageError, match="precision 'int8' needs calibration data"):
+        package.build(package.parse(NETWORK), precision="int8")
+    with pytest.raises(package.diagnostics.UsageError, match="needs calibration data"):
+        package.quantize(package.parse(NETWORK))
+
+
+def test_an_error_is_measured_on_samples_that_no_range_is_from(irtool, tmp_path: Path, data: None) -> None:
+    """One sample is far beyond the others: held out, it shows what ranges that never saw it do to it; a warning names layers."""
+    near = np.load(tmp_path / "near.npz")["x"]
+    np.savez(tmp_path / "apart.npz", x=np.stack([near[0], near[1] * 50, near[2]]))
+    np.savez(tmp_path / "one.npz", x=near[0])
+    given = ("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", "--emit=c")
+    for _ in range(2):  # the second is from the cache
+        made = irtool(*given, "--calibrate=apart.npz")
+        assert made.returncode == 0 and "(1 held-out sample), calibrated on 2 samples" in made.stdout, made.stderr
+        assert "dB is below 20 dB" in made.stderr and "the worst layers are" in made.stderr
+    fine = irtool(*given, "--calibrate=near.npz")
+    assert "(1 held-out sample)" in fine.stdout and "is below 20 dB" not in fine.stderr
+    single = irtool(*given, "--calibrate=one.npz")
+    assert "(the sample that calibrated), calibrated on 1 sample\n" in single.stdout
+    assert "note: the ranges are from a single sample" in single.stderr
 
 
 def test_kernels_in_8_bits_are_tuned_and_checked_by_a_testbench(irtool, tmp_path: Path, data: None) -> None:

@@ -30,7 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_text_and_weights_are_written_and_run(folder: Path) -> None:
     code, out, _ = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", "-o", "n8.relay")
     assert code == 0 and "wrote n8.relay" in out and "wrote n8.npz" in out
-    assert "2 convolutions and products in 8 bits" in out and "minmax over 5 samples" in out
+    assert (
+        "2 convolutions and products in 8 bits" in out and "minmax over 4 samples" in out and "on 1 other sample" in out
+    )
     text = (folder / "n8.relay").read_text()
     assert "qnn.quantize" in text and "nn.dense(" in text and "qnn.dense" not in text
     code, out, said = irtool("run", "n8.relay", "--params=n8.npz", "--compare=interp,c")
@@ -38,13 +40,22 @@ def test_text_and_weights_are_written_and_run(folder: Path) -> None:
 
 
 def test_integer_operators_are_made_where_asked_for(folder: Path) -> None:
-    code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "--form=integer", "-o", "n8.relay")
+    code, _, said = irtool(
+        "quantize", "net.relay", "--params=w.npz", "--calibrate=random", "--form=integer", "-o", "n8.relay"
+    )
     assert code == 0 and "qnn.dense" in (folder / "n8.relay").read_text(), said
 
 
 def test_weights_may_be_in_the_text_and_the_report_in_json(folder: Path) -> None:
     code, out, _ = irtool(
-        "quantize", "net.relay", "--params=w.npz", "--params-format=embedded", "-o", "n8.relay", "--json"
+        "quantize",
+        "net.relay",
+        "--params=w.npz",
+        "--calibrate=random",
+        "--params-format=embedded",
+        "-o",
+        "n8.relay",
+        "--json",
     )
     report = json.loads(out)
     assert code == 0 and sorted(r["name"] for r in report["layers"]) == ["dense_0", "dense_1"] and report["snr"] > 25
@@ -55,7 +66,7 @@ def test_weights_may_be_in_the_text_and_the_report_in_json(folder: Path) -> None
 def test_tvms_way_takes_its_options(folder: Path, mode: str) -> None:
     options = ["--mode=tvm", "--qconfig", "skip_dense_layer=False", "--qconfig", f"calibrate_mode={mode}"]
     code, out, said = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", "-o", "n8.relay", *options)
-    assert code == 0 and f"{mode} over 5 samples" in out, said
+    assert code == 0 and f"{mode} over 4 samples" in out, said
     assert 'out_dtype="int32"' in (folder / "n8.relay").read_text()
 
 
@@ -63,6 +74,7 @@ REFUSED = {
     "a pattern": (["--keep=("], 2, "no regular expression"),
     "everything kept": (["--keep=.*"], 1, "all 2 convolutions and matrix products stay"),
     "nothing good enough": (["--min-snr=200"], 1, "its own error is too large"),
+    "nothing that calibrates": ([], 2, "a quantization needs --calibrate"),
     "no file": (["--calibrate=y.npz"], 1, "cannot read y.npz"),
     "random and files": (["--calibrate=random", "--calibrate=x.npz"], 2, "beside files"),
     "options of the other mode": (["--qconfig", "nbit_input=4"], 2, "--mode=tvm"),
@@ -74,6 +86,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_without_a_file(folder: Path, case: str) -> None:
     options, wanted, message = REFUSED[case]
+    if not any(word.startswith("--calibrate") for word in options) and case != "nothing that calibrates":
+        options = ["--calibrate=random", *options]
     code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "-o", "n8.relay", *options)
     assert code == wanted and message in said, said
     assert not (folder / "n8.relay").exists() and not (folder / "n8.npz").exists()

@@ -145,13 +145,13 @@ def test_sums_that_may_overflow_are_refused_by_name() -> None:
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 70000), float32], %w: Tensor[(1, 70000), float32]) { nn.dense(%x, %w, units=1) }'
     )
     with pytest.raises(irtool.IrError, match=r"dense_0: sums of 70000 products of channel 0 may need 2266950000"):
-        irtool.quantize(module, {"w": np.ones((1, 70000), "float32")})
+        irtool.quantize(module, {"w": np.ones((1, 70000), "float32")}, "random")
     with pytest.raises(irtool.IrError, match=r"dense_0: sums of 70000 products") as refused:
         irtool.build(module, {"w": np.ones((1, 70000), "float32")}, precision="int8", calibration="random")
     assert [d.code for d in refused.value.diagnostics] == [AccumulatorOverflow]
     sparse = np.ones((1, 70000), "float32")
     sparse[:, ::10] = 0  # 63,000 products fit: the bound is that of the weights, not of their number
-    irtool.quantize(module, {"w": sparse}, options=QuantizeOptions(report=False))
+    irtool.quantize(module, {"w": sparse}, "random", options=QuantizeOptions(report=False))
 
 
 NAN = np.full((1, 3, 12, 12), np.nan, "float32")
@@ -197,7 +197,7 @@ def test_values_that_are_not_finite_inside_are_refused() -> None:
 def test_nothing_to_quantize_is_said_in_words() -> None:
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 1, 4, 4), float32], %w: Tensor[(1, 1, 1, 1), float32]) { nn.conv2d(%x, %w, padding=[0, 0, 0, 0]) }'
     with pytest.raises(irtool.IrError, match="all 1 convolutions and matrix products stay") as caught:
-        irtool.quantize(irtool.parse(text))
+        irtool.quantize(irtool.parse(text), None, "random")
     assert caught.value.diagnostics[0].notes == ("conv2d_0 stays in floating point: its weights are not constant",)
 
 
@@ -207,4 +207,4 @@ def test_nothing_to_quantize_is_said_in_words() -> None:
 def test_wrong_options_are_refused(options: dict) -> None:
     module, weights, _ = network("attention")
     with pytest.raises(irtool.IrError):
-        irtool.quantize(module, weights, options=QuantizeOptions(**options))
+        irtool.quantize(module, weights, "random", QuantizeOptions(**options))
