@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..diagnostics import UsageError
 from ..driver.precision import Calibrated, Calibration, Lowered, Progress
@@ -31,9 +32,10 @@ def lower_to_int8(
         listed = ", ".join("@" + e for e in entries)
         raise UsageError(f"precision int8 is for one entry, and there are {listed}", code=WrongQuantization)
     (entry,) = entries
-    if isinstance(calibration, str):
-        data, checked, held_out = calibration, [], 0
-    else:
+    data: Calibration = calibration
+    checked: Sequence[Sequence[Any]] = ()
+    held_out = 0
+    if not isinstance(calibration, str):
         prepared = prepare(module, None, entry)
         function = prepared.functions[entry]
         assert isinstance(function, Function)

@@ -90,6 +90,7 @@ def write_files(folder: Path) -> None:
     np.savez(folder / "x.npz", x=x)
     np.savez(folder / "w8.npz", w=np.ones((4, 8), "int8"))
     np.save(folder / "x.npy", x)
+    np.save(folder / "x3.npy", x[:, :3])
     np.savez(folder / "want.npz", out0=np.maximum(x @ w.T, 0))
     np.savez(folder / "open.npz", x=np.ones((2, 3), "float32"), y=np.ones((2, 3), "float32"))
     np.savez(folder / "v.npz", w=np.eye(3, dtype="float32"))
@@ -110,7 +111,7 @@ def write_files(folder: Path) -> None:
 
 FAILING = {
     "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
-    "diff nowhere nowhere": 2, "doctor nowhere": 2, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
+    "diff nowhere nowhere": 2, "doctor nowhere": 2, "evaluate nowhere --inputs x.npz --labels x.npy": 1, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
     "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
     "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
     "viz nowhere": 1,
@@ -214,6 +215,14 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("passes --tir", 0, ("out:tir",)),
     ("passes --list-config", 0, ("out:relay.FuseOps.max_depth",)),
     ("passes --list-instruments", 0, ("out:Timing",)),
+    ("evaluate net.relay --params w.npz --inputs x.npz --labels want.npz --against float --precision int8 --calibrate x.npz --entry main -O 2 "
+     "--via interp --load own.py -p Kept --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 "
+     "--instrument Timing{style=json} --missing-constants zeros", 0, ("out:out0: mean absolute error", "err:also what calibrates")),
+    ("evaluate net.relay --params w.npz --input x=x.npy --against want.npz --json", 0, ('out:"snr": null',)),
+    ("evaluate open.relay --entry f --inputs open.npz --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --prelude --against float", 0,
+     ("out:out0: equal",)),
+    ("evaluate model.onnxtxt --dim n=2 --value k=1, --input x=x3.npy --against float", 0, ("out:out0 (y): equal",)),
+    ("evaluate net.relay --params w.npz --inputs x.npz", 2, ("err:give --labels, --against, or both",)),
     ("quantize net.relay --params w.npz -o q1.relay --params-format npz --params-out q1.npz --calibrate x.npz --mode affine --method percentile "
      "--percentile 99 --activations int8 --keep none --min-snr 1 --form integer --report --report-samples 1 --via interp --types none -v", 0,
      ("q1.relay:qnn.dense", "q1.npz:", "err:wrote q1.relay")),
