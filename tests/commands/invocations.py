@@ -230,7 +230,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      ("q2.relay:int8", "not out:q2")),
     ("quantize open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --calibrate random -o q3.relay --json --samples 1", 0, ("q3.relay:add",)),
     ("quantize open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --calibrate random -o q4.relay --samples 1", 0, ("q4.relay:add",)),
-    ("quantize model.onnxtxt --dim n=2 --value k=1, --prelude -o q5.relay --samples 1", 0, ("q5.relay:def @main",)),
+    ("quantize model.onnxtxt --dim n=2 --value k=1, --prelude --calibrate random -o q5.relay --samples 1", 0, ("q5.relay:def @main",)),
     ("reduce net.relay -p DropsRelu --load drops.py --expect-diff --seed 1 --rtol 0.01 --atol 0.01 --entry main --via interp -o small.relay -v",
      0, ("small.relay:nn.relu", "err:calls: 1 operator")),
     ("reduce net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "
