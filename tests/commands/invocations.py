@@ -218,8 +218,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("evaluate net.relay --params w.npz --inputs x.npz --labels want.npz --against float --precision int8 --calibrate x.npz --entry main -O 2 "
      "--via interp --load own.py -p Kept --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 "
      "--instrument Timing{style=json} --missing-constants zeros", 0, ("out:out0: mean absolute error", "err:also what calibrates")),
-    ("evaluate net.relay --params w.npz --input x=x.npy --against want.npz --json", 0, ('out:"snr": null',)),
-    ("evaluate open.relay --entry f --inputs open.npz --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --prelude --against float", 0,
+    ("evaluate net.relay --params w.npz --input x=x.npy --against want.npz --json -q", 0, ('out:"snr": null',)),
+    ("evaluate open.relay -v --entry f --inputs open.npz --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --prelude --against float", 0,
      ("out:out0: equal",)),
     ("evaluate model.onnxtxt --dim n=2 --value k=1, --input x=x3.npy --against float", 0, ("out:out0 (y): equal",)),
     ("evaluate net.relay --params w.npz --inputs x.npz", 2, ("err:give --labels, --against, or both",)),
