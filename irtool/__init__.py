@@ -116,8 +116,9 @@ def __getattr__(name: str) -> Any:
     if name in _submodules():
         return importlib.import_module(f".{name}", __name__)
     from .diagnostics import nearest
+    from .ir.tvm_names import counterpart
 
-    help = nearest(name, __dir__())
+    help = counterpart("irtool", name) or nearest(name, __dir__())
     raise AttributeError(f"module 'irtool' has no attribute {name!r}" + (f": {help}" if help else ""))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -43,3 +44,22 @@ class Namespace:
 
     def __repr__(self) -> str:
         return f"<the names under {self._title}.{self._prefix}>".replace(".>", ">")
+
+
+def submodules(package: str) -> Callable[[str], Any]:
+    """A package's `__getattr__`: its modules are attributes, each imported when it is asked for first.
+
+    `irtool.lower.storage.plan` needs no more than `import irtool` then.
+    """
+
+    def get(name: str) -> Any:
+        whole = f"{package}.{name}"
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(whole)
+            except ModuleNotFoundError as error:
+                if error.name != whole:
+                    raise
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..namespace import submodules
 from .artifact import Artifact
 from .build import build
 
@@ -39,3 +40,6 @@ def unsupported(module: Module, target: str = "c", **options: Any) -> list[Diagn
     from .refusals import find_unsupported
 
     return find_unsupported(module, target, **options)
+
+
+__getattr__ = submodules(__name__)

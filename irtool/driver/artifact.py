@@ -89,6 +89,19 @@ class Artifact:
 
         return graph_constants(self._module(), next(iter(self._entries)))
 
+    get_graph_json = graph_json
+    get_params = params
+
+    def __getitem__(self, name: str) -> Any:
+        """`lib["default"](device)`, as TVM's scripts make the module that a graph executor runs; see `relay.tvm.contrib`."""
+        if name not in ("default", self.name):
+            raise KeyError(f'a build has one factory: lib["default"], not lib[{name!r}]')
+        return from_above("relay.tvm.contrib.graph_executor", "factory")(self)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raises an AttributeError that says what to write for a name of TVM's."""
+        raise from_above("ir.tvm_names", "missing_attribute")(self, name)
+
     def function_metadata(self) -> dict[str, Any]:
         """Inputs and outputs of each function, and the bytes of its workspace, inputs, outputs and constants."""
         return {

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..diagnostics import UsageError
 from ..ir import Expr, Module
+from ..ir.module import describe
 from ..ir.target import Target
 from ..passes.context import PassContext
 from .artifact import Artifact
@@ -110,6 +112,11 @@ def build(
         UsageError: a wrong option.
         ToolError: the compiler is missing or failed; its message and the folder of the sources are in the error.
     """
+    if not isinstance(params, Mapping | None):
+        raise UsageError(
+            f"params are arrays by name, not {describe(params)}",
+            help="irtool.build(module, params, target); relay.build(module, target, params=…) has TVM's order",
+        )
     governing = PassContext.entered()
     if target is None:
         target = governing.target if governing is not None and governing.target is not None else "c"

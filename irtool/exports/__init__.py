@@ -8,6 +8,9 @@ mistakes      the codes of these diagnostics
 Each format is a folder beside these files.
 """
 
+from ..namespace import submodules
 from .base import Export, File, Request, export, exports, parse_export
 
 __all__ = ["Export", "File", "Request", "export", "exports", "parse_export"]
+
+__getattr__ = submodules(__name__)

@@ -1,5 +1,6 @@
 """The IR of Relay: types, expressions, modules, and how to walk, rewrite and compare them."""
 
+from ..namespace import submodules
 from .adt import (
     Clause,
     Pattern,
@@ -140,3 +141,5 @@ __all__ = [
     "with_function",
     "without_return_type",
 ]
+
+__getattr__ = submodules(__name__)

@@ -102,6 +102,20 @@ class Expr:
             return len(self.fields)
         return len(self.checked_type.fields) if isinstance(self.checked_type, TupleType) else None
 
+    def same_as(self, other: object) -> bool:
+        """Whether `other` is this very node: TVM's word for `is`."""
+        return self is other
+
+    def astext(self, show_meta_data: bool = True) -> str:
+        """The text, with or without its metadata section: TVM's word for `irtool.to_text`."""
+        return from_above("printer", "to_text")(self, metadata=show_meta_data)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises an AttributeError that says what to write for a name of TVM's."""
+            raise from_above("ir.tvm_names", "missing_attribute")(self, name)
+
     def astype(self, dtype: str) -> Call:
         """`cast` to a dtype."""
         return from_above("ops", "call")("cast", self, dtype=dtype)
@@ -163,6 +177,11 @@ class Var(Expr):
     checked_type: Type | None = None
     virtual_device: Any = None
 
+    @property
+    def name_hint(self) -> str:
+        """`name`, as TVM calls it."""
+        return self.name
+
 
 @node
 class GlobalVar(Expr):
@@ -171,6 +190,11 @@ class GlobalVar(Expr):
     name: str
     span: Span | None = None
     checked_type: Type | None = None
+
+    @property
+    def name_hint(self) -> str:
+        """`name`, as TVM calls it."""
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +278,11 @@ class TupleGetItem(Expr):
     span: Span | None = None
     checked_type: Type | None = None
 
+    @property
+    def tuple_value(self) -> Expr:
+        """`tuple`, as TVM calls it."""
+        return self.tuple
+
 
 @node
 class Call(Expr):
@@ -314,6 +343,27 @@ class Function(Expr):
             object.__setattr__(self, "attrs", {})
         if self.params.__class__ is not tuple:
             object.__setattr__(self, "params", tuple(self.params))
+
+    def with_attr(self, attr: str | Mapping[str, Any], value: Any = None) -> Function:
+        """The function with one more attribute, or with those of a mapping; types stay as they are inferred."""
+        more = {attr: value} if isinstance(attr, str) else attr
+        return self._with_attrs({**self.attrs, **more})
+
+    def without_attr(self, attr: str) -> Function:
+        """The function without that attribute."""
+        return self._with_attrs({k: v for k, v in self.attrs.items() if k != attr})
+
+    def _with_attrs(self, attrs: Mapping[str, Any]) -> Function:
+        return Function(
+            self.params,
+            self.body,
+            self.ret_type,
+            self.type_params,
+            attrs,
+            self.span,
+            self.checked_type,
+            self.virtual_device,
+        )
 
     @property
     def func_type(self) -> FuncType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import UsageError, nearest
 from .above import from_above, text_of
@@ -166,6 +166,16 @@ class Module:
 
     def __str__(self) -> str:
         return text_of(self)
+
+    def astext(self, show_meta_data: bool = True) -> str:
+        """The text, with or without its metadata section: TVM's word for `irtool.to_text`."""
+        return from_above("printer", "to_text")(self, metadata=show_meta_data)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises an AttributeError that says what to write for a name of TVM's."""
+            raise from_above("ir.tvm_names", "missing_attribute")(self, name)
 
     def _repr_html_(self) -> str:
         """In colour, for notebooks."""

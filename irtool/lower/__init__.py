@@ -13,8 +13,11 @@ targets   a lowered module             ⇒ its functions by what they are for
 
 # ruff: noqa: F401 - this file is the list of the names
 
+from ..namespace import submodules
 from ..tir.program import HostFunction, Program
 from .compose import TensorGraph, compose
 from .host import lower_module
 from .memory import plan_memory
 from .nest import lower_function
+
+__getattr__ = submodules(__name__)

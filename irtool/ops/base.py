@@ -29,7 +29,7 @@ import inspect
 import reprlib
 import types as pytypes
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar
 
@@ -113,6 +113,25 @@ class Operator(Facts, Plugin):
     until: ClassVar[str] = ""
     later_arguments: ClassVar[tuple[tuple[str, ...], ...]] = ()
     cases: ClassVar[str] = ""
+
+    def __getitem__(self, name: str) -> Any:
+        """The attribute of that name, as TVM's scripts write it: `call.attrs["strides"]`. Raises KeyError for an unknown one."""
+        names = self.keys()
+        if name not in names:
+            help = nearest(name, names) if isinstance(name, str) else ""
+            raise KeyError(f"{self.name} has no attribute {name!r}" + (f": {help}" if help else ""))
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """The names of the attributes, in order."""
+        return [f.name for f in cls.fields()]
 
     @property
     def result_device(self) -> Any:

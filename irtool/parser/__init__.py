@@ -5,6 +5,9 @@ them and goes on after errors, `builder` makes the IR nodes, `metadata` reads th
 `symbols` tells what each name refers to.
 """
 
+from ..namespace import submodules
 from .text import parse, parse_expr, read_type, read_with_diagnostics
 
 __all__ = ["parse", "parse_expr", "read_type", "read_with_diagnostics"]
+
+__getattr__ = submodules(__name__)

@@ -6,6 +6,9 @@ The rewriting itself is a matter of passes: `InsertQDQ` and `FakeQuantizationToI
 
 from __future__ import annotations
 
+from ..namespace import submodules
 from .options import QuantizeOptions as QuantizeOptions
 from .quantizing import Quantized as Quantized
 from .quantizing import quantize as quantize
+
+__getattr__ = submodules(__name__)

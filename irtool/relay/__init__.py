@@ -10,6 +10,7 @@
 
 Every operator is here under its name, `relay.nn.conv2d`, with TVM's order of arguments and its defaults in Python (`help` shows
 them); beside them are the nodes and types of `irtool.ir`, `var`, `const`, `analysis`, `transform` (the passes) and `build`.
+A name of TVM's that is not here is an AttributeError that says what to write.
 
 literals     var, const, and what becomes an expression by itself
 forms        an operator as a function
@@ -17,6 +18,10 @@ signatures   where that function's arguments differ from the operator's in text
 special      functions that do more than one call of an operator
 arithmetic   `x + y`, and what is known of the types of expressions while they are built
 analysis     free variables and the like
+building     `build` in TVM's order; `executor`, `params`: what scripts do beside it
+functors     ExprVisitor and ExprMutator; `scope_builder`, `dataflow_pattern`: further tools of TVM's
+testing      small networks with random weights
+tvm          what scripts take from TVM's top package
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ import pkgutil
 from typing import Any as _Anything
 
 from ..ir import ANY
+from ..ir.tvm_names import counterpart
 from ..namespace import Namespace
 
 _FROM_IR = (
@@ -38,10 +44,19 @@ _WHERE = {
     "var": "irtool.relay.literals",
     "const": "irtool.relay.literals",
     "scalar_type": "irtool.relay.literals",
-    "build": "irtool.driver",
+    "build": "irtool.relay.building",
+    **dict.fromkeys(("ExprFunctor", "ExprMutator", "ExprVisitor"), "irtool.relay.functors"),
+    **dict.fromkeys(("bind_params_by_name", "load_param_dict", "save_param_dict"), "irtool.relay.params"),
+    "create_executor": "irtool.relay.executor",
+    "ScopeBuilder": "irtool.relay.scope_builder",
     "lower_call": "irtool.lower.lower_call",
 }
-_MODULES = {"analysis": "irtool.relay.analysis", "transform": "irtool.passes"}
+_MODULES = {
+    "analysis": "irtool.relay.analysis",
+    "transform": "irtool.passes",
+    **dict.fromkeys(("expr", "ty", "function", "build_module", "expr_functor"), "irtool.relay"),
+}
+"""TVM spreads these names over modules; here each of these modules is `irtool.relay` itself."""
 
 
 def _find(name: str) -> _Anything:
@@ -76,7 +91,13 @@ def __getattr__(name: str) -> _Anything:
     elif name in _own_modules():
         value = importlib.import_module(f"irtool.relay.{name}")
     else:
-        return getattr(_operators, name)
+        try:
+            return getattr(_operators, name)
+        except AttributeError:
+            said = counterpart("relay", name)
+            if not said:
+                raise
+            raise AttributeError(f"irtool.relay has no attribute {name!r}: {said}") from None
     globals()[name] = value
     return value
 

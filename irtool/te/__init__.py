@@ -52,6 +52,7 @@ Python, so loops and conditions over them are fine.
 
 # ruff: noqa: F401 - this file is the list of the names
 
+from ..namespace import submodules
 from ..tir.builder import Builder
 from ..tir.expr import (
     Axis,
@@ -173,3 +174,6 @@ def all(*conditions):
 def any(*conditions):
     """Logical or of its arguments (of none: false). Over an axis: `reduce_any`."""
     return _any_of(conditions)
+
+
+__getattr__ = submodules(__name__)

@@ -1,0 +1,3 @@
+from ..namespace import submodules
+
+__getattr__ = submodules(__name__)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
 from ...ir import Expr, Type
+from ...ir.above import from_above
 from ...ops.base import op as operator_node
 
 
@@ -16,6 +17,14 @@ class DFPattern:
     def parts(self) -> tuple[DFPattern, ...]:
         """The patterns directly below, in the order in which the matched nodes are evaluated."""
         return ()
+
+    def match(self, expr: Expr) -> bool:
+        """Whether this matches at the expression itself: TVM's word for `matches`."""
+        return from_above("passes.dataflow", "matches")(self, expr)
+
+    def partition(self, expr: Expr, attrs: Mapping[str, Any] | None = None, check: Any = None) -> Expr:
+        """`expr` with each match made a function and called: TVM's word for `dataflow.partition`."""
+        return from_above("relay.dataflow_pattern", "partition")(self, expr, attrs, check)
 
     def __call__(self, *args: DFPattern) -> CallPattern:
         return CallPattern(self, args)
