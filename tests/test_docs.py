@@ -14,7 +14,9 @@ from irtool.ops.cases import cases_of
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("name", ["errors.md", "ops.md", "passes.md", "relay-to-relax.md"])
+@pytest.mark.parametrize(
+    "name", ["commands.md", "errors.md", "ops.md", "passes.md", "python-api.md", "relay-to-relax.md"]
+)
 def test_reference_is_fresh(name: str) -> None:
     assert (DOCS / name).read_text(encoding="utf-8") == references()[name], "run python -m irtool.commands.references"
 

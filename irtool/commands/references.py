@@ -9,7 +9,9 @@ from pathlib import Path
 def references() -> dict[str, str]:
     """File name ⇒ text."""
     from ..exports.onnx.reference import reference as onnx
+    from .api_manual import reference as api
     from .code_manual import reference as codes
+    from .command_manual import reference as commands
     from .op_manual import facts_reference as operator_facts
     from .op_manual import reference as operators
     from .pass_manual import reference as passes
@@ -17,10 +19,12 @@ def references() -> dict[str, str]:
     from .relax_manual import reference as relax
 
     return {
+        "commands.md": commands(),
         "errors.md": codes(),
         "operators.md": operator_facts(),
         "ops.md": operators(),
         "passes.md": passes(),
+        "python-api.md": api(),
         "relay-to-onnx.md": onnx(),
         "relay-to-relax.md": relax(),
         "tir-passes.md": tir_reference(),

@@ -217,6 +217,12 @@ class Artifact:
         special: Special = self._specializer.special(inputs)
         return special
 
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """`run` of the first entry: inputs in order, or by name. Raises as `run` does, and UsageError for both ways at once."""
+        if inputs and named:
+            raise UsageError("inputs are given in order or by name, not both")
+        return self.run(named or inputs)
+
     def _load(self) -> Serving:
         """Loads the library, if no other thread has meanwhile."""
         with self._loading:

@@ -84,8 +84,10 @@ class Module:
             return what
         if isinstance(what, Expr):
             return cls({"main": _as_function(what)})
-        help = "irtool.parse makes a module of text" if isinstance(what, str) else ""
-        raise UsageError(f"a module, a function or an expression is expected, not {describe(what)}", help=help)
+        from .no_module import next_step
+
+        message = f"a module, a function or an expression is expected, not {describe(what)}"
+        raise UsageError(message, help=next_step(what))
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
         """The function of that name. Raises UsageError, which is a KeyError, too, where there is none."""

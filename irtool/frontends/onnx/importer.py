@@ -46,7 +46,7 @@ def from_onnx(
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
-    `model` is a path, the bytes of a file, a ModelProto, or what `read_model` made of one. `shapes` gives the shapes of inputs
+    `model` is a path, an open file, the bytes of one, a ModelProto, an ONNXProgram of `torch.onnx.export`, or what `read_model` made of one. `shapes` gives the shapes of inputs
     by name, `dims` the extents of dimensions that have names in the model; what neither gives and the model leaves open is
     `?`, named by the attributes `input_dim_names` and `output_dim_names` of `@main`. Where a node needs an extent that is open, that
     is an error; with `open_extents` a call of `onnx.node` stands for the node until the extents are known. Inputs that `values` has are constants: so an input that decides shapes can be known.

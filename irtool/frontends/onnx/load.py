@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from ...diagnostics import Diagnostic, IrError, Source, Span
+from ...diagnostics import Diagnostic, IrError, Source, Span, UsageError
 from ...files import open_file
 from .external import Elsewhere
 from .mistakes import DamagedModel
@@ -29,16 +29,37 @@ def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> t
     if isinstance(model, onnx.ModelProto):
         name = name or "<model>"
         return model, name, Elsewhere(name)
-    if isinstance(model, bytes):
+    inside = getattr(model, "model_proto", None)  # of what torch.onnx.export gives
+    if isinstance(inside, onnx.ModelProto):
+        return load_model(inside, name)
+    if callable(getattr(model, "read", None)):
+        return load_model(_contents(model), name or str(getattr(model, "name", "")))
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        model = bytes(model)
         name = name or "<bytes>"
         small, held = _without_data(model, name)
         return parse_model(small, name), name, Elsewhere(name, "", held, model if held else None)
+    if not isinstance(model, (str, os.PathLike)):
+        from ...ir.no_module import next_step
+
+        message = f"an ONNX model is a path, bytes, an open file or a ModelProto, not {type(model).__name__}"
+        raise UsageError(message, help=next_step(model))
     path = os.fspath(model)
     folder = os.path.dirname(os.path.abspath(path))
     with open_file(path) as file, _mapped(file) as data:
         # What was left out is read by offset later on, so the parsed part and the map can go.
         small, held = _without_data(data, path)
     return parse_model(small, path), path, Elsewhere(path, folder, held)
+
+
+def _contents(file: Any) -> bytes:
+    """What is left of an open file. Raises UsageError for one that was opened as text and cannot give bytes."""
+    data = file.read()
+    if isinstance(data, str):
+        data = data.encode("utf-8")  # a model in the syntax of onnx.parser
+    if not isinstance(data, bytes):
+        raise UsageError("a file that is open as bytes is expected", help='open(path, "rb")')
+    return data
 
 
 def _without_data(data: Any, name: str) -> tuple[bytes, dict[str, tuple[int, int]]]:
