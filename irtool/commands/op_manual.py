@@ -12,6 +12,7 @@ from ..passes.operator_facts import RULE, facts_of, lacks
 from ..passes.option_text import show_value
 from ..plugin import type_hints
 from .manual import for_markdown, for_terminal
+from .name_patterns import is_like
 from .tables import drawer, show_table
 
 FIRST = Operator.since
@@ -63,13 +64,16 @@ def _pattern(cls: type[Operator]) -> str:
     return cls.pattern.name.lower().replace("_", "-") if cls.pattern is not None else "opaque (none registered)"
 
 
-def list_operators(since: str | None = None) -> str:
+def list_operators(since: str | None = None, pattern: str | None = None) -> str:
     """One line for each operator: name, version of TVM, pattern, summary.
 
-    With `since` only those that came, or gained an attribute, with that version ("0.12") or a later one.
+    With `since` only those that came, or gained an attribute, with that version ("0.12") or a later one; with `pattern` only those with
+    names like that.
     """
     rows = [("operator", "TVM", "pattern", "description")]
     for cls in operators:
+        if pattern is not None and not is_like(cls.name, pattern):
+            continue
         if since is None or _is_news(cls, since):
             versions = _versions(cls).replace("since ", "≥ ").replace("until ", "≤ ")
             rows.append((cls.name, versions, _pattern(cls).split(" ")[0], cls.summary()))

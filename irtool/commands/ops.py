@@ -22,6 +22,8 @@ from .wrong_usage import Command, WrongUsage
 def command(name: str | None, since: str | None, check: bool) -> None:
     """List the operators, or describe NAME: arguments, attributes with defaults, type rule, fusion pattern, support.
 
+    A part of a name, or a pattern with `*`, lists the operators whose names have it.
+
     The operators are those of TVM 0.10 to 0.19, the last version with Relay. An operator missing from some of these
     versions is listed with the versions that have it.
 
@@ -32,9 +34,13 @@ def command(name: str | None, since: str | None, check: bool) -> None:
       irtool ops
       irtool ops nn.conv2d
       irtool ops nn.conv2d --check
+      irtool ops conv
+      irtool ops 'nn.*'
     """
     import re
 
+    from ..ops.base import operators
+    from .name_patterns import stands_for_several
     from .op_manual import explain_operator, list_operators
 
     if since is not None and not re.fullmatch(r"\d+\.\d+", since):
@@ -47,5 +53,8 @@ def command(name: str | None, since: str | None, check: bool) -> None:
         from .case_check import check_cases
 
         check_cases(name)
+        return
+    if name and stands_for_several(name, {cls.name for cls in operators}):
+        click.echo(list_operators(pattern=name))
         return
     click.echo(explain_operator(name) if name else list_operators(since))

@@ -17,6 +17,7 @@ from ..passes.pipeline import parse_pipeline
 from ..passes.pipelines import PIPELINES
 from ..passes.prim_func_pass import PrimFuncPass
 from .manual import for_markdown, for_terminal
+from .name_patterns import is_like
 from .tables import show_table
 
 
@@ -51,6 +52,13 @@ def distinct_passes(tir: bool = False) -> list[type[Pass]]:
     return sorted({c for c in passes if issubclass(c, PrimFuncPass) == tir}, key=lambda c: c.name.lower())
 
 
+def list_like(pattern: str) -> str:
+    """One line for each pass, on Relay or on loop nests, whose name is like that; empty where there is none."""
+    like = [c for tir in (False, True) for c in distinct_passes(tir) if is_like(c.name, pattern)]
+    rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", c.summary()) for c in like)]
+    return show_table(rows, (43, 5)) if like else ""
+
+
 def list_passes() -> str:
     """One line for each pass: name, level, summary."""
     rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", c.summary()) for c in distinct_passes())]
@@ -77,6 +85,13 @@ def list_tir_passes() -> str:
     )
     lines.append("The prefix `tir.` is optional. `irtool passes NAME` explains a pass.")
     return "\n".join(lines)
+
+
+def explain_or_list(name: str) -> str:
+    """The manual page of what has that name, or, where nothing has, the list of the passes whose names are like it."""
+    is_known = name.partition("<")[0] in PIPELINES or passes.find(name) is not None or name in instruments
+    listed = "" if is_known or explain_absence(name) else list_like(name)
+    return listed or explain(name)
 
 
 def explain(name: str) -> str:

@@ -19,12 +19,14 @@ from .wrong_usage import Command, WrongUsage
 def command(name: str | None, tir: bool, list_config: bool, list_instruments: bool) -> None:
     """List the passes with their levels, or describe NAME: effect, options, prerequisites.
 
-    NAME may also be an instrument, or `default`, the build pipeline.
+    NAME may also be an instrument, or `default`, the build pipeline. A part of a name, or a pattern with `*`, lists the passes whose
+    names have it.
 
     \b
     Examples:
       irtool passes
       irtool passes FuseOps
+      irtool passes 'Fuse*'
       irtool passes default
       irtool passes --list-config
     """
@@ -39,4 +41,4 @@ def command(name: str | None, tir: bool, list_config: bool, list_instruments: bo
     elif list_instruments:
         click.echo(pass_manual.list_instruments())
     else:
-        click.echo(pass_manual.explain(name) if name else pass_manual.list_passes())
+        click.echo(pass_manual.explain_or_list(name) if name else pass_manual.list_passes())

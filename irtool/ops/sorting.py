@@ -18,6 +18,7 @@ from .dtypes import is_float, numpy_dtype
 from .radix import Radix, Ranks, ranks_of
 from .rows import rows
 from .shapes import compatible, normalize_axis, require_rank, tensor
+from .typical import Sorted
 
 _INT32 = DType("int32")
 _SHORT = 24
@@ -221,6 +222,9 @@ class Searchsorted(Operator):
                 if not compatible(a, b):
                     raise RelationError(f"axis {axis} is {a} in the sequence and {b} in the values")
         return TensorType(values.shape, self.dtype)
+
+    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+        return [Sorted(), None]
 
     def evaluate(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         side: Literal["left", "right"] = "right" if self.right else "left"

@@ -89,6 +89,20 @@ class Rows(Typical):
 
 
 @dataclass(frozen=True)
+class Sorted(Typical):
+    """Rows along the last axis whose elements do not get smaller."""
+
+    counts = 5
+
+    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+        import numpy as np
+
+        if not shape or dtype == "bool":
+            return None
+        return np.sort(rng.uniform(-1, 1, shape) if "float" in dtype else rng.randint(0, 8, shape), axis=-1)
+
+
+@dataclass(frozen=True)
 class Regions(Typical):
     """Rows of an image's number and the corners of a box in it, `[n, x1, y1, x2, y2]`."""
 
@@ -189,6 +203,7 @@ __all__ = [
     "NearZero",
     "Regions",
     "Rows",
+    "Sorted",
     "Summed",
     "Typical",
     "below",

@@ -195,6 +195,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("lsp --load nowhere.py", 2, ("err:nowhere.py",)),
     ("new pass MyPass -o made", 0, ("out:made", "made/pyproject.toml:irtool.plugins")),
     ("ops nn.relu --check --load own.py", 0, ("out:cases",)),
+    ("ops 'nn.*'", 0, ("out:nn.relu", "not out:broadcast_to")),
+    ("ops conv", 0, ("out:nn.conv2d", "not out:nn.relu")),
     ("ops --since 0.12", 0, ("not out:nn.relu",)),
     ("opt net.relay -p FuseOps --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 --instrument "
      "Timing{style=json} --load own.py --opt-level 1 --target llvm -o opt.relay -v", 0,
@@ -212,6 +214,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("opt net.relay --params w8.npz -q", 0, ("out:def @main", "err:note: %w is float32")),
     ("opt model.onnxtxt --dim n=2 --value k=1, --prelude", 0, ("out:Tensor[(2, 3), float32]",)),
     ("passes FuseOps --load own.py", 0, ("out:fuse_opt_level",)),
+    ("passes 'Fuse*'", 0, ("out:FuseOps", "not out:FoldConstant")),
     ("passes --tir", 0, ("out:tir",)),
     ("passes --list-config", 0, ("out:relay.FuseOps.max_depth",)),
     ("passes --list-instruments", 0, ("out:Timing",)),

@@ -58,6 +58,9 @@ WORD_MACHINE = VectorTarget(0, 13, word_products=2, scalar_results=4, blocked_up
 PLAIN_MACHINE = VectorTarget(0, 13, scalar_results=4, blocked_updates=64)
 """An Arm core without such instructions: Cortex-M0, M3, M23."""
 
+USUAL = ("cc", "gcc", "clang")
+"""Compilers that are looked for where none is named, the first one before the others."""
+
 SMALL_STACK = 2048
 """Bytes of the stack, and of a buffer, on a microcontroller."""
 
@@ -70,7 +73,7 @@ class Compiler:
     """A C compiler and how it is called.
 
     Attributes:
-        cc: the command, such as `aarch64-linux-gnu-gcc`; empty for `CC`, or cc.
+        cc: the command, such as `aarch64-linux-gnu-gcc`; empty for `CC`, or the first of cc, gcc and clang that is there.
         mcpu: processor: `native`, `none` (leave it to the compiler) or a name that the compiler knows.
         openmp: compile with threads.
         strict: no contraction of a product and a sum into one rounding.
@@ -86,7 +89,7 @@ class Compiler:
     @property
     def command(self) -> list[str]:
         """The compiler as an argument list; one that is a path is a whole one, since it is run in other folders."""
-        words = split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or ["cc"]
+        words = split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or [_usual()]
         return [os.path.abspath(words[0]), *words[1:]] if os.path.dirname(words[0]) else words
 
     @property
@@ -244,13 +247,21 @@ class Compiler:
 
     def missing(self) -> ToolError:
         """The error where it is not there."""
+        is_named = bool(self.cc or os.environ.get("CC", ""))
+        missing = self.command[0] if is_named else f"none of {', '.join(USUAL)}"
         return ToolError(
-            f"no C compiler: {self.command[0]} was not found", help="install one, or name it with --cc or CC"
+            f"no C compiler: {missing} was {'not ' if is_named else ''}found",
+            help="install one, or name it with --cc or CC",
         )
 
     def unrunnable(self, error: OSError) -> ToolError:
         """The error where the system does not run it."""
         return ToolError(f"{self.command[0]} could not be run: {error.strerror}")
+
+
+def _usual() -> str:
+    """The first of the usual compilers that is there."""
+    return next((name for name in USUAL if shutil.which(name) is not None), USUAL[0])
 
 
 def vectors_of(macros: str) -> VectorTarget:
