@@ -77,6 +77,8 @@ def _place_best(items: Sequence[Interval], lower: int) -> int:
     ]
     first = orders[0]
     for order in orders:
+        if best[0] == lower:
+            break
         total, offsets = _fit(order)
         if best[0] < 0 or total < best[0]:
             best, first = (total, offsets), order

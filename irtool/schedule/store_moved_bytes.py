@@ -57,11 +57,12 @@ def _chosen(runs: Runs, fixed: set[Slot]) -> set[Slot]:
     slots_of: dict[Use, set[Slot]] = {}
     gaining: set[Slot] = set()
     for k, calls in runs.items():
+        moving = [] if k.finished else [f for f in k.stages if _moved(f) is not None]
         for b, slots in _slots(k, calls):
             slots_of[k, b] = slots
             for slot in slots:
                 uses.setdefault(slot, []).append((k, b))
-            if not k.finished and any(_gains(f, k, calls, b) for f in k.stages):
+            if any(_gains(f, k, calls, b) for f in moving):
                 gaining |= slots
     chosen = {s for s in gaining if s.kind == TEMP and s not in fixed and all(_follows(*u) for u in uses[s])}
     while True:
@@ -112,14 +113,21 @@ def _other_sign(e: Expr) -> Expr:
     return bitwise_xor(e, const(-128 if e.dtype == "int8" else 128, e.dtype))
 
 
+def _moved(f: AnyForm) -> Expr | None:
+    """The word of a stage that stores moved words, before it is moved; None for other stages."""
+    if not isinstance(f, Map) or len(f.stores) != 1:
+        return None
+    word = as_it_was(f.stores[0].value)
+    return None if word is f.stores[0].value else word
+
+
 def _unmoved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
     """A stage that makes moved words of some buffers' bytes, where these are moved already; other stages as they are."""
-    if not isinstance(f, Map) or len(f.stores) != 1:
+    word = _moved(f)
+    if word is None:
         return f
+    assert isinstance(f, Map)
     (store,) = f.stores
-    word = as_it_was(store.value)
-    if word is store.value:
-        return f
     padded = isinstance(word, Select) and isinstance(word.other, Const)
     inside = word.then if isinstance(word, Select) and padded else word
     if not isinstance(inside, Call) or inside.name != PACK:
