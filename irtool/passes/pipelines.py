@@ -62,6 +62,11 @@ _OWN_FIRST: tuple[PipelineRow, ...] = (
         "what lies between dequantize and quantize becomes integer arithmetic, before these become arithmetic themselves",
     ),
 )
+_OWN_FOLDED: PipelineRow = (
+    "PropagateConstantArguments",
+    "what calls hand to loops is folded now: weights that are the same in each step are constants there, and what is computed from "
+    "them alone is folded by the next row of FoldConstant",
+)
 _OWN: tuple[PipelineRow, ...] = (
     (
         "FoldExplicitPadding",
@@ -156,7 +161,9 @@ def _rows(vm: bool, homogeneous: bool, whole: bool) -> tuple[PipelineRow, ...]:
 
 def _build() -> tuple[PipelineRow, ...]:
     prefix = _rows(vm=False, homogeneous=True, whole=False)
-    return prefix[:1] + _OWN_FIRST + prefix[1:] + _OWN + _rows(vm=False, homogeneous=True, whole=True)[len(prefix) :]
+    folded = 1 + next(n for n, (text, _) in enumerate(prefix) if text == "FoldConstant")
+    first = prefix[:1] + _OWN_FIRST + prefix[1:folded] + (_OWN_FOLDED,) + prefix[folded:]
+    return first + _OWN + _rows(vm=False, homogeneous=True, whole=True)[len(prefix) :]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ PASSES = [
     "Inline",
     "LabelOps",
     "LambdaLift",
+    "PropagateConstantArguments",
     "RemoveUnusedFunctions",
     "SimplifyExpr",
     "SimplifyInference",

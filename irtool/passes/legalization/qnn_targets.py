@@ -10,10 +10,10 @@ from ...ir import Constant, Expr, MissingData
 from ...ir.target import Target
 from ...ops.base import attributes_of, call
 from ...ops.qnn.fixed_point import limits
-from ..arithmetic import add, subtract
+from ..arithmetic import add, multiply, subtract
 from ..constants import array_constant, scalar_constant
 from .qnn_products import grouped_terms
-from .quantities import cast, int32, is_scalar, is_x86_with_sse4, number
+from .quantities import cast, int32, is_scalar, is_x86_with_sse4, is_zero, number
 from .rule import QNN_LEGALIZE, LegalizationSite, legalization
 
 _LEAST_CHANNELS = 3
@@ -242,5 +242,13 @@ def conv2d(s: LegalizationSite) -> Expr | None:
 
 @legalization(QNN_LEGALIZE, "qnn.dense")
 def dense(s: LegalizationSite) -> Expr | None:
-    """The types that the target multiplies."""
+    """The types that the target multiplies. Where products of bytes are fast, so are those of bytes counted from a number that only the
+    run knows, as dynamic quantization has it: that number times the sums of the weights, which are folded if these are constant."""
+    data, weight, zero = s.args[:3]
+    bytes_ = {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"} and s.attrs.out_dtype == "int32"
+    computed = s.tensor(2).shape == () and not isinstance(zero, Constant) and is_zero(s.args[3])
+    if s.byte_products and bytes_ and computed and s.tensor(0).is_static and s.tensor(1).is_static:
+        product = call("nn.dense", data, weight, units=s.attrs.units, out_dtype="int32")
+        sums = call("sum", cast(weight, "int32"), axis=[1], keepdims=False, exclude=False)
+        return subtract(product, multiply(zero, sums))
     return _for_target(s, "nn.dense")
