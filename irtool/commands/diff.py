@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import kinds
+from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
 from .notes import say
 from .pass_options import loads_files
@@ -41,8 +43,9 @@ _MOST_LINES = 200
     is_flag=True,
     help="Compare the results of both modules on random inputs instead of their structure.",
 )
+@type_options(ARRAYS)
 @loads_files
-def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool) -> None:
+def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool, given: Given) -> None:
     """Compare two modules up to the names of bound variables; print the locations of differences, then a diff.
 
     For differing constants, report the number of differing elements, the maximum difference and its index. The exit code
@@ -51,6 +54,7 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     \b
     Examples:
       irtool diff before.relay after.relay
+      irtool diff --values --params q.npz --dim batch=1 net.onnx q.relay
       irtool diff --values before.relay after.relay                 the results on random inputs, too
       irtool opt -p FuseOps net.relay | irtool diff net.relay -
     """
@@ -59,7 +63,7 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     if left == right == "-":
         raise UsageError("standard input can be read once only", code=ClashingOptions)
     try:
-        modules = _read(left, right, infer or values)
+        modules = _read(left, right, infer or values, given)
         notes: list[str] = []
         found = list(islice(_value_differences(*modules, notes) if values else _places(*modules), _MOST_PLACES + 1))
         lines = [] if values else _text(*modules, left, right, types)
@@ -79,12 +83,27 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     raise click.exceptions.Exit(1)
 
 
-def _read(left: str, right: str, infer: bool) -> tuple[Module, Module]:
+def _read(left: str, right: str, infer: bool, given: Given) -> tuple[Module, Module]:
     from ..infer import infer_types
-    from .subject import read_whole
 
-    a, b = read_whole(left), read_whole(right)
+    a, b = _read_one(left, given), _read_one(right, given)
     return (infer_types(a), infer_types(b)) if infer else (a, b)
+
+
+def _read_one(path: str, given: Given) -> Module:
+    """A module with what is known of it: its own weights, and of those that are given the others that it has parameters for."""
+    from ..parser.params import ParameterFile
+    from .subject import read_module
+
+    module, known = read_module(path, replace(given, params=()))
+    functions = module.relay_functions
+    if not functions or (known.bound is None and not given):
+        return module
+    entry = "main" if "main" in functions else next(iter(functions))
+    own = known.bound if known.bound is not None else ParameterFile()
+    names = {p.name for p in functions[entry].params} - own.keys()
+    taken = [ParameterFile(given.weights.origins[n], {n: a}) for n, a in given.weights.items() if n in names]
+    return replace(known, bound=ParameterFile.merged([own, *taken])).bind(module, entry)
 
 
 def _places(a: Module, b: Module) -> Iterator[Diagnostic]:

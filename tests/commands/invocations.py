@@ -167,6 +167,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("convert with.relay -o bare.relay --params-out bare.npz", 0, ("bare.relay:def @main", "bare.npz:")),
     ("diff net.relay other.relay --types all --infer --load own.py -v", 1, ("out:tanh", "err:read other.relay")),
     ("diff net.relay other.relay --no-infer -q", 1, ("not out:tanh",)),
+    ("diff net.relay net.relay --values --params w.npz --shape x=2,8 --dtype x=float32 --inputs x.npz --prelude", 0, ("out:equal",)),
+    ("diff model.onnxtxt model.onnxtxt --values --dim n=2 --value k=1,", 0, ("out:equal",)),
     ("diff net.relay net.relay --values", 0, ("out:equal",)),
     ("doctor --format text", 0, ("out:irtool",)),
     ("doctor --json", 0, ('out:"part"',)),
