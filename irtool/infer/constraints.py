@@ -54,6 +54,7 @@ from ..ir import (
 from ..ir.mistakes import BrokenModule, WrongPattern
 from ..ir.show import show_expr
 from ..ops.base import Operator, OperatorType, RelationError
+from .advice import wrong_count
 from .exhaustive import show_pattern, unmatched_cases
 from .kinds import check_type
 from .mistakes import MatchNotExhaustive, NoSuchField, NotCallable, TypesDiffer, WrongArgumentCount
@@ -387,7 +388,8 @@ class Constraints:
             names = ", ".join(operator.arguments[: operator.arity])
             wanted = f"{operator.arity} argument{'s' * (operator.arity != 1)} ({names})" if names else "no argument"
             wanted += "".join(f" or {len(others)} ({', '.join(others)})" for others in operator.later_arguments)
-            self._error(f"{operator.name} takes {wanted}, {len(e.args)} given", e.span, code=WrongArgumentCount)
+            message = f"{operator.name} takes {wanted}, {len(e.args)} given"
+            self._error(message, e.span, help=wrong_count(operator, e.args), code=WrongArgumentCount)
             self._set(e, self._poison())
             return
         attrs = e.attrs

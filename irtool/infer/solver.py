@@ -41,6 +41,7 @@ from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
 from ..ops.relations import show_shape
 from ..trampoline import trampoline
+from .advice import advice
 from .mistakes import OperatorRefuses
 from .symbolic import symbolic_attribute
 
@@ -401,8 +402,9 @@ class Solver:
         if title:
             notes.append(f"{rule.operator.name}: {title}")
         what = show_application(rule.operator.name, rule.arguments)
+        help = advice(rule.operator, rule.attrs, rule.arguments, types, reason)
         self.diagnostics.append(
-            Diagnostic(f"{what}: {reason}", rule.call.span, notes=tuple(notes), code=OperatorRefuses)
+            Diagnostic(f"{what}: {reason}", rule.call.span, notes=tuple(notes), help=help, code=OperatorRefuses)
         )
         self._poison(rule)
 

@@ -45,6 +45,7 @@ from ..plugin.mistakes import adopt, refuse
 from ..plugin.origin import is_outside
 from .errors import RelationError as RelationError
 from .facts import Facts, wrong_fact
+from .habits import attribute_missing, other_name, value_meant
 from .mistakes import MissingAttribute, UnknownAttribute, WrongAttribute
 from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 from .pattern import Pattern as Pattern
@@ -237,7 +238,10 @@ class Operator(Facts, Plugin):
             if key not in known:
                 have = f"it has {', '.join(f.name for f in cls.fields())}" if known else "it has none"
                 raise IrError(
-                    f"{cls.name} has no attribute {key} ({have})", span, help=nearest(key, known), code=UnknownAttribute
+                    f"{cls.name} has no attribute {key} ({have})",
+                    span,
+                    help=other_name(key, known),
+                    code=UnknownAttribute,
                 )
             try:
                 values[key] = coerce(value, hints[key])
@@ -245,10 +249,12 @@ class Operator(Facts, Plugin):
                 if is_plain and _is_symbolic(values[key]):
                     raise TypeError(f"expected a number, not {_show(value)}")
             except (TypeError, ValueError, OverflowError) as error:
-                raise IrError(f"attribute {key} of {cls.name}: {error}", span, code=WrongAttribute) from None
+                help = value_meant(key, value, typing.get_origin(hints[key]) is tuple, hints[key] is DType)
+                raise IrError(f"attribute {key} of {cls.name}: {error}", span, help=help, code=WrongAttribute) from None
         missing = [f.name for f in cls.fields() if f.name not in values and _required(f)]
         if missing:
-            raise IrError(f"{cls.name} needs the attribute {missing[0]}", span, code=MissingAttribute)
+            help = attribute_missing(missing)
+            raise IrError(f"{cls.name} needs the attribute {missing[0]}", span, help=help, code=MissingAttribute)
         made = cls(**values)
         if not attributes:
             cls._default_instance = made  # type: ignore[attr-defined]  # noted on the class

@@ -12,6 +12,7 @@ from typing import Any
 from ..diagnostics import Span, nearest
 from ..ir import Var
 from .builder import Builder
+from .habits import habit
 from .lexer import Word
 from .mistakes import UnexpectedWord
 from .tables import STARTS, Tables
@@ -249,7 +250,8 @@ class Reader:
             wanted = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
             place = behind if end else here
             message = f"expected {wanted} after this {what}, found {shown}"
-            builder.error(message, place.start, place.end, notes=notes, code=UnexpectedWord)
+            help = habit(builder.source.text, at, text)
+            builder.error(message, place.start, place.end, notes=notes, help=help, code=UnexpectedWord)
             return
         if "NUMBER" in row and "LPAREN" in row and "MATCH" in row:
             wanted = "an expression"
@@ -298,5 +300,7 @@ class Reader:
         accessing = self.tables.accessing
         for i in range(len(self.states) - 1, 1, -1):
             if accessing[self.states[i]] == "LSQUARE" and accessing[self.states[i - 1]] == "NAME":
-                return nearest(self.values[i - 2], ["Tensor"])
-        return ""
+                if resembling := nearest(self.values[i - 2], ["Tensor"]):
+                    return resembling
+                break
+        return habit(self.builder.source.text, word[2], text)

@@ -12,6 +12,7 @@ from ...ir.meta import MetaNode
 from ...likeness import most_alike
 from ...ops.base import op, operators
 from .. import dialect
+from ..habits import keyword
 from ..literals import read_scalar
 from ..metadata import read_index
 from ..mistakes import UndefinedBinding, UnknownOperator
@@ -76,6 +77,7 @@ class Leaves(State):
             node = self._ops[name] = op(full)
             return node
         hint = nearest(name, [*self.constructors, *operators.names()]) if full is None else f"did you mean {full}?"
+        hint = f"a variable is written %{name}" if name in self.variables else keyword(name) or hint
         self.error(f"unknown operator {name}", s, e, help=hint, code=UnknownOperator)
         return Var(name)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import nearest
 from ...ir import (
     ANY,
     DimVar,
@@ -21,6 +20,7 @@ from ...ir import (
 )
 from ...ir.dims import is_dimension
 from ...ir.dtypes import read_dtype
+from ...ops.habits import dtype_meant
 from ..literals import read_attribute_number
 from ..mistakes import MalformedType
 from .leaves import Leaves
@@ -52,7 +52,7 @@ class Types(Leaves):
                 f"{name} is not a dtype",
                 s,
                 e,
-                help=nearest(name, ["float32", "float16", "float64", "int32", "int64", "int8", "uint8", "bool"]),
+                help=dtype_meant(name),
                 code=MalformedType,
             )
             return "float32"
