@@ -203,6 +203,11 @@ class Backend(Plugin):
         """Processors with less than `machine` for which the output has code as well, highest first: see `Program.lesser`."""
         return ()
 
+    def stand_in(self) -> tuple[Backend, str] | None:
+        """Another backend that builds the same library where what this one needs is not here, and a note on it; None where
+        nothing stands in."""
+        return None
+
     def fitted(self, emit: str) -> Backend:
         """The backend with the defaults that depend on how far a build goes."""
         return self

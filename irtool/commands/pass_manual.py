@@ -8,7 +8,7 @@ from ..diagnostics import UsageError, nearest
 from ..driver.prepare import LEFT_OUT
 from ..driver.stages import STAGES
 from ..passes import Pass, passes
-from ..passes.absent import REASONS, explain_absence
+from ..passes.absent import REASONS, RELAY_REASONS, explain_absence
 from ..passes.config_option import ConfigOption, config_options
 from ..passes.instruments import instrument_options, instruments
 from ..passes.mistakes import UnknownPass
@@ -16,6 +16,7 @@ from ..passes.option_text import show_value
 from ..passes.pipeline import parse_pipeline
 from ..passes.pipelines import PIPELINES
 from ..passes.prim_func_pass import PrimFuncPass
+from ..passes.tvm_options import REASONS as INEFFECTIVE
 from .manual import for_markdown, for_terminal
 from .name_patterns import is_like
 from .tables import show_table
@@ -94,6 +95,14 @@ def explain_or_list(name: str) -> str:
     return listed or explain(name)
 
 
+def list_missing() -> str:
+    """One line for each pass of TVM that is not here: name, and why."""
+    rows = [("pass of TVM", "why it is not here")]
+    rows += [(n, why) for why, names in RELAY_REASONS.items() for n in names]
+    rows += [(f"tir.{n}", why) for why, names in REASONS.items() for n in names]
+    return show_table(rows, (max(len(name) for name, _ in rows),))
+
+
 def explain(name: str) -> str:
     """The manual page of a pass, of a pipeline, or of an instrument."""
     if name.partition("<")[0] not in PIPELINES and name not in passes and name in instruments:
@@ -124,7 +133,15 @@ def list_config() -> str:
     """One line for each option of the pass context: name, kind, default, who reads it, and what it means."""
     rows = [("option", "kind", "default", "read by", "meaning")]
     rows += [_config_row(*found) for found in config_options()]
+    rows += _ineffective()
     return show_table(rows, [max(len(r[i]) for r in rows) for i in range(4)])
+
+
+def _ineffective() -> list[tuple[str, str, str, str, str]]:
+    """Rows on the options of TVM's that are taken and have no effect."""
+    read = {key for key, _, _ in config_options()}
+    rows = [(k, kind.__name__, why) for why, keys in INEFFECTIVE.items() for k, kind in keys.items() if k not in read]
+    return [(key, kind, "—", "—", f"no effect: {why}") for key, kind, why in sorted(rows)]
 
 
 def _config_row(key: str, option: ConfigOption, readers: list[type[Pass]]) -> tuple[str, str, str, str, str]:
@@ -201,6 +218,7 @@ def reference() -> str:
     out += ["| --- | --- | --- | --- | --- |"]
     for key, kind, default, readers, meaning in (_config_row(*found) for found in config_options()):
         out.append(f"| `{key}` | {kind} | {default} | {readers} | {meaning} |")
+    out += ["| " + " | ".join((f"`{key}`", *rest)) + " |" for key, *rest in _ineffective()]
     out += ["", "## Instruments", "", "| instrument | what it does |", "| --- | --- |"]
     out += [f"| `{c.name}` | {c.manual().split(chr(10) * 2)[0].replace(chr(10), ' ')} |" for c in instruments]
     for cls in distinct_passes():

@@ -12,6 +12,7 @@ from ..diagnostics import UsageError, nearest
 from ..ir.target import Target
 from ..ir.tvm_target_kinds import KINDS
 from ..passes.context import PassContext
+from ..passes.tvm_options import notes_on
 from ..tir.vector_target import SIZES, USUAL
 from .precision import EXACT, precision_passes
 
@@ -42,6 +43,8 @@ class Options:
     schedule: str = ""
     tuned: tuple[tuple[str, str], ...] = ()
     precision: str = EXACT
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What the choice of the backend has to say."""
 
     def __post_init__(self) -> None:
         precision_passes(self.precision)  # refuses what there is not
@@ -86,6 +89,9 @@ def choose_options(
         UsageError: a wrong option, or a flag with two values.
     """
     backend, seen, sizes = choose_backend(target, merge_flags(*flags))
+    other = backend.stand_in() if own.get("emit", "") in ("", "so") else None
+    notes = () if other is None else (other[1],)
+    backend = backend if other is None else other[0]
     context = (governing or PassContext(opt_level=3)).overridden(
         opt_level, required_pass, disabled_pass, config, target=seen
     )
@@ -97,6 +103,7 @@ def choose_options(
         required_pass=tuple(sorted(context.required_pass)),
         disabled_pass=tuple(sorted(context.disabled_pass)),
         config=tuple(sorted(context.config.items())),
+        notes=(*notes, *(f"note: {n}" for n in notes_on(context.config))),
         **own,
     )
 

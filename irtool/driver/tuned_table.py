@@ -82,7 +82,7 @@ def with_table(options: Options, path: str | os.PathLike[str] | None) -> tuple[O
     file that is no table.
     """
     if path is None:
-        return options, []
+        return options, list(options.notes)
     target = options.backend.machine().resized(dict(options.sizes))
     if path == SHIPPED:
         return _with_shipped(options, target)
@@ -90,8 +90,8 @@ def with_table(options: Options, path: str | os.PathLike[str] | None) -> tuple[O
     machine = machine_name(options.backend, target)
     if machine not in table.machines:
         have = "; ".join(table.machines) or "none"
-        return options, [f"warning: {name} has no measurements of {machine} (it has: {have})"]
-    return replace(options, tuned=tuple(table.choices(machine).items())), []
+        return options, [*options.notes, f"warning: {name} has no measurements of {machine} (it has: {have})"]
+    return replace(options, tuned=tuple(table.choices(machine).items())), list(options.notes)
 
 
 def _with_shipped(options: Options, target: VectorTarget) -> tuple[Options, list[str]]:
@@ -104,8 +104,8 @@ def _with_shipped(options: Options, target: VectorTarget) -> tuple[Options, list
             or "none"
         )
         wanted = machine_name(options.backend, target)
-        return options, [f"warning: irtool ships no measurements of {wanted} (it has: {have})"]
-    return replace(options, tuned=tuple(Table(data).choices(wanted).items())), []
+        return options, [*options.notes, f"warning: irtool ships no measurements of {wanted} (it has: {have})"]
+    return replace(options, tuned=tuple(Table(data).choices(wanted).items())), list(options.notes)
 
 
 def _problem(data: Any) -> str:

@@ -63,7 +63,25 @@ REASONS: dict[str, tuple[str, ...]] = {
 """Names, without the prefix `tir.`, by the reason why there is no such pass."""
 
 
+_TYPES = "types name no values here, and places are in the spans of nodes: `irtool opt --spans`"
+_SHAPES = "shapes are given when a build starts, by --shape and --dim"
+_PLANNED = "memory is planned from the lowered program, not in Relay"
+
+RELAY_REASONS: dict[str, tuple[str, ...]] = {
+    _TYPES: ("AnnotateSpans", "CapturePostDfsIndexInSpans"),
+    _PLANNED: ("AnnotateUsedMemory", "LiftConstants", "MemoryPlan"),
+    _SHAPES: ("BatchingOps", "ChangeBatch", "FlexibleShapeDispatch"),
+    "PartitionGraph goes by patterns alone, and no cost of accelerators is known": ("CollagePartition",),
+    "ToMixedPrecision and `irtool quantize` choose dtypes by operator": ("recast",),
+    "SimplifyExpr has its rules": ("SimplifyExprPostAlterOp",),
+}
+"""The same for passes on Relay that TVM has, up to its last version with Relay, and irtool does not."""
+
+
 def explain_absence(name: str) -> str:
     """A sentence on a pass of TVM that irtool does not have; empty for any other name."""
+    for why, names in RELAY_REASONS.items():
+        if name in names:
+            return f"TVM's {name} is not here: {why}"
     bare = name.removeprefix("tir.")
     return next((f"TVM's tir.{bare} is not here: {why}" for why, names in REASONS.items() if bare in names), "")

@@ -19,6 +19,7 @@ from ..plugin.index import indexed
 from .mistakes import WrongContextOption
 from .names import check_pass_names
 from .registry import passes
+from .tvm_options import KINDS, notes_on
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -126,6 +127,7 @@ class PassContext:
         self.require_match = False
         self._inferring = [0.0]
         self.warnings: list[Diagnostic] = []
+        self._note_options(self.config)
         self._entering = self.instruments
         self._entered: list[ExitStack] = []
         self._check_names()
@@ -200,6 +202,10 @@ class PassContext:
         if diagnostic not in self.warnings:
             self.warnings.append(diagnostic)
 
+    def _note_options(self, keys: Iterable[str]) -> None:
+        for message in notes_on(keys):
+            self.warn(message)
+
     def option(self, key: str, default: Any) -> Any:
         """The value of a config key, or `default`."""
         return self.config.get(key, default)
@@ -248,6 +254,7 @@ class PassContext:
             inner.disabled_pass = _names("disabled_pass", disabled_pass)
         if config is not None:
             inner.config = {**self.config, **check_config(config)}
+            inner._note_options(config)
         if instruments is not None:
             inner.instruments = inner._entering = tuple(instruments)
         if target is not None:
@@ -304,13 +311,14 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     from ..diagnostics import nearest
     from ..ops.base import coerce
 
-    known = _options(config)
+    known = _options(k for k in config if k not in KINDS)
+    kinds = {**KINDS, **{key: option.kind for key, option in known.items()}}
     checked = {}
     for key, value in config.items():
-        if key not in known:
-            raise UsageError(f"unknown pass option {key}", help=nearest(key, known), code=WrongContextOption)
+        if key not in kinds:
+            raise UsageError(f"unknown pass option {key}", help=nearest(key, kinds), code=WrongContextOption)
         try:
-            checked[key] = coerce(value, known[key].kind)
+            checked[key] = coerce(value, kinds[key])
         except (TypeError, ValueError) as error:
             raise UsageError(f"pass option {key}: {error}", code=WrongContextOption) from None
     return checked

@@ -9,5 +9,14 @@ from ..plugin import Registry
 if TYPE_CHECKING:
     from .base import Pass
 
-passes: Registry[type[Pass]] = Registry("pass", "irtool.passes", "irtool.lower.passes")
+TVM_PREFIXES = (
+    "relay._transform.",
+    "relay.transform.",
+    "relax.transform.",
+    "tir.transform.",
+    "transform.",
+)
+"""Under which TVM registers its passes."""
+
+passes: Registry[type[Pass]] = Registry("pass", "irtool.passes", "irtool.lower.passes", prefixes=TVM_PREFIXES)
 """Every pass by name: those on Relay alone, and those that lower it."""

@@ -40,8 +40,10 @@ class Registry(Generic[T]):
     may_override: ClassVar[bool] = True
     """False while installed plug-ins are loaded: they are loaded when they are asked for, so could not do it reliably."""
 
-    def __init__(self, kind: str, *packages: str) -> None:
+    def __init__(self, kind: str, *packages: str, prefixes: tuple[str, ...] = ()) -> None:
         self.kind = kind
+        self.prefixes = prefixes
+        """What other registries put before names: a name that begins so is looked for without it, too."""
         self.packages = packages
         self.replaced: list[Callable[[str], None]] = []
         self._classes: dict[str, T] = {}
@@ -147,6 +149,9 @@ class Registry(Generic[T]):
         if found is None and not self._loaded:
             self.load()
             found = self._classes.get(name)
+        if found is None:
+            bare = next((name.removeprefix(p) for p in self.prefixes if name.startswith(p)), "")
+            found = self.find(bare) if bare else None
         return found
 
     def _find_loaded(self, name: str) -> T | None:

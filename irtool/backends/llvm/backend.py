@@ -13,7 +13,20 @@ from typing import Any
 from ... import __version__
 from ...diagnostics import ToolError, UsageError
 from ...tir.program import Program
-from ..base import ABSENT, OK, Backend, Built, Finding, Request, Runnable, Sources, VectorTarget, backend, flag
+from ..base import (
+    ABSENT,
+    OK,
+    Backend,
+    Built,
+    Finding,
+    Request,
+    Runnable,
+    Sources,
+    VectorTarget,
+    backend,
+    find_backend,
+    flag,
+)
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
 from ..toolchain.compiler import split_words
@@ -73,6 +86,14 @@ class Llvm(Backend):
     def clang(self) -> Clang | None:
         """The clang of this build, if there is one."""
         return Clang.find(self.cc, self.mcpu, self.mtriple, self.math == "strict", self.cflags)
+
+    def stand_in(self) -> tuple[Backend, str] | None:
+        """C, for a library that runs here and names nothing of LLVM's, where neither clang nor llvmlite is installed."""
+        names_tools = bool(self.cc or self.cflags or self.mtriple or self.mattr) or self.mcpu not in ("native", "none")
+        if names_tools or self.clang is not None or has_llvmlite():
+            return None
+        shared = ("math", "vector", "mcpu", "winograd", "strassen", "weights", "verify_weights")
+        return find_backend("c").make({n: getattr(self, n) for n in shared}), f"note: built through C: {NEITHER}"
 
     def identity(self) -> str:
         clang = self.clang
