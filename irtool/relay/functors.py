@@ -34,11 +34,13 @@ from ..ir import (
 )
 from ..ir.expr import rebuild
 
-_KINDS = (
+_KINDS: tuple[type[Expr], ...] = (
     *(Var, GlobalVar, Constant, Op, Constructor, Tuple, TupleGetItem, Call),
     *(Function, Let, If, Match, RefCreate, RefRead, RefWrite),
 )
-_METHODS = {k: "visit_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", k.__name__).lower() for k in _KINDS}
+_METHODS: dict[type[Expr], str] = {
+    k: "visit_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", k.__name__).lower() for k in _KINDS
+}
 _METHODS[TupleGetItem] = "visit_tuple_getitem"
 
 
