@@ -161,7 +161,7 @@ class _Analysis:
     def visit(self, e: Expr) -> Steps:
         done = self.memo.get(e)
         if done is None:
-            done = self.memo[e] = yield _RULES[e.__class__](self, e)
+            done = self.memo[e] = yield _RULES.get(e.__class__, _Analysis.foreign)(self, e)
         return done
 
     def begin(self, name: Var | str) -> None:
@@ -197,6 +197,11 @@ class _Analysis:
 
     def pure(self, e: Expr) -> Steps:
         return _PURE
+        yield
+
+    def foreign(self, e: Expr) -> Steps:
+        """A function that is no Relay: external, or lowered to loops."""
+        return Purity(True, False)
         yield
 
     def op(self, e: Op) -> Steps:
