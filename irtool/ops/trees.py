@@ -36,6 +36,8 @@ class TreeEnsemble(Operator):
 
     precision = "never"
 
+    layout_rule = ""
+
     one_dtype = ("data", "threshold")
 
     depth: int

@@ -105,7 +105,7 @@ def current_budget(root: Expr) -> FoldingBudget:
         return FoldingBudget.of([root])
     held = shared[0]
     if isinstance(held, Module):
-        held = shared[0] = FoldingBudget.of(held.functions.values())
+        held = shared[0] = FoldingBudget.of(held.relay_functions.values())
     return held
 
 

@@ -90,7 +90,7 @@ def filled() -> RewriteRule:
                 return after
             fill = scalar_constant(1 if ones in match else 0, result.dtype)
         args = (fill, match[x]) if after.args[1] is match[x] else (match[x], fill)
-        return Call(before.op, args, before.attrs, before.type_args, before.span)
+        return Call(before.op, args, before.attrs, before.type_args)
 
     return RewriteRule(broadcast(any_full, x) | broadcast(x, any_full), replace)
 
