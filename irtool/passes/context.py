@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -311,7 +311,7 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     from ..diagnostics import nearest
     from ..ops.base import coerce
 
-    known = _options(k for k in config if k not in KINDS)
+    known = _options([k for k in config if k not in KINDS])
     kinds = {**KINDS, **{key: option.kind for key, option in known.items()}}
     checked = {}
     for key, value in config.items():
@@ -324,7 +324,7 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def _options(keys: Iterable[str]) -> dict[str, Any]:
+def _options(keys: Collection[str]) -> dict[str, Any]:
     """What passes declare of these options: from the modules that the index names, or, if it lacks one, from all passes."""
     index = indexed("option")
     modules = dict.fromkeys(index[k][0] for k in keys if k in index)
