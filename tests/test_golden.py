@@ -27,4 +27,6 @@ def test_each_level_has_goldens_that_are_short_enough_to_read(room: str) -> None
     files = list(find_goldens(str(HERE / "golden" / room)))
     assert len(files) >= 6
     for path in files:
-        assert len(Path(f"{path}.expected").read_text().splitlines()) <= 120, path
+        assert len(Path(f"{path}.expected").read_text().splitlines()) <= 200, (
+            path
+        )  # 80 lines of C switch denormal numbers off
