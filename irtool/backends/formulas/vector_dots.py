@@ -31,7 +31,7 @@ _VNNI = """
 #if defined(__AVX512VNNI__)$shorter
 #define irt_dpbusd(acc, a, b) __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b))
 #else
-#define irt_dpbusd(acc, a, b) __asm__("{vex} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
+#define irt_dpbusd(acc, a, b) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b))
 #endif
 $text
 #undef irt_dpbusd
