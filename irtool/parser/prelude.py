@@ -10,12 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from ..diagnostics import IrError, nearest
 
 FILES = ("prelude.rly", "core.rly", "gradient.rly", "nat.rly")
-_FOLDER = Path(__file__).parent / "std"
 _SILENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
 _NAME = re.compile(r"(?<![\w%.@])(@?[A-Za-z_]\w*)(?!\w)")
 _ARGUMENT = re.compile(r"=\s*None\b")
@@ -48,7 +46,9 @@ def definitions(file: str) -> list[Definition]:
 
 @cache
 def _read(file: str) -> tuple[Definition, ...]:
-    text = (_FOLDER / file).read_text(encoding="utf-8")
+    from pathlib import Path  # which texts without these definitions do not wait for
+
+    text = (Path(__file__).parent / "std" / file).read_text(encoding="utf-8")
     parts = re.split(r"^(?=def |type |extern )", text, flags=re.MULTILINE)[1:]
     return tuple(Definition(p.split("\n//")[0].strip(), tuple(_defined(p)), frozenset(_used(p))) for p in parts)
 

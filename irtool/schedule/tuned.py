@@ -12,9 +12,11 @@ from contextvars import ContextVar
 from hashlib import sha256
 from typing import Any
 
+from ..tir.expr import Binary, Const, Expr
 from ..tir.forms import AnyForm, buffers_read, nest_of
-from ..tir.stmt import Buffer, PrimFunc, Store, pre_order
+from ..tir.stmt import Buffer, PrimFunc, Store, pre_order, rewrite_stmt
 from ..tir.structure import structural_words
+from ..tir.walk import rewrite
 
 _NOTED: ContextVar[list[Any] | None] = ContextVar("noted", default=None)
 _TABLE: ContextVar[Mapping[str, str] | None] = ContextVar("tuned", default=None)
@@ -56,7 +58,7 @@ def measured_choice(form: AnyForm) -> str | None:
 
 def stage_key(form: AnyForm) -> str:
     """Sixteen hexadecimal digits that are equal for stages of the same structure."""
-    nest = nest_of(form)
+    nest = rewrite_stmt(nest_of(form), lambda s: s, lambda e: rewrite(e, _constants_last))
     own = {s.buffer for s in pre_order(nest) if hasattr(s, "buffer") and not isinstance(s, Store)}
     used: dict[Buffer, None] = {}
     for s in pre_order(nest):
@@ -67,3 +69,10 @@ def stage_key(form: AnyForm) -> str:
     kinds = sorted(f"{b.dtype} {b.shape} {b.layout} {b.scope}" for b in buffers_read(form) if b not in own)
     words = structural_words(PrimFunc("", written, nest, len(written)))
     return sha256(repr((words, kinds)).encode()).hexdigest()[:16]
+
+
+def _constants_last(e: Expr) -> Expr:
+    """Extremes with a constant have it behind the other operand: on which side it stands decides about NaN, and not about speed."""
+    if isinstance(e, Binary) and e.op in ("max", "min") and isinstance(e.a, Const) and not isinstance(e.b, Const):
+        return Binary(e.op, e.b, e.a, e.dtype)
+    return e

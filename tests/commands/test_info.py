@@ -110,7 +110,7 @@ def test_a_dynamic_dimension_is_named_and_costs_are_refused(tmp_path: Path) -> N
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(?, 4), float32], %y: (Tensor[(2), bfloat16], bool)) { (exp(%x), %y.0) }\n'
     )
     said = irtool("info", path)
-    assert "  2 parameters (5 bytes), dynamic: %x[0], result[0]\n" in said
+    assert "  2 parameters (5 bytes), dynamic: %x[0], result.0[0]\n" in said
     code, out, err = command_line.irtool("info", "--cost", path)
     assert (code, out) == (1, "") and "error" in err
     assert "multiply-adds" in irtool("info", "--cost", "--shape", "x=3,4", path)

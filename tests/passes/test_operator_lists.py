@@ -21,6 +21,7 @@ MEANT = {
     "passes/auto_quantization/partition.py": "the rules of TVM's quantizer, which are closures over its options",
     "passes/auto_quantization/realization.py": "the rules of TVM's quantizer, which are closures over its options",
     "passes/qdq_insertion/kinds.py": "what a quantized layer is made of: the choice of the pass",
+    "passes/qdq_insertion/same_layers.py": "the forms that quantized layers are written in: the choice of the pass",
     "passes/dataflow/matching.py": "add and multiply commute, as TVM's matcher has it",
     "passes/dataflow/screening.py": "products and quotients match each other, as TVM's matcher has it",
     "passes/flatten_atrous_conv.py": "the pattern of the pass: convolutions between space_to_batch_nd and batch_to_space_nd",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from ...deferred import np
 
 
 class NDArray(np.ndarray):

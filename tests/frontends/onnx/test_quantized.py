@@ -91,9 +91,7 @@ def test_convolutions_and_sums_are_rounded_as_one_product_in_float32() -> None:
     y = np.clip(np.rint(y) + 120, 0, 255)
     for got, exact, real in zip(built, found, (y, c), strict=True):
         np.testing.assert_array_equal(np.asarray(got), real)
-        # `qnn.quantize`, which the interpreter runs, takes a half away from zero.
-        away = np.abs(np.asarray(exact).astype("int64") - real)
-        assert away.max() <= 1 and 0 < np.count_nonzero(away) < 0.1 * away.size
+        np.testing.assert_array_equal(np.asarray(exact), real)
 
 
 @pytest.mark.promise("ONNX quantization")
@@ -186,11 +184,6 @@ def test_a_half_goes_to_the_even_number_where_nothing_else_is_said(half: float) 
             "g (float[4] x) => (float[4] y) <float[2, 2] s = {1.0, 1.0, 1.0, 1.0}> {"
             " q = QuantizeLinear(x, s) y = DequantizeLinear(q, s) }",
             "vectors at most",
-        ),
-        (
-            "g (float[4, 6] x) => (int8[4, 6] y) <float[4, 2] s = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0}, int8[4, 2] z ="
-            " {0, 0, 0, 0, 0, 0, 0, 0}> { y = QuantizeLinear<axis = 1, block_size = 4>(x, s, z) }",
-            "no multiple of the block size",
         ),
         (
             "g (uint8[1, 2, 5, 5] x, uint8[1, 2, 5] w) => (int32[1, 1, 3, 3] y) { y = ConvInteger(x, w) }",
