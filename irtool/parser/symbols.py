@@ -15,7 +15,7 @@ from ..ir import Call, Constructor, Expr, GlobalVar, Module, Op, Type, TypeVar, 
 from .builder import Builder
 from .builder.leaves import plain_words
 from .lexer import after_blanks
-from .text import read_with
+from .text import read_completed
 
 VARIABLE, BINDING, FUNCTION = "variable", "binding", "function"
 TYPE, TYPE_PARAMETER, CONSTRUCTOR, OPERATOR = "type", "type parameter", "constructor", "operator"
@@ -46,6 +46,12 @@ class Symbol:
         found = [*([self.definition] if self.definition is not None else []), *self.uses]
         return sorted(found, key=lambda s: s.start)
 
+    def keep_before(self, end: int) -> None:
+        """Forgets the places behind an offset: those in definitions that are not of the text itself."""
+        if self.definition is not None and self.definition.start >= end:
+            self.definition = None
+        self.uses = [u for u in self.uses if u.start < end]
+
 
 class Symbols:
     """The symbols of a text, by place."""
@@ -65,8 +71,11 @@ class Symbols:
 
 def read_symbols(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic], Symbols]:
     """As `read_with_diagnostics`, and the symbols of the text."""
-    module, diagnostics, builder = read_with(SymbolBuilder, text, filename)
-    return module, diagnostics, Symbols(builder.symbols if builder is not None else [])
+    module, diagnostics, builder, end = read_completed(SymbolBuilder, text, filename)
+    symbols = builder.symbols if builder is not None else []
+    for s in symbols:
+        s.keep_before(end)
+    return module, diagnostics, Symbols([s for s in symbols if s.places])
 
 
 class SymbolBuilder(Builder):

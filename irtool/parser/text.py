@@ -78,17 +78,26 @@ def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module |
 
     Where the text uses definitions of TVM's prelude without having them, it gets them, and a note says so.
     """
-    module, items, _ = read_with(Builder, text, filename)
+    return read_completed(Builder, text, filename)[:2]
+
+
+def read_completed(
+    make: type[Built], text: str, filename: str
+) -> tuple[Module | None, list[Diagnostic], Built | None, int]:
+    """As `read_with_diagnostics`, with the builder, and the offset behind which definitions of the prelude stand."""
+    module, items, builder = read_with(make, text, filename)
     if module is not None or not any(d.code in _LACKING for d in items):
-        return module, items
+        return module, items, builder, len(text)
     whole, added = with_prelude(text)
     if not added:
-        return module, items
-    again, found, _ = read_with(Builder, whole, filename)
+        return module, items, builder, len(text)
+    again, found, other = read_with(make, whole, filename)
     if again is None and len([d for d in found if d.level == "error"]) >= len([d for d in items if d.level == "error"]):
-        return module, items
+        return module, items, builder, len(text)
     message = f"defined as in TVM's prelude: {', '.join(added)}"
-    return again, [*found, Diagnostic(message, level="note", filename=filename, code=FromPrelude)]
+    note = Diagnostic(message, level="note", filename=filename, code=FromPrelude)
+    end = next((n for n, (a, b) in enumerate(zip(text, whole)) if a != b), len(text))
+    return again, [*found, note], other, end
 
 
 def read_with(make: type[Built], text: str, filename: str) -> tuple[Module | None, list[Diagnostic], Built | None]:
