@@ -90,8 +90,8 @@ TEXT = '#[version = "0.0.5"]\ndef @main(%data: Tensor[(2), float32], %weight: Te
 @pytest.mark.parametrize(
     ("words", "text", "said"),
     [
-        (["passes", "fuse"], None, "did you mean FuseOps or DefuseOps?"),
-        (["ops", "NN.Conv2d"], None, "did you mean nn.conv2d?"),
+        (["passes", "fuseopss"], None, "did you mean FuseOps?"),
+        (["ops", "NN.Conv2e"], None, "did you mean nn.conv2d, "),
         (["opt", "--passes=InferType,fuse-ops"], TEXT, "did you mean FuseOps?"),
         (["opt", "--passes=FuseOps", "--func=^mian$"], TEXT, "did you mean main?"),
         (["opt", "--target=llmv"], TEXT, "did you mean llvm?"),

@@ -54,7 +54,7 @@ def test_mlp(capsys) -> None:
 def test_lower_call(capsys) -> None:
     lowered, nest = program("lower_call").main()
     printed = capsys.readouterr().out
-    assert "T_relu[ax0, ax1] = max(x_te[ax0, ax1], 0.0)" in printed
+    assert "T_relu[ax0, ax1] = max(0.0, x_te[ax0, ax1])" in printed
     assert "for outer in 2:\n    for inner in 4 vectorized:\n      T_relu[((outer * 4) + inner)] = " in printed
     assert "T_relu[((outer*4) + inner)] = max(x_te[((outer*4) + inner)], 0f32)" in printed
     assert "kind='cuda'" in printed

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...ir import Call, Constant, Expr, Function, TensorType, Tuple, TupleGetItem, children
+from ...ir import Call, Constant, Expr, Function, Op, TensorType, Tuple, TupleGetItem, children
 from ...ops.base import is_call_to, operator_name
 from ...ops.dtypes import dtype_of
 from ...ops.layout import Layout
@@ -89,7 +89,7 @@ class _Planner:
         name = operator_name(e)
         if name in PRODUCTS:
             return self._product(e)
-        if e.op_class is not None and e.op_class.sums_products():
+        if isinstance(e.op, Op) and e.op.operator.sums_products():
             self.plan.left[self.names[e]] = f"there is no integer form for {name}"
             return None
         if name in FOLLOWERS and self._follow(e):
