@@ -40,6 +40,7 @@ def command(name: str | None, since: str | None, check: bool) -> None:
     import re
 
     from ..ops.base import operators
+    from ..plugin.index import indexed
     from .name_patterns import stands_for_several
     from .op_manual import explain_operator, list_operators
 
@@ -54,7 +55,8 @@ def command(name: str | None, since: str | None, check: bool) -> None:
 
         check_cases(name)
         return
-    if name and stands_for_several(name, {cls.name for cls in operators}):
+    is_own = name in indexed("operator")  # found without a look at plug-ins
+    if name and not is_own and stands_for_several(name, {cls.name for cls in operators}):
         click.echo(list_operators(pattern=name))
         return
     click.echo(explain_operator(name) if name else list_operators(since))
