@@ -36,7 +36,7 @@ MISTAKES = {
     "run --no-random=1 n.relay": "error[E0014]: --no-random takes no value",
     "run --missing-constants=random --no-random n.relay": "error[E0016]: --missing-constants=random makes values",
     "check --shape=x n.relay": "error[E0014]: cannot read the shape 'x'",
-    "passes FuseOps --list-config": "error[E0016]: NAME, --tir, --list-config",
+    "passes FuseOps --list-config": "error[E0016]: NAME, --tir, --missing, --list-config",
     "opt n.relay -p": "error[E0013]: -p needs a value",
     "run n.relay -o --via=c": "error[E0013]: -o needs a value, but --via is an option\n",
     "run n.relay --sanitize --compare interp,c": "help: if that is the value, write --sanitize=--compare\n",
