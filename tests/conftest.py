@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,6 +16,14 @@ from tests.robustness import Robustness
 def quick_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """C is compiled without the optimizations that take long; for tests of what programs compute, not how fast."""
     monkeypatch.setenv("CFLAGS", "-O1")
+
+
+@pytest.fixture(scope="module")
+def keeps_denormals() -> Iterator[None]:
+    """Compiles C whose runs do not take denormal numbers for zeros: own functions are right for these as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CFLAGS", "-DIRT_KEEP_DENORMALS")
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

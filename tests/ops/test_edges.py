@@ -14,7 +14,7 @@ from irtool.ops import operators
 from irtool.ops.dtypes import numpy_dtype
 from irtool.passes.bind import bind_params
 
-pytestmark = pytest.mark.promise("NaN and overflow")
+pytestmark = [pytest.mark.promise("NaN and overflow"), pytest.mark.usefixtures("keeps_denormals")]
 
 INTEGERS = tuple(f"{s}int{n}" for s in ("", "u") for n in (8, 16, 32, 64))
 DTYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64")
