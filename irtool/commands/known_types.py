@@ -109,12 +109,16 @@ class Given:
 
         Calls that wait for extents of an ONNX model become operators as far as these are known.
         """
-        from ..frontends.onnx.settling import has_waiting_nodes, settle
         from ..infer import specialize
+        from ..ops.onnx_node import has_waiting_nodes
 
         self._check_names(module, entry)
         module = specialize(module, entry, self.shapes, self.dtypes, self.weights, self.values, say or warn)
-        return settle(module, entry, self.weights) if has_waiting_nodes(module) else module
+        if not has_waiting_nodes(module):
+            return module
+        from ..frontends.onnx.settling import settle  # brings the whole importer, which no other module needs
+
+        return settle(module, entry, self.weights)
 
     def _check_names(self, module: Module, entry: str) -> None:
         """Raises IrError for arrays of inputs that belong to no parameter."""

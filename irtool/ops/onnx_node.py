@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import IrError
-from ..ir import ANY, TensorType, TupleType, Type
+from ..ir import ANY, Call, Expr, Module, Op, TensorType, TupleType, Type, post_order
 from ..ir.dtypes import is_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 
@@ -27,6 +28,19 @@ def read_result(text: str) -> TensorType:
         raise RelationError(f"{text!r} is no type of a result; one is float32[?, 4]")
     extents = [ANY if d == "?" else int(d) for d in match[2].split(", ") if d]
     return TensorType(tuple(extents), match[1])
+
+
+def _strings(attribute: str, value: object) -> list[str]:
+    """The value of an attribute that is a list of strings. Raises RelationError for another."""
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise RelationError(f"{attribute} is a list of strings, not {value!r:.40}")
+    return list(value)
+
+
+def _result_type(results: object) -> Type:
+    """The type of a call with this `results`; several types are a tuple."""
+    types = [read_result(text) for text in _strings("results", results)]
+    return types[0] if len(types) == 1 else TupleType(tuple(types))
 
 
 @operator("onnx.node", pattern=Pattern.OPAQUE, level=99, variadic=True, vendor="ONNX")
@@ -48,19 +62,28 @@ class OnnxNode(Operator):
     reason: str = ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """What `results` says; several types are a tuple."""
-        results = self.strings("results")
-        if len(self.strings("inputs")) != len(types):
-            raise RelationError(f"inputs names {len(self.strings('inputs'))} arguments, and there are {len(types)}")
-        found = [read_result(text) for text in results]
-        return found[0] if len(found) == 1 else TupleType(tuple(found))
+        """The types in `results`; several are a tuple."""
+        result = _result_type(self.results)
+        names = self.input_names
+        if len(names) != len(types):
+            raise RelationError(f"inputs names {len(names)} arguments, and there are {len(types)}")
+        return result
 
-    def strings(self, attribute: str) -> list[str]:
-        """An attribute that is a list of strings. Raises RelationError for another."""
-        value = getattr(self, attribute)
-        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-            raise RelationError(f"{attribute} is a list of strings, not {value!r:.40}")
-        return list(value)
+    @property
+    def input_names(self) -> list[str]:
+        """The names that the arguments have in the node. Raises RelationError where `inputs` is no list of strings."""
+        return _strings("inputs", self.inputs)
+
+    @property
+    def node_bytes(self) -> bytes:
+        """The node as a serialized NodeProto. Raises ValueError for text that is not base64."""
+        return base64.b64decode(self.node, validate=True)
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """The opset version by domain; ONNX's own domain is the empty string. Raises ValueError for an entry without a number."""
+        pairs = (text.partition("=") for text in _strings("opsets", self.opsets))
+        return {"" if domain == "ai.onnx" else domain: int(version) for domain, _, version in pairs}
 
     @classmethod
     def _no_meaning(cls) -> str:
@@ -87,11 +110,18 @@ class OnnxImpossible(Operator):
     layout_rule = ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """What `results` says; several types are a tuple."""
-        if not isinstance(self.results, list | tuple) or not all(isinstance(t, str) for t in self.results):
-            raise RelationError(f"results is a list of strings, not {self.results!r:.40}")
-        found = [read_result(text) for text in self.results]
-        return found[0] if len(found) == 1 else TupleType(tuple(found))
+        """The types in `results`; several are a tuple."""
+        return _result_type(self.results)
 
     def evaluate(self) -> Any:
         raise IrError(f"a branch is taken that is impossible with these shapes: {self.reason}")
+
+
+def is_waiting(e: Expr) -> bool:
+    """True for a call of `onnx.node`."""
+    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == OnnxNode.name
+
+
+def has_waiting_nodes(module: Module) -> bool:
+    """True if an `onnx.node` is called anywhere."""
+    return any(is_waiting(e) for f in module.relay_functions.values() for e in post_order(f))

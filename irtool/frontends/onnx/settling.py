@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,8 +10,8 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...infer import infer_types
 from ...interp.evaluate import evaluate_expr
-from ...ir import Call, Expr, Function, Module, Op, TensorType, Tuple, Var, post_order, rewrite, without_return_type
-from ...ops.onnx_node import OnnxNode
+from ...ir import Call, Expr, Function, Module, TensorType, Tuple, Var, post_order, rewrite, without_return_type
+from ...ops.onnx_node import OnnxNode, has_waiting_nodes, is_waiting
 from ...passes import run_passes
 from .graph import GraphImporter, Scope
 from .groups import recognised
@@ -27,15 +25,6 @@ from .value import Value
 _LARGEST = 4096
 """Elements of a vector that is evaluated, since it may decide a shape."""
 _MOST_ROUNDS = 20
-
-
-def has_waiting_nodes(module: Module) -> bool:
-    """True if an `onnx.node` is called anywhere."""
-    return any(_is_waiting(e) for f in module.relay_functions.values() for e in post_order(f))
-
-
-def _is_waiting(e: Expr) -> bool:
-    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == OnnxNode.name
 
 
 def settle(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Module:
@@ -60,7 +49,7 @@ def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Mod
     made: dict[str, Any] = dict(module.functions)
     changed = False
     for name, f in module.relay_functions.items():
-        if not any(_is_waiting(e) for e in post_order(f)):
+        if not any(is_waiting(e) for e in post_order(f)):
             continue
         known = {p: np.asarray(weights[p.name]) for p in f.params if p.name in weights} if name == entry else {}
 
@@ -78,17 +67,17 @@ def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Mod
 
 
 def _waiting_count(f: Expr) -> int:
-    return sum(map(_is_waiting, post_order(f)))
+    return sum(map(is_waiting, post_order(f)))
 
 
 def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> Expr:
     """What an expression becomes: a call of `onnx.node` the operators, where they can be made."""
-    if not _is_waiting(e):
+    if not is_waiting(e):
         return e
     assert isinstance(e, Call) and isinstance(e.attrs, OnnxNode)
     values = [_value(a, known) for a in e.args]
     node, model = _model_of(e)
-    scope = Scope(None, dict(zip(e.attrs.strings("inputs"), values, strict=True)))
+    scope = Scope(None, dict(zip(e.attrs.input_names, values, strict=True)))
     failures: list = []
     importer = GraphImporter(model, scope, model.opsets, failures, functions=functions, place=e.span)
     found = importer.convert_nodes([node], scope, [o for o in node.outputs if o])
@@ -127,14 +116,12 @@ def _model_of(call: Call) -> tuple[Node, Model]:
     name = call.span.source.name if call.span is not None else "<text>"
     proto = onnx.NodeProto()
     try:
-        proto.ParseFromString(base64.b64decode(attrs.node, validate=True))
-        opsets = {
-            d if d != "ai.onnx" else "": int(n) for d, _, n in (o.partition("=") for o in attrs.strings("opsets"))
-        }
-    except (DecodeError, binascii.Error, ValueError) as error:
+        proto.ParseFromString(attrs.node_bytes)
+        opsets = attrs.versions
+    except (DecodeError, ValueError) as error:
         raise IrError(f"the attributes of onnx.node hold no node: {error}", call.span, code=DamagedModel) from None
     node = read_node(proto, name)
     return node, Model(name, opsets, Graph("", (node,), (), ()))
 
 
-__all__: Sequence[str] = ["has_waiting_nodes", "settle"]
+__all__: Sequence[str] = ["settle"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ....ir import TensorType
 from ..form import Form, NoForm, form
 from ..graph import Node, Value
 from ..site import OnnxSite, element_type
@@ -22,10 +21,10 @@ class Waiting(Form):
     direct: ClassVar[bool] = True
 
     def emit(self, s: OnnxSite) -> Any:
-        proto, opset = _node(s.attrs), _opset(s.attrs)
+        proto, opset = _node(s.attrs)
         types = tensor_leaves(s.call.checked_type)
         results = [Value(s.names.fresh(s.hint or proto.op_type), t.dtype) for t in types]
-        renamed = dict(zip(s.attrs.strings("inputs"), (v.name for v in s.inputs), strict=True))
+        renamed = dict(zip(s.attrs.input_names, (v.name for v in s.inputs), strict=True))
         left = iter(results)
         renamed |= {o: next(left).name for o in proto.output if o}
         nodes = [proto] if _is_same(proto, opset, s.opset) else _converted(s, proto, opset)
@@ -36,22 +35,17 @@ class Waiting(Form):
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _node(attrs: Any) -> Any:
-    """The NodeProto. Raises NoForm where the attributes hold none."""
+def _node(attrs: Any) -> tuple[Any, int]:
+    """The NodeProto, and the version of its opset. Raises NoForm where the attributes hold none."""
     import onnx
     from google.protobuf.message import DecodeError
 
     proto = onnx.NodeProto()
     try:
-        proto.ParseFromString(base64.b64decode(attrs.node, validate=True))
-    except (DecodeError, binascii.Error) as error:
-        raise NoForm(f"its attribute holds no node: {error}") from None
-    return proto
-
-
-def _opset(attrs: Any) -> int:
-    versions = dict(o.split("=", 1) for o in attrs.strings("opsets"))
-    return int(versions.get("ai.onnx", 1))
+        proto.ParseFromString(attrs.node_bytes)
+        return proto, attrs.versions.get("", 1)
+    except (DecodeError, ValueError) as error:
+        raise NoForm(f"its attributes hold no node: {error}") from None
 
 
 def _is_same(proto: Any, opset: int, wanted: int) -> bool:
@@ -75,16 +69,9 @@ def _converted(s: OnnxSite, proto: Any, opset: int) -> list[Any]:
     import onnx
     from onnx import helper, version_converter
 
-    names = s.attrs.strings("inputs")
-    types = [tensor_leaves(a.checked_type)[0] for a in s.call.args]
-    inputs = [
-        helper.make_tensor_value_info(n, element_type(t.dtype), [d if isinstance(d, int) else None for d in t.shape])
-        for n, t in zip(names, types, strict=True)
-    ]
-    outputs = [
-        helper.make_tensor_value_info(o, element_type(t.dtype), [d if isinstance(d, int) else None for d in t.shape])
-        for o, t in zip(filter(None, proto.output), tensor_leaves(s.call.checked_type), strict=True)
-    ]
+    arguments = [tensor_leaves(a.checked_type)[0] for a in s.call.args]
+    inputs = _value_infos(s.attrs.input_names, arguments)
+    outputs = _value_infos(filter(None, proto.output), tensor_leaves(s.call.checked_type))
     model = helper.make_model(
         helper.make_graph([proto], "g", inputs, outputs), opset_imports=[helper.make_opsetid("", opset)]
     )
@@ -96,6 +83,16 @@ def _converted(s: OnnxSite, proto: Any, opset: int) -> list[Any]:
         ) from None
     constants = [onnx.helper.make_node("Constant", [], [t.name], value=t) for t in graph.initializer]
     return [*constants, *graph.node]
+
+
+def _value_infos(names: Iterable[str], types: Iterable[TensorType]) -> list[Any]:
+    """A ValueInfoProto for each name; extents that are not known are left out."""
+    from onnx import helper
+
+    return [
+        helper.make_tensor_value_info(n, element_type(t.dtype), [d if isinstance(d, int) else None for d in t.shape])
+        for n, t in zip(names, types, strict=True)
+    ]
 
 
 _SAME: Mapping[str, int] = {
