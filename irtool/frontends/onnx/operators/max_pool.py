@@ -10,7 +10,7 @@ from ..arithmetic import scalar
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import pool, rounded_up
-from ..room import counted, filled, require_room
+from ..room import counted, filled, require_room, require_shape
 from ..sliding import NO_INTS, Windows, spatial_extents, spatial_rank
 from ..tuples import concatenate
 from ..value import Value
@@ -134,7 +134,7 @@ class MaxUnpool(OnnxOperator):
         shape = output_shape.ints("the output_shape of MaxUnpool") if output_shape is not None else (*outer, *inner)
         if len(shape) != n + 2 or min(shape) < 0 or shape[:2] != outer:
             raise IrError(f"the result of MaxUnpool would have the shape {list(shape)}", code=DamagedModel)
-        require_room(shape, "the result of MaxUnpool")
+        require_shape(shape, "the result of MaxUnpool")
         zeros = scalar(0, x.dtype).call("full", shape=[math.prod(shape)], dtype=x.dtype)
         flat = zeros.call("scatter", i.call("reshape", newshape=[-1]), x.call("reshape", newshape=[-1]), axis=0)
         return flat.call("reshape", newshape=list(shape))
