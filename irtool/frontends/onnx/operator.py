@@ -88,9 +88,14 @@ class OnnxOperator(Plugin):
 
     def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
         """The node's outputs. Raises IrError where it has no form in Relay, or breaks the operator's signature."""
-        method = self._version()
-        self._check(method, inputs, attributes)
-        return self._outputs(self.apply(method, inputs, attributes))
+        meant = self.meant()
+        method = meant._version()
+        meant._check(method, inputs, attributes)
+        return meant._outputs(meant.apply(method, inputs, attributes))
+
+    def meant(self) -> OnnxOperator:
+        """The operator whose signature the node has: this one, unless it is no more than a name of another."""
+        return self
 
     def apply(self, method: Callable[..., Result], inputs: Sequence[Any], attributes: dict[str, Any]) -> Result:
         """What the version `method` makes of inputs and attributes that fit its signature; what an operator does before any of

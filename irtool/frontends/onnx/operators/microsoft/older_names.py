@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from ...operator import OnnxOperator, Result, onnx_operator, onnx_operators, since
 from ...value import Value
 
@@ -23,10 +20,10 @@ _NEWER = {
 class OlderName(OnnxOperator):
     """The operator of the newer name, as it was when it got that."""
 
-    def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
+    def meant(self) -> OnnxOperator:
         name, opset = _NEWER[self.node.key.op_type]
-        return onnx_operators.get(name)(self.node, self.graph, opset).convert(inputs, attributes)
+        return onnx_operators.get(name)(self.node, self.graph, opset)
 
     @since(1)
     def renamed(self, *inputs: Value) -> Result:
-        raise NotImplementedError("convert hands the node on")
+        raise NotImplementedError("another operator is meant")
