@@ -15,7 +15,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from .arithmetic import cast
 from .mistakes import DamagedModel
-from .room import require_room
+from .room import counted, filled, require_room
 from .tuples import concatenate
 from .value import Value, apply
 
@@ -73,6 +73,7 @@ def with_members(trees: Trees, members: Any) -> Trees:
     ends = np.flatnonzero(np.isnan(members))
     if len(ends) != len(places):
         raise IrError("membership_values do not have one set for each question", code=DamagedModel)
+    what = "the questions whether a number is one of several"
     parts: dict[str, list[Any]] = {k: [getattr(trees, k).copy()] for k in ("feature", "split", "missing", "yes", "no")}
     mode, count, start = np.where(trees.mode == MEMBER, EQ, trees.mode), len(trees.mode), 0
     for node, end in zip(places.tolist(), ends.tolist(), strict=True):
@@ -83,11 +84,11 @@ def with_members(trees: Trees, members: Any) -> Trees:
         more = len(values) - 1
         parts["split"][0][node] = values[0]
         added = {
-            "feature": np.full(more, trees.feature[node]),
+            "feature": filled(more, trees.feature[node], what),
             "split": values[1:],
-            "missing": np.full(more, trees.missing[node]),
-            "yes": np.full(more, trees.yes[node]),
-            "no": np.append(count + np.arange(1, more), trees.no[node])[:more] if more else np.empty(0, "int64"),
+            "missing": filled(more, trees.missing[node], what),
+            "yes": filled(more, trees.yes[node], what),
+            "no": np.append(count + 1 + counted(more - 1, what), trees.no[node]) if more else np.empty(0, "int64"),
         }
         if more:
             parts["no"][0][node] = count
@@ -95,7 +96,7 @@ def with_members(trees: Trees, members: Any) -> Trees:
             parts[k].append(v)
         count += more
     joined = {k: np.concatenate(v) for k, v in parts.items()}
-    return replace(trees, mode=np.append(mode, np.full(count - len(mode), EQ)), **joined)
+    return replace(trees, mode=np.append(mode, filled(count - len(mode), EQ, what)), **joined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ def tables_of(trees: Trees, dtype: str) -> Tables:
     form = negated * _NEGATED + filled * _FILLED
     low, high = np.where(swapped, no, yes), np.where(swapped, yes, no)
     places = np.flatnonzero(equal)
-    seconds = len(mode) + np.arange(len(places))
+    seconds = len(mode) + counted(len(places), "the questions of equality")
     low[places] = seconds
     return Tables(
         np.append(form, form[places] | _NEGATED),
@@ -192,11 +193,17 @@ def combined_present(x: Value, trees: Trees) -> Any:
     """Which targets get a weight: an array where that is the same for every row, else truth values `(rows, targets)`."""
     from_leaf = trees.present
     if from_leaf.all():
-        return np.ones(from_leaf.shape[1], bool)
+        return filled(from_leaf.shape[1], True, "the targets")
     never = ~from_leaf.any(axis=0)
     if (never | from_leaf.all(axis=0)).all():
         return ~never
     return cast(combined(x, trees, from_leaf.astype("float32"), "max"), "bool")
+
+
+def no_weights(leaves: int, targets: int, dtype: Any) -> tuple[Any, Any]:
+    """Weights of leaves that give nothing to a target yet, and which of them there are. Raises IrError where these are too many."""
+    what = "the weights of the leaves"
+    return filled((leaves, targets), 0, what, dtype), filled((leaves, targets), False, what)
 
 
 def ensemble_of(
@@ -236,9 +243,7 @@ def ensemble_of(
     below = [np.array([place[node(treeids[i], v[i])] for i in at.tolist()], "int64") for v in (yes, no)]
     firsts = np.flatnonzero(np.append(True, tree[1:] != tree[:-1])) if total else np.empty(0, "int64")
     leaves = int((~inner).sum())
-    require_room((leaves, count), "the weights of the leaves")
-    weights = np.zeros((leaves, count), splits.dtype)
-    present = np.zeros((leaves, count), bool)
+    weights, present = no_weights(leaves, count, splits.dtype)
     owners = np.array([place[node(t, n)] for t, n in zip(targets[0], targets[1], strict=True)], "int64")
     ids = np.asarray(targets[2], "int64")
     if len(ids) != len(owners) or len(targets[3]) != len(owners):
@@ -247,7 +252,7 @@ def ensemble_of(
         raise IrError("a weight is not that of a leaf, or of no target", code=DamagedModel)
     np.add.at(weights, (-1 - owners, ids), targets[3])
     present[-1 - owners, ids] = True
-    tracks = np.asarray(missing, "int64")[at] == 1 if len(missing) else np.zeros(len(at), bool)
+    tracks = np.asarray(missing, "int64")[at] == 1 if len(missing) else filled(len(at), False, "the nodes of the trees")
     return Trees(
         place[firsts],
         np.asarray(features, "int64")[at],

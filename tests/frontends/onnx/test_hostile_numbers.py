@@ -26,7 +26,7 @@ FRONTEND = Path(irtool.__file__).parent / "frontends" / "onnx"
 
 
 def imported(text: str, opset: int = 22):
-    head = f'<ir_version: 10, opset_import: ["": {opset}, "com.microsoft": 1]>\n'
+    head = f'<ir_version: 10, opset_import: ["": {opset}, "com.microsoft": 1, "ai.onnx.ml": 5]>\n'
     return irtool.from_onnx(onnx.parser.parse_model(head + text).SerializeToString())[0]
 
 
@@ -75,6 +75,14 @@ REFUSED = {
     "slopes of more axes than the data": ("net (float x, float[3] s) => (float y) { y = PRelu(x, s) }", "do not broadcast", 22),
     "an attribute of another kind, of an operator that ONNX does not have": (
         "net (float[2,4,6] q) => (float y) { y = com.microsoft.MultiHeadAttention <num_heads = 1.5> (q, q, q) }", "is 1.5, not int", 22),
+    "a shape of MaxUnpool": (
+        "net (float[1,1,2,2] x, int64[1,1,2,2] i) => (float y) { s = Constant <value_ints = [1, 1, 65536, 9223372036854775807]> ()"
+        " y = MaxUnpool <kernel_shape = [2, 2]> (x, i, s) }", "the result of MaxUnpool has the shape", 22),
+    "targets of trees": (
+        "net (float[2,1] x) => (float y) { y = ai.onnx.ml.TreeEnsemble <n_targets = 1099511627776, tree_roots = [0],"
+        " leaf_targetids = [0], leaf_weights = float[1] {1}, nodes_modes = uint8[1] {0}, nodes_splits = float[1] {0},"
+        " nodes_featureids = [0], nodes_trueleafs = [1], nodes_truenodeids = [0], nodes_falseleafs = [1], nodes_falsenodeids = [0]> (x) }",
+        "the weights of the leaves would be an array", 22),
     "two steps of a signal": (
         "net (float[1,8] x) => (float y) { s = Constant <value_ints = [2, 3]> () y = STFT(x, s) }", "not one integer", 22),
 }  # fmt: skip
@@ -84,6 +92,39 @@ REFUSED = {
 def test_numbers_that_nothing_can_have_are_refused(name: str) -> None:
     text, said, opset = REFUSED[name]
     assert said in refusal(text, opset)
+
+
+@pytest.mark.parametrize(
+    "classes, vectors, said",
+    [
+        (420, 2, "the votes of the decisions between classes"),
+        (520, 500, "the weights of the decisions between classes"),
+    ],
+)
+def test_tables_that_grow_faster_than_the_model_are_refused(classes: int, vectors: int, said: str) -> None:
+    """A support vector machine decides between each two classes: its tables are products of numbers that the model has."""
+    node = onnx.helper.make_node(
+        "SVMClassifier",
+        ["x"],
+        ["label", "scores"],
+        domain="ai.onnx.ml",
+        classlabels_ints=list(range(classes)),
+        coefficients=[0.5] * ((classes - 1) * vectors),
+        rho=[0.5] * (classes * (classes - 1) // 2),
+        support_vectors=[0.5] * vectors,
+        vectors_per_class=[vectors] + [0] * (classes - 1),
+    )
+    value, float_, int64 = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+    graph = onnx.helper.make_graph(
+        [node],
+        "net",
+        [value("x", float_, [2, 1])],
+        [value("label", int64, [2]), value("scores", float_, [2, None])],
+    )
+    opsets = [onnx.helper.make_opsetid("", 22), onnx.helper.make_opsetid("ai.onnx.ml", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    with pytest.raises(IrError, match=f"{said} would be an array of the shape"):
+        irtool.from_onnx(model.SerializeToString())
 
 
 def test_a_large_tensor_is_not_made_while_importing() -> None:

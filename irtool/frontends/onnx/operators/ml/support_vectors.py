@@ -13,7 +13,7 @@ from ...arithmetic import add, cast, divide, multiply, scalar, subtract
 from ...mistakes import DamagedModel
 from ...operator import OnnxOperator, Result, onnx_operator, since
 from ...program import Functions, call_function
-from ...room import require_steps
+from ...room import filled, require_steps
 from ...scores import chosen, column, labels_of, rows_of, second_class, transformed
 from ...tuples import concatenate
 from ...value import Value, apply
@@ -147,20 +147,20 @@ class SVMClassifier(OnnxOperator):
 
 def _decision_weights(weights: Any, counts: tuple[int, ...]) -> Any:
     """The weights of the kernels in each decision, `(pairs, vectors)`: those of the vectors of both classes, 0 for others."""
-    ends = list(accumulate(counts))
+    ends, classes = list(accumulate(counts)), len(counts)
     parts = [slice(e - n, e) for e, n in zip(ends, counts, strict=True)]
-    rows = []
-    for i, j in combinations(range(len(counts)), 2):
-        row = np.zeros(weights.shape[1], "float32")
+    shape = (classes * (classes - 1) // 2, weights.shape[1])
+    table = filled(shape, 0, "the weights of the decisions between classes", "float32")
+    for row, (i, j) in zip(table, combinations(range(classes), 2), strict=True):
         row[parts[i]] = weights[j - 1, parts[i]]
         row[parts[j]] = weights[i, parts[j]]
-        rows.append(row)
-    return np.stack(rows)
+    return table
 
 
 def _votes(decisions: Value, classes: int) -> Value:
     """The number of decisions that each class won, `(rows, classes)`."""
-    first, second = np.zeros((2, classes, classes * (classes - 1) // 2), "float32")
+    shape = (2, classes, classes * (classes - 1) // 2)
+    first, second = filled(shape, 0, "the votes of the decisions between classes", "float32")
     for k, (i, j) in enumerate(combinations(range(classes), 2)):
         first[i, k] = second[j, k] = 1
     won = cast(decisions.call("greater", scalar(0, "float32")), "float32")
@@ -230,7 +230,8 @@ def _coupled(functions: Functions, matrix: Value, classes: int) -> Value:
     again = call_function(name, (add(step, 1).expr, q.expr, after.expr))
     more = step.call("less", scalar(_ROUNDS, "int32")).call("logical_and", goes_on.call("any", axis=[0, 1]))
     functions.define(name, variables, infer_expr(If(more.expr, again, p.expr)), types[2])
-    even = Value.constant(np.full((1, classes), np.float32(1) / np.float32(classes), "float32"))
+    share = np.float32(1) / np.float32(classes)
+    even = Value.constant(filled((1, classes), share, "the probabilities of the classes", "float32"))
     start = add(multiply(matrix.call("sum", axis=[2]), 0), even)
     return Value.of(call_function(name, (scalar(0, "int32").expr, matrix.expr, start.expr)))
 
@@ -243,7 +244,7 @@ def _round(q: Value, p: Value, product: Value, whole: Value, classes: int) -> Va
         here = column(product, i).call("expand_dims", axis=1)
         move = divide(subtract(whole, here), own)
         grown = add(move, 1)
-        unit = np.zeros((1, classes), "float32")
+        unit = filled((1, classes), 0, "the probabilities of the classes", "float32")
         unit[0, i] = 1
         p = divide(add(p, multiply(move, Value.constant(unit))), grown)
         sum_of_both = add(multiply(move, own), multiply(here, 2))

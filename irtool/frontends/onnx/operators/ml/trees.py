@@ -10,8 +10,9 @@ from .....diagnostics import IrError
 from ...arithmetic import add, cast, divide, scalar
 from ...mistakes import DamagedModel
 from ...operator import OnnxOperator, Result, onnx_operator, since
+from ...room import counted, filled
 from ...scores import TRANSFORMS, chosen, column, either, labels_of, rows_of, second_class, transformed
-from ...trees import MEMBER, Trees, combined, combined_present, ensemble_of, with_members
+from ...trees import MEMBER, Trees, combined, combined_present, ensemble_of, no_weights, with_members
 from ...tuples import concatenate
 from ...value import Value, apply
 
@@ -196,7 +197,7 @@ def _of_many(x: Value, trees: Trees, labels: list[int], base: Any, transform: st
     scores = combined(x, trees, trees.weights, "sum")
     if len(base) not in (0, len(labels)):
         raise IrError(f"there are {len(base)} base_values for {len(labels)} classes", code=DamagedModel)
-    present: Any = np.ones(len(labels), bool)
+    present: Any = filled(len(labels), True, "the classes")
     if len(base):
         scores = add(scores, Value.constant(base))
     else:
@@ -280,8 +281,8 @@ class TreeEnsemble(OnnxOperator):
         weight = leaf_weights.array("the weights of leaves").reshape(-1)
         if len(ids) != len(weight) or (len(ids) and not 0 <= ids.min() <= ids.max() < n_targets):
             raise IrError("a leaf gives its weight to no target", code=DamagedModel)
-        leaves = np.arange(len(ids))
-        weights, present = np.zeros((len(ids), n_targets), weight.dtype), np.zeros((len(ids), n_targets), bool)
+        leaves = counted(len(ids), "the leaves of the trees")
+        weights, present = no_weights(len(ids), n_targets, weight.dtype)
         weights[leaves, ids], present[leaves, ids] = weight, True
         mode = nodes_modes.array("the modes of nodes").reshape(-1).astype("int64")
         if len(mode) and not 0 <= mode.min() <= mode.max() <= MEMBER:
