@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -15,15 +16,20 @@ from tests.robustness import Robustness
 @pytest.fixture
 def quick_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """C is compiled without the optimizations that take long; for tests of what programs compute, not how fast."""
-    monkeypatch.setenv("CFLAGS", "-O1")
+    _add_flag(monkeypatch, "-O1")
 
 
 @pytest.fixture(scope="module")
 def keeps_denormals() -> Iterator[None]:
     """Compiles C whose runs do not take denormal numbers for zeros: own functions are right for these as well."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CFLAGS", "-DIRT_KEEP_DENORMALS")
+        _add_flag(patch, "-DIRT_KEEP_DENORMALS")
         yield
+
+
+def _add_flag(patch: pytest.MonkeyPatch, flag: str) -> None:
+    """Adds a flag to those that fixtures of other scopes have set."""
+    patch.setenv("CFLAGS", f"{os.environ.get('CFLAGS', '')} {flag}".strip())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
