@@ -29,7 +29,7 @@ from ..base import (
 )
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
-from ..toolchain.compiler import split_words
+from ..toolchain.compiler import Compiler, split_words
 from ..toolchain.described import described_machine
 from .program import ProgramWriter
 from .tools import NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, how_to_get_one, linker
@@ -88,9 +88,10 @@ class Llvm(Backend):
         return Clang.find(self.cc, self.mcpu, self.mtriple, self.math == "strict", self.cflags)
 
     def stand_in(self) -> tuple[Backend, str] | None:
-        """C, for a library that runs here and names nothing of LLVM's, where neither clang nor llvmlite is installed."""
+        """C, for a library that runs here and names nothing of LLVM's, where a C compiler is installed, and neither clang nor
+        llvmlite."""
         names_tools = bool(self.cc or self.cflags or self.mtriple or self.mattr) or self.mcpu not in ("native", "none")
-        if names_tools or self.clang is not None or has_llvmlite():
+        if names_tools or self.clang is not None or has_llvmlite() or not Compiler().is_there:
             return None
         shared = ("math", "vector", "mcpu", "winograd", "strassen", "weights", "verify_weights")
         return find_backend("c").make({n: getattr(self, n) for n in shared}), f"note: built through C: {NEITHER}"
