@@ -11,6 +11,7 @@ import pytest
 from tests.conformance import Conformance
 from tests.pages import Pages
 from tests.robustness import Robustness
+from tests.tiers import Tiers, add_options
 
 
 @pytest.fixture
@@ -33,6 +34,7 @@ def _add_flag(patch: pytest.MonkeyPatch, flag: str) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
     parser.addoption(
         "--pages", action="store_true", help="write the pages of docs/ that are made of all tests' results"
     )
@@ -48,4 +50,5 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     ):  # as `&` of a script leaves it, to all programs that tests start
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(Tiers(config), "tiers")
     config.pluginmanager.register(Pages(config, Conformance(), Robustness()), "pages")

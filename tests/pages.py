@@ -110,7 +110,10 @@ class Pages:
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         option = self.config.option
         partial = (
-            [a for a in self.config.args if Path(a).resolve() != ROOT / "tests"] or option.keyword or option.markexpr
+            [a for a in self.config.args if Path(a).resolve() != ROOT / "tests"]
+            or option.keyword
+            or option.markexpr
+            or option.tier != "all"
         )
         if hasattr(self.config, "workerinput") or partial or option.collectonly or not CORPUS.is_dir():
             return

@@ -1,0 +1,109 @@
+"""Tiers: how much of the tests a run takes, by the recorded times of `tests/times.txt`.
+
+A group is a test function with all of its parameters, or a folder of goldens. `--tier=test` runs of each group the cases that fit in
+`Tier.each` seconds, and at least one; `--tier=quick` leaves out groups of which no case fits. The cases are those with the smallest
+checksums of their names: the same ones in every run, whatever cases are added. Without an option all tests run that are named.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+RECORD = Path(__file__).parent / "times.txt"
+SHORTEST = 0.5
+"""Groups that take fewer seconds in all are not recorded, and always run whole."""
+
+
+@dataclass(frozen=True)
+class Tier:
+    """What a run takes of each group.
+
+    Attributes:
+        each: the seconds that a group may take.
+        longest: the seconds that a case may take; groups of longer ones are left out.
+    """
+
+    each: float
+    longest: float
+
+    def cases(self, seconds: float) -> int:
+        """How many cases a group runs whose cases take that many seconds each."""
+        return 0 if seconds > self.longest else max(1, int(self.each / seconds))
+
+
+TIERS = {"quick": Tier(each=0.2, longest=0.2), "test": Tier(each=1.0, longest=10.0)}
+
+
+def group_of(name: str) -> str:
+    """The group of a test, by its node's name."""
+    path = name.partition("::")[0]
+    return name.partition("[")[0] if path.endswith(".py") else f"{PurePosixPath(path).parent}/"
+
+
+def recorded_times() -> dict[str, float]:
+    """The seconds that a case takes, by group."""
+    lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
+    return {group: float(seconds) for seconds, group in (line.split(maxsplit=1) for line in lines)}
+
+
+def chosen(names: Iterable[str], tier: Tier, times: dict[str, float]) -> set[str]:
+    """The names of tests that a tier runs."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        groups[group_of(name)].append(name)
+    return {
+        name
+        for group, members in groups.items()
+        for name in (
+            sorted(members, key=lambda n: (zlib.crc32(n.encode()), n))[: tier.cases(times[group])]
+            if group in times
+            else members
+        )
+    }
+
+
+class Tiers:
+    """The plug-in of pytest that chooses tests by tier, and records times."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+
+    @pytest.hookimpl
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        tier = TIERS.get(config.option.tier)
+        if tier is None:
+            return
+        names = chosen((item.nodeid for item in items), tier, recorded_times())
+        left_out = [item for item in items if item.nodeid not in names]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if item.nodeid in names]
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[group_of(report.nodeid)][report.nodeid] += report.duration
+
+    @pytest.hookimpl
+    def pytest_sessionfinish(self) -> None:
+        if not self.config.option.times or hasattr(self.config, "workerinput"):
+            return
+        lines = []
+        for group, cases in self.seconds.items():
+            total = sum(cases.values())
+            if total >= SHORTEST:
+                lines.append(f"{total / len(cases):<7.2g} {group}\n")
+        RECORD.write_text("".join(sorted(lines, key=lambda line: line.split()[1])), encoding="utf-8")
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Adds `--tier` and `--times`."""
+    parser.addoption("--tier", choices=(*TIERS, "all"), default="all", help="how much of the tests runs; see tests/tiers.py")
+    parser.addoption("--times", action="store_true", help=f"write {RECORD.relative_to(ROOT)} from the times of this run")
