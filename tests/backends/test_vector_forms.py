@@ -96,7 +96,10 @@ def test_they_are_vectors(tmp_path):
     kernels = (tmp_path / "m.c").read_text().split("#if IRT_VECTOR")[1:]
     loops = [k.split("#else")[0] for k in kernels]
     assert len(loops) > len(FORMS) / 2
-    assert [x for x in loops if re.search(r"_v = 0; \w+_v < (8|16)", x)] == []
+    # float64 to 16 bits is rounded once, by way of odd neighbours in float32: these are scalars.
+    scalars = ("irt_f2h(irt_round_float16(irt_odd_float64(", "irt_f2b(irt_round_bfloat16(irt_odd_float64(")
+    left = [x for x in loops if re.search(r"_v = 0; \w+_v < (8|16)", x)]
+    assert [x for x in left if not any(s in x for s in scalars)] == [] and len(left) <= len(scalars)
 
 
 @pytest.mark.parametrize("mcpu", PROCESSORS)
