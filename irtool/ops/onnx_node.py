@@ -13,7 +13,10 @@ from ..ir import ANY, Call, Expr, Module, Op, TensorType, TupleType, Type, post_
 from ..ir.dtypes import is_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 
-_TYPE = re.compile(r"([a-z]+[a-z0-9]*)\[((?:(?:\d+|\?)(?:, (?:\d+|\?))*)?)\]")
+_EXTENT = r"(?:[0-9]{1,19}|\?)"
+_TYPE = re.compile(rf"([a-z]+[a-z0-9]*)\[((?:{_EXTENT}(?:, {_EXTENT})*)?)\]")
+_OPSET = re.compile(r"(.+)=(-?[0-9]{1,19})", re.DOTALL)
+"""A domain and a version. What a model calls its domain may have an equals sign."""
 
 
 def show_result(t: TensorType) -> str:
@@ -24,9 +27,9 @@ def show_result(t: TensorType) -> str:
 def read_result(text: str) -> TensorType:
     """The type that `show_result` wrote. Raises RelationError for other text."""
     match = _TYPE.fullmatch(text)
-    if match is None or not is_dtype(match[1]):
-        raise RelationError(f"{text!r} is no type of a result; one is float32[?, 4]")
-    extents = [ANY if d == "?" else int(d) for d in match[2].split(", ") if d]
+    extents = [ANY if d == "?" else int(d) for d in match[2].split(", ") if d] if match is not None else []
+    if match is None or not is_dtype(match[1]) or any(isinstance(d, int) and d >= 1 << 63 for d in extents):
+        raise RelationError(f"{text!r:.40} is no type of a result; one is float32[?, 4]")
     return TensorType(tuple(extents), match[1])
 
 
@@ -62,11 +65,12 @@ class OnnxNode(Operator):
     reason: str = ""
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The types in `results`; several are a tuple."""
+        """The types in `results`; several are a tuple. The other attributes have the form that is read back."""
         result = _result_type(self.results)
         names = self.input_names
         if len(names) != len(types):
             raise RelationError(f"inputs names {len(names)} arguments, and there are {len(types)}")
+        _ = self.versions, self.node_bytes
         return result
 
     @property
@@ -76,14 +80,22 @@ class OnnxNode(Operator):
 
     @property
     def node_bytes(self) -> bytes:
-        """The node as a serialized NodeProto. Raises ValueError for text that is not base64."""
-        return base64.b64decode(self.node, validate=True)
+        """The node as a serialized NodeProto. Raises RelationError for text that is not base64."""
+        try:
+            return base64.b64decode(self.node, validate=True)
+        except ValueError as error:
+            raise RelationError(f"node is no base64: {error}") from None
 
     @property
     def versions(self) -> dict[str, int]:
-        """The opset version by domain; ONNX's own domain is the empty string. Raises ValueError for an entry without a number."""
-        pairs = (text.partition("=") for text in _strings("opsets", self.opsets))
-        return {"" if domain == "ai.onnx" else domain: int(version) for domain, _, version in pairs}
+        """The opset version by domain; ONNX's own domain is the empty string. Raises RelationError for entries of another form."""
+        found = {}
+        for text in _strings("opsets", self.opsets):
+            match = _OPSET.fullmatch(text)
+            if match is None:
+                raise RelationError(f"{text!r:.40} in opsets is no version of a domain; one is ai.onnx=17")
+            found["" if match[1] == "ai.onnx" else match[1]] = int(match[2])
+        return found
 
     @classmethod
     def _no_meaning(cls) -> str:

@@ -117,11 +117,10 @@ def _model_of(call: Call) -> tuple[Node, Model]:
     proto = onnx.NodeProto()
     try:
         proto.ParseFromString(attrs.node_bytes)
-        opsets = attrs.versions
-    except (DecodeError, ValueError) as error:
+    except DecodeError as error:
         raise IrError(f"the attributes of onnx.node hold no node: {error}", call.span, code=DamagedModel) from None
     node = read_node(proto, name)
-    return node, Model(name, opsets, Graph("", (node,), (), ()))
+    return node, Model(name, attrs.versions, Graph("", (node,), (), ()))
 
 
 __all__: Sequence[str] = ["settle"]

@@ -233,3 +233,61 @@ def test_export_keeps_nodes_and_names(case: tuple[str, dict[str, int]], tmp_path
     found = leaves(irtool.evaluate(again, {**others, **inputs}))
     for a, b in zip(found, leaves(irtool.evaluate(pinned, values)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+CALL = {
+    "op_type": '"Relu"',
+    "node": '"CgF4EgF5IgRSZWx1"',
+    "opsets": '["ai.onnx=17", "a=b=-1"]',
+    "inputs": '["x"]',
+    "results": '["float32[2]"]',
+}
+"""The attributes of a node as text."""
+
+
+def text_of(**changed: str) -> str:
+    """A module that calls onnx.node with these attributes, some of them changed."""
+    attributes = ", ".join(f"{name}={value}" for name, value in {**CALL, **changed}.items())
+    return f"def @main(%x: Tensor[(?), float32]) {{ onnx.node(%x, {attributes}) }}\n"
+
+
+def test_attributes_that_an_import_writes_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "m.relay"
+    path.write_text(text_of())
+    assert "onnx.node" in run("opt", str(path))
+    assert "nn.relu(%x)" in run("opt", "--shape=x=2", str(path))
+
+
+@pytest.mark.parametrize(
+    "name, value, said",
+    [
+        ("node", '"!!"', "node is no base64"),
+        ("node", "3", "node"),
+        ("op_type", "3", "op_type"),
+        ("opsets", "3", "opsets is a list of strings, not 3"),
+        ("opsets", "[17]", "opsets is a list of strings, not"),
+        ("opsets", '["ai.onnx"]', "'ai.onnx' in opsets is no version of a domain"),
+        ("opsets", '["ai.onnx=a"]', "'ai.onnx=a' in opsets is no version of a domain"),
+        ("opsets", '["=17"]', "'=17' in opsets is no version of a domain"),
+        ("opsets", f'["ai.onnx={"9" * 5000}"]', "in opsets is no version of a domain"),
+        ("inputs", '["x", "y"]', "inputs names 2 arguments, and there are 1"),
+        ("inputs", "3", "inputs is a list of strings, not 3"),
+        ("results", "3", "results is a list of strings, not 3"),
+        ("results", '["float32"]', "'float32' is no type of a result"),
+        ("results", '["float32[9999999999999999999]"]', "is no type of a result"),
+        ("results", f'["float32[{"9" * 5000}]"]', "is no type of a result"),
+    ],
+)
+def test_attributes_of_another_form_are_refused(name: str, value: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.relay"
+    path.write_text(text_of(**{name: value}))
+    for options in (["check"], ["opt", "--shape=x=2"]):
+        code, _, err = command_line.irtool(*options, path)
+        assert code == 1 and said in err and "m.relay:1:" in err
+
+
+def test_bytes_that_are_no_node_are_refused_where_operators_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "m.relay"
+    path.write_text(text_of(node='"////"'))
+    code, _, err = command_line.irtool("opt", "--shape=x=2", path)
+    assert code == 1 and "hold no node" in err and "m.relay:1:" in err
