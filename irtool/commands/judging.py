@@ -13,7 +13,6 @@ import click
 from . import kinds
 from .grouped import grouped
 from .mistakes import ClashingOptions, UnreadableFile
-from .saved_outputs import keys_of
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -79,19 +78,17 @@ class Judging:
     def compare(self, outputs: Sequence[Any], names: Sequence[str]) -> None:
         """Compares outputs with those of the file; exits with code 1 where they differ.
 
-        Arrays are found by the names of outputs, as `-o` writes them, by `out0`, `out1`, …, or by position if there are as many.
+        Arrays are found by `out0`, `out1`, …, by the names of outputs in the model, or by position if there are as many.
         Raises IrError where the file has none for an output.
         """
         if self.expect is None:
             return
         arrays = self._expected
         by_position = list(arrays.values()) if len(arrays) == len(outputs) else []
-        keys = keys_of(names, len(outputs))
-        keys = keys if all(k in arrays for k in keys) else [f"out{n}" for n in range(len(outputs))]
         differing = False
         for n, got in enumerate(outputs):
             named = names[n] if n < len(names) else ""
-            wanted = arrays.get(keys[n], arrays.get(named, by_position[n] if by_position else None))
+            wanted = arrays.get(f"out{n}", arrays.get(named, by_position[n] if by_position else None))
             if wanted is None:
                 from ..diagnostics import IrError
 

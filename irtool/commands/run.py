@@ -117,8 +117,9 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     type=kinds.WRITTEN,
     metavar="FILE.npz",
     default=None,
-    help="Write the outputs by the names that they have in the model, or as out0, out1, …; the only one as FILE.npy, too.",
+    help="Write the outputs as out0, out1, …; the only one as FILE.npy, too.",
 )
+@click.option("--by-name", is_flag=True, help="With -o: write the outputs by the names that they have in the model.")
 @judging_options
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the result of the comparison.")
@@ -138,6 +139,7 @@ def command(
     tolerance: float | None,
     repeat: int,
     output: str | None,
+    by_name: bool,
     judging: Judging,
     verbose: bool,
     quiet: bool,
@@ -166,6 +168,8 @@ def command(
 
     if missing_constants == "random" and not random:
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
+    if by_name and (output is None or output.lower().endswith(".npy")):
+        raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
     compiling = _compiling(compare or [via], {"cc": cc, "mcpu": mcpu, "cflags": cflags, "sanitize": sanitize}, runner)
     judging.check()
     image.check(given.single)
@@ -190,7 +194,7 @@ def command(
     if not quiet:
         _show(first, output_names(before[entry]))
     if output is not None:
-        save_outputs(output, first, output_names(before[entry]))
+        save_outputs(output, first, output_names(before[entry]) if by_name else None)
     judging.dump(module, entry, values)
     leaves = value_leaves(first)
     judging.rank(leaves)

@@ -10,11 +10,11 @@ from .mistakes import ClashingOptions
 from .output import write_bytes
 
 
-def save_outputs(path: str, value: Any, names: Sequence[str]) -> None:
-    """Writes the tensors of a value: as `.npz` by name, or the only one as `.npy` if the path ends so.
+def save_outputs(path: str, value: Any, names: Sequence[str] | None = None) -> None:
+    """Writes the tensors of a value: as an `.npz` file of `out0`, `out1`, …, or the only one as `.npy` if the path ends so.
 
-    `names` are those of the model, in order; where one is missing or stands for several, all are `out0`, `out1`, …. Raises
-    UsageError where there is not one output for a `.npy` file.
+    With `names`, those of the model, in order, the arrays have these. Raises UsageError where an output has no name or two have the
+    same one, and where there is not one output for a `.npy` file.
     """
     import numpy as np
 
@@ -33,13 +33,21 @@ def save_outputs(path: str, value: Any, names: Sequence[str]) -> None:
             )
         np.lib.format.write_array(buffer, arrays[0], allow_pickle=False)
     else:
-        write_npz(buffer, dict(zip(keys_of(names, len(arrays)), arrays, strict=True)))
+        write_npz(buffer, dict(zip(_keys(names, len(arrays)), arrays, strict=True)))
     write_bytes(path, buffer.getvalue())
 
 
-def keys_of(names: Sequence[str], count: int) -> list[str]:
-    """The names of that many outputs in a file."""
+def _keys(names: Sequence[str] | None, count: int) -> list[str]:
+    """The names of that many arrays in a file."""
+    from ..diagnostics import UsageError
+
+    if names is None:
+        return [f"out{n}" for n in range(count)]
     known = list(names[:count])
     if len(known) == count and all(known) and len(set(known)) == count:
         return known
-    return [f"out{n}" for n in range(count)]
+    raise UsageError(
+        "--by-name: the outputs have no names of their own",
+        help="leave it out: the arrays are out0, out1, …",
+        code=ClashingOptions,
+    )

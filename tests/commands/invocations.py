@@ -245,6 +245,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("run net.relay --via interp --entry main --inputs x.npz --params w.npz --expect want.npz --rtol 0.001 --atol 0.001 --ulp 4 --top 2 "
      "--labels names.txt --dump-values values --repeat 2 -o out.npz -v", 0,
      ("out:agree with want.npz", "out:row 1:", "values/0000.nn.dense.npy:", "out.npz:")),
+    ("run net.relay --by-name -o out.npz", 2, ("err:the outputs have no names of their own",)),
     ("run net.relay --compare interp,c --tolerance 0.1 -O 2 --cc cc --mcpu native --cflags -g --sanitize undefined --runner env --seed 1 -q "
      "--missing-constants zeros", 0, ("out:interp and c agree",)),
     ("run net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "

@@ -90,9 +90,10 @@ def test_commands_name_outputs_and_nodes(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     save(model(("boxes", "file")), str(path))
     saved = tmp_path / "o.npz"
-    assert run_command("run", str(path), "-q", "-o", str(saved))[0] == 0
-    assert set(np.load(saved)) == {"boxes", "file"}
-    assert run_command("run", str(path), "-q", "--expect", str(saved))[0] == 0
+    for words, names in (((), ["out0", "out1"]), (("--by-name",), ["boxes", "file"])):
+        assert run_command("run", str(path), "-q", "-o", str(saved), *words)[0] == 0
+        assert np.load(saved).files == names
+        assert run_command("run", str(path), "-q", "--expect", str(saved))[0] == 0
     code, out, _ = run_command("info", "--nodes", str(path))
     assert code == 0 and out.splitlines()[1] == f"2  /f/1: file = Mul({IN}, y)"
     record = tmp_path / "r.json"
@@ -103,6 +104,16 @@ def test_commands_name_outputs_and_nodes(tmp_path: Path) -> None:
     assert run_command("build", str(path), "-o", str(tmp_path / "b"), "--emit=c", "--report", str(report))[0] == 0
     assert {n for k in json.loads(report.read_text())["kernels"] for n in k["nodes"]} == {"/f/0", "/f/1"}
     assert "net.onnx:2:1 (/f/1)" in (tmp_path / "b" / "net.c").read_text()
+
+
+def test_outputs_without_names_have_none_in_files(tmp_path: Path) -> None:
+    path, saved = tmp_path / "net.relay", tmp_path / "o.npz"
+    path.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) { (%x, exp(%x)) }\n', encoding="utf-8")
+    code, _, err = run_command("run", str(path), "-q", "--by-name", "-o", str(saved))
+    assert code == 2 and "the outputs have no names of their own" in err and not saved.exists()
+    for words in ((), ("-o", str(tmp_path / "o.npy"))):
+        code, _, err = run_command("run", str(path), "-q", "--by-name", *words)
+        assert code == 2 and "--by-name names the arrays of a .npz file" in err
 
 
 def test_one_output_is_one_array(tmp_path: Path) -> None:
