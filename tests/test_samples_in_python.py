@@ -56,7 +56,7 @@ def test_lower_call(capsys) -> None:
     printed = capsys.readouterr().out
     assert "T_relu[ax0, ax1] = max(0.0, x_te[ax0, ax1])" in printed
     assert "for outer in 2:\n    for inner in 4 vectorized:\n      T_relu[((outer * 4) + inner)] = " in printed
-    assert "T_relu[((outer*4) + inner)] = max(x_te[((outer*4) + inner)], 0f32)" in printed
+    assert "T_relu[((outer*4) + inner)] = max(0f32, x_te[((outer*4) + inner)])" in printed
     assert "kind='cuda'" in printed
     assert [tuple(t.shape) for t in lowered.outputs] == [(4, 2)]
     assert nest.name == "main"

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.native import Compiled
 from benchmarks.short_numbers import KERNELS, KINDS, DotPeak, dense
+from irtool.backends.c import C
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -16,7 +17,8 @@ def test_kernels_have_a_share_of_the_peak(name: str) -> None:
     net = Compiled(dense(16, 64, 256)(kind), precision=kind.precision, peak=peak)
     assert net.flops == 2 * 16 * 64 * 256
     timed = net.whole(rounds=3)
-    assert 0 < timed.of_peak < 1.5
+    # The peak is that of dot products in vectors, which a tile of 16 × 16 sums is faster than.
+    assert 0 < timed.of_peak < (32 if C().compiler.machine().pair_tiles > 1 else 1.5)
 
 
 def test_kernels_are_of_the_networks_of_the_comparison() -> None:

@@ -26,7 +26,7 @@ def test_all_rows_share_a_loop_over_the_columns_that_asks_for_the_next(tmp_path:
     np.testing.assert_allclose(artifact.run([x]), x @ w.T, rtol=1e-5, atol=1e-5)
     source = next(tmp_path.glob("*.c")).read_text()
     assert source.count("  irt_prefetch(") >= 1
-    vectors = source.partition("#if IRT_VECTOR\n#ifdef")[2].partition("#else")[0]
+    vectors = source.partition(") {\n#if IRT_VECTOR\n")[2].partition("#else")[0]
     assert vectors.count("for (int32_t ax1_o") == 1, "the columns are read once for whole tiles and for the rest"
 
 
@@ -37,7 +37,7 @@ def test_few_rows_read_weights_from_memory_in_one_stream(rows: int, tmp_path: Pa
     w = np.random.default_rng(0).uniform(-1, 1, (1024, 272)).astype("float32")
     irtool.build(module, {"w": w}, mcpu="x86-64-v4", emit="c", out_dir=tmp_path)
     source = next(tmp_path.glob("*.c")).read_text()
-    vectors = source.partition("#if IRT_VECTOR\n#ifdef")[2].partition("#else")[0]
+    vectors = source.partition(") {\n#if IRT_VECTOR\n")[2].partition("#else")[0]
     assert f"irt_f32x16 acc_{rows - 1 or ''}" in vectors, "one tile has all rows"
     assert "ax0" not in vectors
     asked = [line for line in vectors.splitlines() if "irt_prefetch(" in line]

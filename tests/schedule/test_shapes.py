@@ -152,6 +152,7 @@ def test_dense_layers_of_odd_widths(rows, units):
     compiled(text, {"w": arrays["w"]}, {"x": arrays["x"]})
 
 
+@pytest.mark.usefixtures("keeps_denormals")
 @pytest.mark.parametrize(
     "function, low, high", [("exp", -110, 95), ("tanh", -12, 12), ("erf", -5, 5), ("sigmoid", -80, 90)]
 )
@@ -179,6 +180,7 @@ def test_vector_functions_are_accurate_to_four_units(function, low, high):
 
 
 @pytest.mark.promise("exponentials of doubles")
+@pytest.mark.usefixtures("keeps_denormals")
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="there are no numbers to compare doubles with")
 @pytest.mark.parametrize("mcpu", ["native", "x86-64-v2"])
 @pytest.mark.parametrize("function", ["exp", "sigmoid"])
