@@ -5,13 +5,22 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-peers docs pages check format bench compare fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
 
+# Of each test function the cases that fit in a quarter of a second (tests/tiers.py): eight minutes on two cores.
 test: $(STAMP)-dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=test
+
+# What takes no time, in all rooms or one: make quick ROOM=passes.
+quick: $(STAMP)-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=quick $(if $(ROOM),$(wildcard tests/$(ROOM) tests/golden/$(ROOM)))
+
+# All of them: before a release, and at night.
+test-all: $(STAMP)-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Tests with tools that irtool does not need: clang 15 or later beside C and llvmlite, pyright on plug-ins and scripts, TVM on Relax,
 # MkDocs on docs/, Chromium on drawings.
@@ -23,15 +32,15 @@ test-peers: $(STAMP)-peers
 docs: $(STAMP)-docs
 	$(BIN)/mkdocs build --strict --quiet
 
-# Writes docs/conformance.md and docs/robustness.md from the results of all tests.
+# Writes docs/conformance.md and docs/robustness.md from the results of all tests, and tests/times.txt from their times.
 pages: $(STAMP)-dev
-	$(BIN)/python -m pytest -n 2 --pages
+	$(BIN)/python -m pytest -n 2 --dist worksteal --pages --times
 
 check: $(STAMP)-dev
 	$(BIN)/ruff format --check irtool tests benchmarks
 	$(BIN)/ruff check irtool tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=test
 
 format: $(STAMP)-dev
 	$(BIN)/ruff format irtool tests benchmarks

@@ -38,7 +38,7 @@ class Tier:
         return 0 if seconds > self.longest else max(1, int(self.each / seconds))
 
 
-TIERS = {"quick": Tier(each=0.2, longest=0.2), "test": Tier(each=1.0, longest=10.0)}
+TIERS = {"quick": Tier(each=0.1, longest=0.1), "test": Tier(each=0.25, longest=2.5)}
 
 
 def group_of(name: str) -> str:
@@ -105,5 +105,9 @@ class Tiers:
 
 def add_options(parser: pytest.Parser) -> None:
     """Adds `--tier` and `--times`."""
-    parser.addoption("--tier", choices=(*TIERS, "all"), default="all", help="how much of the tests runs; see tests/tiers.py")
-    parser.addoption("--times", action="store_true", help=f"write {RECORD.relative_to(ROOT)} from the times of this run")
+    parser.addoption(
+        "--tier", choices=(*TIERS, "all"), default="all", help="how much of the tests runs; see tests/tiers.py"
+    )
+    parser.addoption(
+        "--times", action="store_true", help=f"write {RECORD.relative_to(ROOT)} from the times of this run"
+    )
