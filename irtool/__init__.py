@@ -113,6 +113,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_WHERE[name], __name__), _OTHER_NAME.get(name, name))
         globals()[name] = value
         return value
+    if name.startswith("_"):  # as inspect and pytest ask of every module that they see: no advice is looked for
+        raise AttributeError(f"module 'irtool' has no attribute {name!r}")
     if name in _submodules():
         return importlib.import_module(f".{name}", __name__)
     from .diagnostics import nearest
