@@ -12,7 +12,7 @@ from .shell import group
 
 def reference() -> str:
     """The text of `docs/commands.md`."""
-    root = click.Context(group, info_name="irtool")
+    root = click.Context(group, info_name="irtool", **group.context_settings)
     names = group.list_commands(root)
     out = [
         "# Commands",
