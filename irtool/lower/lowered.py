@@ -29,6 +29,7 @@ from ..tir.stmt import (
     Stmt,
     pre_order,
     rewrite_stmt,
+    without_annotations,
 )
 from ..tir.transforms.vectorize_loop import vectorize_loops
 from ..tir.verify import find_problems
@@ -65,7 +66,7 @@ def kernel_of(name: str, f: PrimFunc) -> Kernel:
     problem = next(find_problems(f), None)
     if problem is not None:
         raise IrError(f"@{name} is not a well-formed loop nest: {problem}")
-    named = PrimFunc(name, f.params, f.body, f.num_outputs)
+    named = PrimFunc(name, f.params, without_annotations(f.body), f.num_outputs)
     nest = vectorize_loops(named.with_body(_settled(named)))
     choice = Choice("as_written", "a lowered function is compiled as it stands")
     kernel = Kernel(name, f.params, (), f.num_outputs, nests=[nest.body], choice=choice, finished=True)

@@ -47,7 +47,6 @@ REASONS: dict[str, tuple[str, ...]] = {
     _DEVICES: ("CoProcSync", "InjectCopyIntrin", "LiftAttrScope", "LowerDeviceStorageAccessInfo", "TextureFlatten"),
     _MARKS: (
         "InjectDoubleBuffer",
-        "InjectPrefetch",
         "InjectRollingBuffer",
         "RemoveAssume",
         "RemoveStoreUndef",

@@ -16,6 +16,7 @@ from ..tir.kernel import Kernel
 from ..tir.stmt import (
     Allocate,
     AllocateConst,
+    Annotate,
     Buffer,
     For,
     If,
@@ -170,6 +171,9 @@ class LoopNestPrinter:
             return self._allocate(s)
         if isinstance(s, AllocateConst):
             return self._constant(s)
+        if isinstance(s, Annotate):
+            head = f"attr [{self._buffer(s.buffer)}] {string_literal(s.key)} = {text(s.value)}"
+            return [head, _Block(s.body)] if isinstance(s.body, Seq) else [head + ";", _LINE, s.body]
         assert isinstance(s, Seq)
         return self._block(s)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .expr import Expr, Load, rewrite
-from .stmt import Allocate, Buffer, Stmt, Store, rewrite_stmt
+from .stmt import Allocate, Annotate, Buffer, Stmt, Store, rewrite_stmt
 
 
 def replace_buffers(root: Stmt, replaced: Mapping[Buffer, Buffer]) -> Stmt:
-    """The statement with some buffers replaced where they are read, stored to and allocated; itself if none is to be."""
+    """The statement with some buffers replaced where they are read, stored to, allocated and annotated; itself if none is to be."""
     if not replaced:
         return root
     memo: dict[Expr, Expr] = {}
@@ -22,6 +22,8 @@ def replace_buffers(root: Stmt, replaced: Mapping[Buffer, Buffer]) -> Stmt:
             return Store(replaced[s.buffer], s.indices, s.value)
         if isinstance(s, Allocate) and s.buffer in replaced:
             return Allocate(replaced[s.buffer], s.body)
+        if isinstance(s, Annotate) and s.buffer in replaced:
+            return Annotate(replaced[s.buffer], s.key, s.value, s.body)
         return s
 
     return rewrite_stmt(root, change, lambda e: rewrite(e, read, memo))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .expr import Expr, Load, const, rewrite
 from .sharing import loop_bounds
 from .simplify import Simplifier
-from .stmt import Allocate, AllocateConst, Buffer, PrimFunc, Stmt, Store, rewrite_stmt
+from .stmt import Allocate, AllocateConst, Annotate, Buffer, PrimFunc, Stmt, Store, rewrite_stmt
 
 
 def flatten(f: PrimFunc) -> PrimFunc:
@@ -32,6 +32,8 @@ def flatten(f: PrimFunc) -> PrimFunc:
             return Store(flat(s.buffer), (place(s.buffer, s.indices),), s.value)
         if isinstance(s, Allocate):
             return Allocate(flat(s.buffer), s.body)
+        if isinstance(s, Annotate):
+            return Annotate(flat(s.buffer), s.key, s.value, s.body)
         if isinstance(s, AllocateConst):
             return AllocateConst(flat(s.buffer), s.data, s.body, s.storage_index)
         return s

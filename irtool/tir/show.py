@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
-from .stmt import Allocate, AllocateConst, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
+from .stmt import Allocate, AllocateConst, Annotate, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
 
 _LIMIT = 2000
 
@@ -88,6 +88,9 @@ def show_stmt(root: Stmt, indent: int = 0) -> str:
             b = s.buffer
             data = sha256(s.data.tobytes()).hexdigest()[:16]
             lines.append(f"{pad}constant {b.name}: {b.dtype}[{', '.join(map(str, b.shape))}] sha256 {data}")
+            stack.append((s.body, depth))
+        elif isinstance(s, Annotate):
+            lines.append(f"{pad}{s.key} of {s.buffer.name}: {show_expr(s.value)}")
             stack.append((s.body, depth))
     return "\n".join(lines)
 

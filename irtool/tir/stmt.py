@@ -14,6 +14,7 @@ The grammar, on one page::
                | Allocate(buffer, body)            buffer exists in body, with undefined contents
                | AllocateConst(buffer, data, body) buffer exists in body, holds data, and is only read
                | Prefetch(place)               brings what a load would read into the cache; changes nothing
+               | Annotate(buffer, key, value, body)  tells passes something of a buffer; changes nothing
                | Seq(stmts)
     expr     ::= see `expr`; Load reads a buffer
 """
@@ -251,6 +252,26 @@ class Prefetch(Stmt):
         self.place = place
 
 
+PREFETCH_SCOPE = "prefetch_scope"
+DOUBLE_BUFFER_SCOPE = "double_buffer_scope"
+
+
+class Annotate(Stmt):
+    """Tells the pass that looks for `key` about `buffer` in `body`. No value changes: compiled code has no trace of it.
+
+    Keys and values, an integer each, are those of TVM's `AttrStmt`: `prefetch_scope` (see `inject_prefetch`) and
+    `double_buffer_scope` (see `inject_double_buffer`).
+    """
+
+    __slots__ = ("body", "buffer", "key", "value")
+
+    def __init__(self, buffer: Buffer, key: str, value: Expr | int, body: Stmt) -> None:
+        self.buffer = buffer
+        self.key = key
+        self.value = as_expr(value)
+        self.body = body
+
+
 class Seq(Stmt):
     """One after the other."""
 
@@ -333,7 +354,7 @@ def children(s: Stmt) -> tuple[Stmt, ...]:
         return s.stmts
     if isinstance(s, If):
         return (s.then,) if s.other is None else (s.then, s.other)
-    if isinstance(s, For | While | Let | Allocate | AllocateConst):
+    if isinstance(s, For | While | Let | Allocate | AllocateConst | Annotate):
         return (s.body,)
     return ()
 
@@ -350,6 +371,8 @@ def expressions(s: Stmt) -> tuple[Expr, ...]:
         return (s.value,)
     if isinstance(s, Prefetch):
         return (s.place,)
+    if isinstance(s, Annotate):
+        return (s.value,)
     return ()
 
 
@@ -374,6 +397,8 @@ def rebuild(s: Stmt, kids: Sequence[Stmt], exprs: Sequence[Expr]) -> Stmt:
     if isinstance(s, Prefetch):
         assert isinstance(exprs[0], Load)
         return Prefetch(exprs[0])
+    if isinstance(s, Annotate):
+        return Annotate(s.buffer, s.key, exprs[0], kids[0])
     assert isinstance(s, Allocate)
     return Allocate(s.buffer, kids[0])
 
@@ -404,6 +429,11 @@ def rewrite_stmt(root: Stmt, change: Callable[[Stmt], Stmt], change_expr: Callab
             exprs = tuple(change_expr(e) for e in exprs)
         done[s] = change(rebuild(s, [done[k] for k in kids], exprs))
     return done[root]
+
+
+def without_annotations(root: Stmt) -> Stmt:
+    """The statement with the bodies of annotations in their place; itself if it has none."""
+    return rewrite_stmt(root, lambda s: s.body if isinstance(s, Annotate) else s)
 
 
 def substitute_stmt(root: Stmt, values: Mapping[Any, Expr]) -> Stmt:

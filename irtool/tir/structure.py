@@ -12,6 +12,7 @@ from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, child
 from .stmt import (
     Allocate,
     AllocateConst,
+    Annotate,
     Buffer,
     For,
     If,
@@ -74,6 +75,8 @@ class _Writer:
             return f"{self.declare(b)} {b.dtype} {b.shape} {s.data.shape} {data} {s.storage_index}"
         if isinstance(s, Store):
             return str(self.declare(s.buffer))
+        if isinstance(s, Annotate):
+            return f"{self.declare(s.buffer)} {s.key}"
         assert isinstance(s, Prefetch | Seq | If | While)
         return ""
 

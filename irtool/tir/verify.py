@@ -5,7 +5,8 @@
 3. Operands have the dtypes that the operation wants: those of arithmetic and comparisons are equal, conditions are bool,
    indices are integers, what is stored has the buffer's dtype.
 4. An access has one index per axis. Where no guard is around it, no index is outside its axis as far as ranges can tell:
-   of a sum of loop variables all values are checked, of anything else that some may be right.
+   of a sum of loop variables all values are checked, of anything else that some may be right. The place of a prefetch may be
+   anywhere; what its indices read is checked.
 5. An index of a read that comes from data is within its axis as far as ranges can tell, or where they cannot, below a
    condition that compares what it is made of with something (`te.clip_index`, `te.wrap_index`, `te.if_then_else`). A loop
    that runs as often as data says counts up to that (`last_iteration`). What a kernel computed itself in memory of its own
@@ -47,10 +48,12 @@ from .stmt import (
     VECTORIZED,
     Allocate,
     AllocateConst,
+    Annotate,
     Buffer,
     For,
     If,
     Let,
+    Prefetch,
     PrimFunc,
     Scope,
     Stmt,
@@ -142,12 +145,14 @@ class _Verifier:
                     self.bound.discard(over)
                 continue
             self.at = s
-            for e in expressions(s):
+            for e in s.place.indices if isinstance(s, Prefetch) else expressions(s):
                 yield from self.expression(e, guarded or isinstance(s, While))
             inner = guarded or isinstance(s, If | While)
             below = self.conditions
             if isinstance(s, Store):
                 yield from self.store(s, guarded)
+            elif isinstance(s, Prefetch):
+                yield from self.prefetch(s.place)
             elif isinstance(s, If | While):
                 if s.cond.dtype != "bool":
                     yield f"the condition {s.cond!r} is {s.cond.dtype}"
@@ -164,6 +169,8 @@ class _Verifier:
             elif isinstance(s, AllocateConst):
                 yield from self.constant(s)
                 stack.append((None, False, s.buffer, ()))
+            elif isinstance(s, Annotate) and s.buffer not in self.buffers:
+                yield f"an annotation of {s.buffer.name}, which is not declared there"
             stack.extend((k, inner, None, below) for k in reversed(substatements(s)))
 
     def bind(self, s: For | Let) -> Iterator[str]:
@@ -218,6 +225,17 @@ class _Verifier:
         if s.value.dtype != s.buffer.dtype:
             yield f"{s.value.dtype} is stored in {s.buffer.name}, which is {s.buffer.dtype}"
         yield from self.place(s.buffer, s.indices, guarded)
+
+    def prefetch(self, place: Load) -> Iterator[str]:
+        """What is wrong with a place that is asked for: it may be beyond its buffer, as nothing is read there."""
+        buffer = place.source
+        if buffer not in self.buffers:
+            yield f"a prefetch from {buffer.name}, which is not declared there"
+        if len(place.indices) != buffer.ndim:
+            yield f"{buffer.name} has {buffer.ndim} axes, but {len(place.indices)} indices"
+        for index in place.indices:
+            if not dtypes.is_int(index.dtype):
+                yield f"the index {index!r} of {buffer.name} is {index.dtype}"
 
     def expression(self, root: Expr, guarded: bool) -> Iterator[str]:
         always = always_evaluated(root)

@@ -219,7 +219,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("passes 'Fuse*'", 0, ("out:FuseOps", "not out:FoldConstant")),
     ("passes --tir", 0, ("out:tir",)),
     ("passes --list-config", 0, ("out:relay.FuseOps.max_depth",)),
-    ("passes --missing", 0, ("out:InjectPrefetch",)),
+    ("passes --missing", 0, ("out:LowerThreadAllreduce",)),
     ("passes --list-instruments", 0, ("out:Timing",)),
     ("evaluate net.relay --params w.npz --inputs x.npz --labels want.npz --against float --precision int8 --calibrate x.npz --entry main -O 2 "
      "--via interp --load own.py -p Kept --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 "

@@ -175,7 +175,7 @@ def test_what_nests_here_have_not_is_kept_as_text() -> None:
     module, found = read_with_diagnostics(VERSION + threads, "a.relay")
     assert module is not None and isinstance(module["double"], LoweredText)
     (said,) = [d for d in found if "double" in d.message]
-    assert said.level == "warning" and "attr begins a statement" in said.message
+    assert said.level == "warning" and "an annotation is of something other than a buffer" in said.message
     assert said.span is not None and said.span.location == "a.relay:7:3"
     assert irtool.to_text(module) == VERSION + threads
 

@@ -139,7 +139,9 @@ class KernelWriter:
         self.places: dict[Buffer, str] = {}
         self.vector_types: dict[tuple[str, int], None] = {}
         self.vector_functions: dict[tuple[str, str, int], None] = {}
+        self.has_vectors = any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.body))
         self.vector = False
+        """Vectorized loops are written as vectors: not in the twin."""
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
         self.matrices: dict[For, MatrixPrinter] = {}
@@ -188,7 +190,7 @@ class KernelWriter:
         """The whole function."""
         for n, b in enumerate(self.kernel.params):
             self.places[b] = self.names.fresh(b.name or f"p{n}")
-        if any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body)):
+        if self.has_vectors:
             self.vector = True
             self._body(unroll(flat(self.kernel.body, self.simplify, self._is_variable), self.simplify))
             items = self.code.items
@@ -651,8 +653,8 @@ class KernelWriter:
         self._statements([*lines, f"{target} = {value};"], bool(lines))
 
     def _prefetch(self, s: Prefetch) -> None:
-        """Scalar code waits for its arithmetic, not for memory: it goes without."""
-        if self.vector:
+        """The scalar twin of vector code waits for its arithmetic, not for memory: it goes without."""
+        if self.vector or not self.has_vectors:
             self.support[PREFETCH] = None
             lines, at = self.expressions.write(s.place.indices)
             call = self.expressions.helper(PREFETCH, self.place(s.place.source), at[0])

@@ -10,6 +10,7 @@ from ...tir.expr import QUOTIENTS, Axis, Binary, Call, Cast, Const, Expr, Load, 
 from ...tir.stmt import (
     Allocate,
     AllocateConst,
+    Annotate,
     Buffer,
     For,
     If,
@@ -132,6 +133,8 @@ class LoopNestScript:
             return _block(s.body)
         if isinstance(s, AllocateConst):
             raise NoForm("its loop nest holds constants")
+        if isinstance(s, Annotate):
+            return _block(s.body)  # which computes the same
         assert isinstance(s, Seq)
         return _block(s)
 

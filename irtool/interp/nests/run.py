@@ -15,7 +15,21 @@ from ...diagnostics import IrError
 from ...ops.dtypes import numpy_dtype
 from ...tir.expr import Binary, Const, Expr, Var
 from ...tir.sharing import loop_bounds
-from ...tir.stmt import Allocate, AllocateConst, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
+from ...tir.stmt import (
+    Allocate,
+    AllocateConst,
+    Annotate,
+    Buffer,
+    For,
+    If,
+    Let,
+    Prefetch,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
 from ...trampoline import trampoline
 from .dependence import ASK, IN_TURN, REDUCED, Way, way_of
 from .expressions import ExpressionCode
@@ -90,6 +104,8 @@ class Nest:
             del self.memory[s.buffer]
         elif isinstance(s, If):
             yield self.branch(s)
+        elif isinstance(s, Annotate):
+            yield self.statement(s.body)
         elif not isinstance(s, Prefetch):  # which changes nothing
             assert isinstance(s, While)
             around = self.mask

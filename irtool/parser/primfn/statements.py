@@ -10,12 +10,15 @@ from ...tir import dtypes
 from ...tir.expr import Const, Expr, Load, Var
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
+    DOUBLE_BUFFER_SCOPE,
     PARALLEL,
+    PREFETCH_SCOPE,
     SERIAL,
     UNROLLED,
     VECTORIZED,
     Allocate,
     AllocateConst,
+    Annotate,
     Buffer,
     For,
     If,
@@ -43,6 +46,7 @@ _KINDS = {
     "unroll": UNROLLED,
     "unrolled": UNROLLED,
 }
+_ANNOTATIONS = frozenset((PREFETCH_SCOPE, DOUBLE_BUFFER_SCOPE))
 _SCOPES = {str(s): s for s in (Storage.GLOBAL, Storage.LOCAL, Storage.REGISTER)}
 
 
@@ -50,7 +54,7 @@ _SCOPES = {str(s): s for s in (Storage.GLOBAL, Storage.LOCAL, Storage.REGISTER)}
 class _Block:
     """Statements that are being read: the head of what they belong to, and what its end takes out of scope.
 
-    `done` has statements, and the heads of allocations and `let`s, whose body is what follows them.
+    `done` has statements, and the heads of allocations, annotations and `let`s, whose body is what follows them.
     """
 
     head: Any = None
@@ -117,6 +121,8 @@ class Body:
             self.allocate(first)
         elif text == "prefetch" and following == "(":
             self.prefetch(first)
+        elif text == "attr" and following == "[":
+            self.annotate(first)
         elif text == "constant" and following == "(":
             self.constant(first)
         elif text.startswith("@") or text == "attr" or following in ("(", "="):
@@ -232,6 +238,31 @@ class Body:
         top.buffers.append(pointer)
         top.done.append(("constant", held, span))
 
+    def annotate(self, first: int) -> None:
+        """`attr [x] "prefetch_scope" = 4`, with a block, or before what follows. A buffer goes by its name, or that of its memory."""
+        words = self.words
+        words.take()
+        words.expect("[")
+        known = words.ahead(1) == "]" and words.text in self.pointers
+        buffer = self.pointers[words.take()] if known else self.buffer(words)
+        if buffer is None:
+            words.refuse("an annotation is of something other than a buffer", first)
+        words.expect("]")
+        if words.kind != "string":
+            raise words.unexpected("the name of an annotation")
+        key = words.take()[1:-1]
+        if key not in _ANNOTATIONS:
+            words.refuse(f"a buffer is annotated with {key}", first)
+        words.expect("=")
+        value = read_expression(words, self.scope)
+        if not isinstance(value, Const) or not dtypes.is_int(value.dtype):
+            raise words.wrong(f"{key} is a constant integer", first)
+        head = ("annotation", Annotate(buffer, key, value, seq([])), words.span(first))
+        if words.skip("{"):
+            self.blocks.append(_Block(head, first))
+        else:
+            self.blocks[-1].done.append(head)
+
     def store(self, first: int) -> None:
         words = self.words
         buffer = self.buffer(words)
@@ -322,7 +353,7 @@ class Body:
             self.add(While(head[1], body), first, _head(words, first))
         elif kind == "allocate":
             self.add(Allocate(head[1], body), first, head[2])
-        elif kind == "constant":
+        elif kind in ("annotation", "constant"):
             self.add(_with_body(head[1], body), first, head[2])
         elif kind == "else":
             self.add(If(head[1], head[2], body), first, _head(words, first))
@@ -339,7 +370,7 @@ class Body:
         return substitute_stmt(body, {var: var + begin})
 
     def gathered(self, block: _Block) -> Stmt:
-        """The statements of a block as one; what follows an allocation or a `let` is its body."""
+        """The statements of a block as one; what follows an allocation, an annotation or a `let` is its body."""
         done: list[Stmt] = []
         for item in reversed(block.done):
             if isinstance(item, Stmt):
@@ -356,7 +387,9 @@ class Body:
         return seq(done[::-1])
 
 
-def _with_body(held: AllocateConst, body: Stmt) -> AllocateConst:
+def _with_body(held: AllocateConst | Annotate, body: Stmt) -> Stmt:
+    if isinstance(held, Annotate):
+        return Annotate(held.buffer, held.key, held.value, body)
     return AllocateConst(held.buffer, held.data, body, held.storage_index)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from ..expr import Const, Expr, Load, Var, const, post_order, rewrite
+from ..expr import Expr, Load, const, rewrite
+from ..regions import accesses, touched_span
 from ..sharing import loop_bounds
 from ..simplify import Simplifier
-from ..stmt import Allocate, Buffer, For, Let, PrimFunc, Stmt, Store, expressions, pre_order, rewrite_stmt
+from ..stmt import Allocate, Annotate, Buffer, For, Let, PrimFunc, Stmt, Store, pre_order, rewrite_stmt
 
 
 def compact_buffers(f: PrimFunc) -> PrimFunc:
@@ -41,6 +41,8 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
     def change(s: Stmt) -> Stmt:
         if isinstance(s, Allocate) and s.buffer in smaller:
             return Allocate(smaller[s.buffer][0], s.body)
+        if isinstance(s, Annotate) and s.buffer in smaller:
+            return Annotate(smaller[s.buffer][0], s.key, s.value, s.body)
         if isinstance(s, Store) and s.buffer in smaller:
             return Store(smaller[s.buffer][0], moved(s.buffer, s.indices), s.value)
         return s
@@ -52,46 +54,14 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
 def _used(s: Allocate, simplify: Simplifier) -> tuple[list[Expr], list[int]] | None:
     """Where the used part of a buffer begins, and its extents; None if that is all of it."""
     inside: set[Expr] = {x.var for x in pre_order(s.body) if isinstance(x, For | Let)}
-    accesses = list(_accesses(s))
-    if not accesses:
+    places = list(accesses(s.body, s.buffer))
+    if not places:
         return None
-    begins, extents = [], []
+    begins: list[Expr] = []
+    extents: list[int] = []
     for axis, whole in enumerate(s.buffer.shape):
-        begin, extent = _range([indices[axis] for indices in accesses], inside, whole, simplify)
+        span = touched_span([indices[axis] for indices in places], inside, simplify)
+        begin, extent = span if span is not None and span[1] < whole else (const(0), whole)
         begins.append(begin)
         extents.append(extent)
     return (begins, extents) if tuple(extents) != s.buffer.shape else None
-
-
-def _accesses(s: Allocate) -> Iterator[tuple[Expr, ...]]:
-    """The indices of every read and write of the buffer."""
-    for x in pre_order(s.body):
-        if isinstance(x, Store) and x.buffer is s.buffer:
-            yield x.indices
-        for e in post_order(*expressions(x)):
-            if isinstance(e, Load) and e.source is s.buffer:
-                yield e.indices
-
-
-def _range(indices: list[Expr], inside: set[Expr], whole: int, simplify: Simplifier) -> tuple[Expr, int]:
-    """The first index and the number of indices of an axis that are used; 0 and all if that is not known."""
-    around: dict[Expr, int] | None = None
-    least, most = float("inf"), float("-inf")
-    for index in indices:
-        terms, offset = simplify.linear(index)
-        outer: dict[Expr, int] = {t: k for t, k in terms.items() if isinstance(t, Var) and t not in inside}
-        if around not in (None, outer):
-            return const(0), whole
-        around = outer
-        low = high = float(offset)
-        for t, k in terms.items():
-            if t not in outer:
-                a, b = simplify.range(t)
-                low, high = low + min(a * k, b * k), high + max(a * k, b * k)
-        least, most = min(least, low), max(most, high)
-    if not -(1 << 31) < least <= most < 1 << 31 or most - least + 1 >= whole:
-        return const(0), whole
-    begin: Expr = Const(int(least), indices[0].dtype)
-    for t, k in (around or {}).items():
-        begin = begin + t * k
-    return begin, int(most - least) + 1

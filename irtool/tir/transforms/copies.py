@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..expr import Expr, Load, Var, rewrite
-from ..stmt import Allocate, Buffer, For, Let, Stmt, Store, pre_order, rewrite_stmt
+from ..stmt import Allocate, Annotate, Buffer, For, Let, Stmt, Store, pre_order, rewrite_stmt
 
 
 def fresh_copy(root: Stmt, values: Mapping[Var, Expr] | None = None) -> Stmt:
@@ -31,6 +31,8 @@ def fresh_copy(root: Stmt, values: Mapping[Var, Expr] | None = None) -> Stmt:
             return Let(variables[s.var], s.value, s.body)
         if isinstance(s, Allocate):
             return Allocate(buffers[s.buffer], s.body)
+        if isinstance(s, Annotate) and s.buffer in buffers:
+            return Annotate(buffers[s.buffer], s.key, s.value, s.body)
         if isinstance(s, Store) and s.buffer in buffers:
             return Store(buffers[s.buffer], s.indices, s.value)
         return s

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..expr import Load, post_order
-from ..stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order, rewrite_stmt, seq
+from ..stmt import Allocate, Annotate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order, rewrite_stmt, seq
 
 
 def sink_allocations(f: PrimFunc) -> PrimFunc:
@@ -34,7 +34,7 @@ def sink_allocations(f: PrimFunc) -> PrimFunc:
 
 def _uses(part: Stmt, b: Buffer) -> bool:
     for s in pre_order(part):
-        if isinstance(s, Store) and s.buffer is b:
+        if isinstance(s, Store | Annotate) and s.buffer is b:
             return True
         if any(isinstance(e, Load) and e.source is b for e in post_order(*expressions(s))):
             return True

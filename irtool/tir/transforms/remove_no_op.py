@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from ..expr import Const, Expr, Load, Var, post_order
 from ..interning import Interner
-from ..stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store, expressions, pre_order, rewrite_stmt, seq
+from ..stmt import (
+    Allocate,
+    Annotate,
+    Buffer,
+    For,
+    If,
+    Let,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+    expressions,
+    pre_order,
+    rewrite_stmt,
+    seq,
+)
 
 
 def remove_no_ops(f: PrimFunc) -> PrimFunc:
@@ -43,6 +58,8 @@ def _swept(f: PrimFunc, body: Stmt) -> Stmt:
             return s.body if s.var not in read or _is_nothing(s.body) else s
         if isinstance(s, Allocate):
             return s.body if s.buffer not in read or _is_nothing(s.body) else s
+        if isinstance(s, Annotate):
+            return s.body if s.buffer not in kept or _is_nothing(s.body) else s
         if isinstance(s, Seq):
             left = [x for x in s.stmts if not _is_nothing(x)]
             return s if len(left) == len(s.stmts) else seq(left)

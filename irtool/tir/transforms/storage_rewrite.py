@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..buffers import replace_buffers
 from ..expr import Load, post_order
-from ..stmt import Allocate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order, rewrite_stmt
+from ..stmt import Allocate, Annotate, Buffer, PrimFunc, Seq, Stmt, Store, expressions, pre_order, rewrite_stmt
 
 _FACTOR = 16
 """A buffer takes the place of another one that is at most so many times larger, or smaller."""
@@ -83,7 +83,7 @@ def _fits(members: Sequence[Buffer], b: Buffer) -> bool:
 def _used(part: Stmt, buffers: set[Buffer]) -> set[Buffer]:
     found: set[Buffer] = set()
     for s in pre_order(part):
-        if isinstance(s, Store) and s.buffer in buffers:
+        if isinstance(s, Store | Annotate) and s.buffer in buffers:
             found.add(s.buffer)
         for e in post_order(*expressions(s)):
             if isinstance(e, Load) and e.source in buffers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..expr import Expr, Var, post_order
 from ..independence import is_independent
 from ..sharing import loop_bounds
-from ..stmt import SERIAL, VECTORIZED, For, If, PrimFunc, Seq, Stmt, Store, rewrite_stmt, seq, substitute_stmt
+from ..stmt import SERIAL, VECTORIZED, Annotate, For, If, PrimFunc, Seq, Stmt, Store, rewrite_stmt, seq, substitute_stmt
 
 
 def vectorize_loops(f: PrimFunc) -> PrimFunc:
@@ -56,6 +56,11 @@ def _pushed(loop: For) -> Stmt:
                 continue
             other = done.pop() if s.other is not None else None
             done.append(If(s.cond, done.pop(), other))
+        elif isinstance(s, Annotate):
+            if not ready:
+                stack += [(s, True), (s.body, False)]
+                continue
+            done.append(Annotate(s.buffer, s.key, s.value, done.pop()))
         elif isinstance(s, For) and s.kind != VECTORIZED and not _depends(s.extent, loop.var):
             if not ready:
                 stack += [(s, True), (s.body, False)]
