@@ -173,7 +173,8 @@ class LoopNestPrinter:
             return self._constant(s)
         if isinstance(s, Annotate):
             head = f"attr [{self._buffer(s.buffer)}] {string_literal(s.key)} = {text(s.value)}"
-            return [head, _Block(s.body)] if isinstance(s.body, Seq) else [head + ";", _LINE, s.body]
+            is_one = isinstance(s.body, For | If | While | Store | Prefetch | Annotate)  # of which a text has an end
+            return [head + ";", _LINE, s.body] if is_one else [head, _Block(s.body)]
         assert isinstance(s, Seq)
         return self._block(s)
 

@@ -54,7 +54,8 @@ _SCOPES = {str(s): s for s in (Storage.GLOBAL, Storage.LOCAL, Storage.REGISTER)}
 class _Block:
     """Statements that are being read: the head of what they belong to, and what its end takes out of scope.
 
-    `done` has statements, and the heads of allocations, annotations and `let`s, whose body is what follows them.
+    `done` has statements, and the heads of allocations and `let`s, whose body is what follows them, and of annotations, whose body
+    is the next statement.
     """
 
     head: Any = None
@@ -239,7 +240,7 @@ class Body:
         top.done.append(("constant", held, span))
 
     def annotate(self, first: int) -> None:
-        """`attr [x] "prefetch_scope" = 4`, with a block, or before what follows. A buffer goes by its name, or that of its memory."""
+        """`attr [x] "prefetch_scope" = 4`, with a block, or before a statement. A buffer goes by its name, or that of its memory."""
         words = self.words
         words.take()
         words.expect("[")
@@ -370,14 +371,20 @@ class Body:
         return substitute_stmt(body, {var: var + begin})
 
     def gathered(self, block: _Block) -> Stmt:
-        """The statements of a block as one; what follows an allocation, an annotation or a `let` is its body."""
+        """The statements of a block as one; what follows an allocation or a `let` is its body, and the next one that
+        of an annotation."""
         done: list[Stmt] = []
         for item in reversed(block.done):
             if isinstance(item, Stmt):
                 done.append(item)
                 continue
-            inner = seq(done[::-1])
             stmt: Stmt
+            if item[0] == "annotation":
+                stmt = _with_body(item[1], done.pop() if done else seq([]))
+                self.places[stmt] = item[-1]
+                done.append(stmt)
+                continue
+            inner = seq(done[::-1])
             if item[0] == "let":
                 stmt = Let(item[1], item[2], inner)
             else:
