@@ -24,7 +24,6 @@ REASONS: dict[str, tuple[str, ...]] = {
         "SplitHostDevice",
         "ThreadSync",
         "UnifyThreadBinding",
-        "VerifyMemory",
     ),
     _BLOCKS: (
         "ApplyLayoutTransforms",
@@ -34,7 +33,6 @@ REASONS: dict[str, tuple[str, ...]] = {
         "LowerMatchBuffer",
         "LowerOpaqueBlock",
         "RemoveWeightLayoutRewriteBlock",
-        "RenormalizeSplitPattern",
     ),
     _RUNTIME: (
         "AnnotateEntryFunc",
@@ -46,14 +44,13 @@ REASONS: dict[str, tuple[str, ...]] = {
     ),
     _DEVICES: ("CoProcSync", "InjectCopyIntrin", "LiftAttrScope", "LowerDeviceStorageAccessInfo", "TextureFlatten"),
     _MARKS: (
-        "InjectDoubleBuffer",
         "InjectRollingBuffer",
         "RemoveAssume",
         "RemoveStoreUndef",
         "SkipAssert",
     ),
-    "tir.BF16Legalize does all of its work": ("BF16CastElimination", "BF16Promote", "BF16TypeLowering"),
-    "tir.FlattenBuffer flattens the buffers of nests": ("StorageFlatten",),
+    "bfloat16 is a dtype of nests: backends convert what they load and store": ("BF16TypeLowering",),
+    "it looks at functions for GPUs alone: on processors, all code may use the memory of callers": ("VerifyMemory",),
     "indices are checked when nests are read and after each pass, not while they run": ("InstrumentBoundCheckers",),
     "dtypes of one's own (custom[…]) are read and printed, but not computed with": ("LowerCustomDatatypes",),
     "a class derived from PrimFuncPass applies a function to nests": ("Apply",),

@@ -30,7 +30,6 @@ REASONS: dict[str, dict[str, type]] = {
         "tir.noalias": bool,
         "tir.debug_keep_trivial_loop": bool,
         "tir.merge_static_smem": bool,
-        "tir.InjectDoubleBuffer": dict,
         "tir.ReduceBranchingThroughOvercompute": dict,
         "tir.RemoveNoOp": dict,
         "tir.Simplify": dict,

@@ -20,6 +20,7 @@ from irtool.tir.stmt import (
     Annotate,
     Buffer,
     For,
+    If,
     Let,
     Prefetch,
     PrimFunc,
@@ -29,6 +30,7 @@ from irtool.tir.stmt import (
     seq,
     without_annotations,
 )
+from irtool.tir.transforms.inject_double_buffer import inject_double_buffers
 from irtool.tir.transforms.inject_prefetch import inject_prefetches
 from irtool.tir.verify import find_problems, verify
 
@@ -208,3 +210,104 @@ def test_a_prefetch_may_lie_beyond_its_buffer_but_reads_no_index_there() -> None
     assert problems(Load(x, (i, i)))
     assert problems(Load(Buffer("y", (4,)), (i,)))
     assert problems(Load(x, (i.astype("float32"),)))
+
+
+def test_the_next_statement_is_the_body_of_an_annotation() -> None:
+    """As in TVM's texts: what follows that is outside."""
+    text = ROWS.replace("    out[i] = 0f32\n", "").replace("  }\n}\n\ndef", "    out[i] = (out[i]*2f32)\n  }\n}\n\ndef")
+    module = irtool.parse(text)
+    (a,) = annotations(nest_of(module))
+    assert isinstance(a.body, For) and a.body.var.name == "j"
+    nest_of(module).written = ""
+    assert irtool.structural_equal(irtool.parse(irtool.to_text(module)), module)
+    x, out, t, i = Buffer("x", (4,)), Buffer("out", (4,)), Var("t", "float32"), Var("i")
+    bound = Annotate(x, "prefetch_scope", 1, Let(t, x[i], Store(out, (i,), t)))
+    scratch = Buffer("scratch", (1,))
+    held = Annotate(x, "prefetch_scope", 1, Allocate(scratch, Store(scratch, (const(0),), x[i])))
+    f = PrimFunc("f", [x, out], For(i, 4, seq([bound, held, Store(out, (i,), x[i])])))
+    call = "\ndef @main(%x: Tensor[(4), float32]) { call_lowered(@f, (%x,)) }\n"
+    again = irtool.parse(irtool.to_text(irtool.Module({"f": f})) + call)
+    assert again["f"].structural_words()[:-1] == f.structural_words()[:-1], (
+        "what has no end of its own stands in braces"
+    )
+
+
+TILE, COUNT = 4, 5
+
+
+def tiled(fill: object = None, use: object = None, kind: str = "serial", where: str = "inside") -> PrimFunc:
+    """Tiles that are filled from `x`, and used; parts of it are others where they are given."""
+    x, out, t = Buffer("x", (TILE * COUNT,)), Buffer("out", (TILE * COUNT,)), Buffer("t", (TILE,))
+    i, j, k = Var("i"), Var("j"), Var("k")
+    filled = For(j, TILE, Store(t, (j,), x[i * TILE + j])) if fill is None else fill(x, out, t, i, j)
+    used = For(k, TILE, Store(out, (i * TILE + k,), t[k] + t[TILE - 1 - k])) if use is None else use(x, out, t, i, k)
+    scope = Annotate(t, "double_buffer_scope", 1, filled)
+    if where == "outside":
+        return PrimFunc("f", [x, out], Allocate(t, For(i, COUNT, seq([scope, used]), kind)))
+    if where == "under a condition":
+        scope = If(i < 3, scope)
+    elif where == "under a let":
+        return PrimFunc("f", [x, out], For(i, COUNT, Allocate(t, Let(Var("u"), i * 2, seq([scope, used])))))
+    elif where == "in no loop":
+        return PrimFunc("f", [x, out], Let(i, const(0), Allocate(t, seq([scope, used]))))
+    return PrimFunc("f", [x, out], For(i, COUNT, Allocate(t, seq([scope, used])), kind))
+
+
+def doubled(f: PrimFunc, split: int = 1) -> tuple[PrimFunc, list[str]]:
+    said: list[str] = []
+    made = inject_double_buffers(f, split, lambda _, reason: said.append(reason))
+    assert not annotations(made) and not list(find_problems(made))
+    values = np.arange(TILE * COUNT, dtype="float32")
+    np.testing.assert_array_equal(run_nest(made, [values])[0], run_nest(f, [values])[0])
+    return made, said
+
+
+@pytest.mark.parametrize("split", [0, 1, 2, 4, 6])
+def test_both_halves_hold_what_one_did(split: int) -> None:
+    """Whatever the loop takes at a time, and where more is taken than it has."""
+    made, said = doubled(tiled(), split)
+    assert not said
+    (buffer,) = (s.buffer for s in pre_order(made.body) if isinstance(s, Allocate))
+    assert buffer.shape == (2 * TILE,)
+
+
+def test_what_must_wait_is_not_filled_ahead() -> None:
+    """A part of the loop that the last step decides on, or that other statements take part in."""
+
+    def of_out(x: Buffer, out: Buffer, t: Buffer, i: Var, j: Var) -> Stmt:
+        return For(j, TILE, Store(t, (j,), out[((i + 4) % COUNT) * TILE + j] + x[j]))
+
+    def of_itself(x: Buffer, out: Buffer, t: Buffer, i: Var, j: Var) -> Stmt:
+        return seq([For(j, TILE, Store(t, (j,), x[j])), Store(t, (const(0),), t[1])])
+
+    def elsewhere(x: Buffer, out: Buffer, t: Buffer, i: Var, j: Var) -> Stmt:
+        return seq([For(j, TILE, Store(t, (j,), x[j])), Store(out, (i,), x[i])])
+
+    def again(x: Buffer, out: Buffer, t: Buffer, i: Var, k: Var) -> Stmt:
+        return seq([Store(t, (const(1),), x[i]), For(k, TILE, Store(out, (i * TILE + k,), t[k]))])
+
+    def nothing(x: Buffer, out: Buffer, t: Buffer, i: Var, k: Var) -> Stmt:
+        return Store(out, (i,), x[i])
+
+    cases = [
+        (tiled(of_out), "it reads out, which is of each step of the loop"),
+        (tiled(of_itself), "it reads t"),
+        (tiled(elsewhere), "it stores to other buffers than t, or to none"),
+        (tiled(use=again), "t is stored to outside of it"),
+        (tiled(use=nothing), "nothing reads t"),
+        (tiled(kind="parallel"), "the loop of i is not serial, or has no constant extent"),
+        (tiled(where="outside"), "t is not allocated in the loop of i"),
+        (tiled(where="under a condition"), "not every step of the loop of i comes to it"),
+        (tiled(where="under a let"), "not every step of the loop of i comes to it"),
+        (tiled(where="in no loop"), "no loop is around it"),
+    ]
+    for f, reason in cases:
+        assert doubled(f)[1] == [reason]
+
+
+def test_two_halves_in_c(quick_compiles: None) -> None:
+    text = (Path(__file__).parents[1] / "golden/tir/InjectDoubleBuffer/rows.relay").read_text()
+    module = irtool.parse(text)
+    x = np.random.default_rng(0).uniform(-1, 1, (6, 2, 4)).astype("float32")
+    made = irtool.run_passes(module, "InjectDoubleBuffer,FlattenBuffer,Simplify")
+    np.testing.assert_array_equal(irtool.build(made).run([x]), irtool.evaluate(module, [x]))

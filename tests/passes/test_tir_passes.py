@@ -35,6 +35,7 @@ VARIANTS = {
     "tir.CommonSubexprElimTIR": ["", "{identify_equiv_terms=True}"],
     "tir.HoistExpression": ["", "{hoisted_conditionals=3 hoisted_let_bindings=1}"],
     "tir.NarrowDataType": ["{target_bits=16}"],
+    "tir.InjectDoubleBuffer": ["", "{split_loop=2}"],
     "tir.BindTarget": ['{target="c"}'],
 }
 TEXTS = [name + options for name in NAMES for options in VARIANTS.get(name, [""])]
