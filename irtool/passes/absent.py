@@ -8,7 +8,6 @@ _RUNTIME = (
     "it adapts functions to TVM's runtime, and the code that irtool writes needs none: a backend makes its interface"
 )
 _DEVICES = "it is for accelerators with pragmas or scopes of their own, which nests do not have"
-_MARKS = "nests do not have the annotations that it looks for"
 
 REASONS: dict[str, tuple[str, ...]] = {
     _THREADS: (
@@ -43,12 +42,12 @@ REASONS: dict[str, tuple[str, ...]] = {
         "MakeUnpackedAPI",
     ),
     _DEVICES: ("CoProcSync", "InjectCopyIntrin", "LiftAttrScope", "LowerDeviceStorageAccessInfo", "TextureFlatten"),
-    _MARKS: (
+    "nests are annotated with prefetch_scope and double_buffer_scope alone, not with rolling_buffer_scope": (
         "InjectRollingBuffer",
-        "RemoveAssume",
-        "RemoveStoreUndef",
-        "SkipAssert",
     ),
+    "nests have no assertions: a function with `assert` is kept as text": ("SkipAssert",),
+    "nests have no assumptions: a function with `@tir.assume` is kept as text": ("RemoveAssume",),
+    "nests have no undefined values: a function with `@tir.undef` is kept as text": ("RemoveStoreUndef",),
     "bfloat16 is a dtype of nests: backends convert what they load and store": ("BF16TypeLowering",),
     "it looks at functions for GPUs alone: on processors, all code may use the memory of callers": ("VerifyMemory",),
     "indices are checked when nests are read and after each pass, not while they run": ("InstrumentBoundCheckers",),
