@@ -11,7 +11,7 @@ from ..ir import Call, Function, Module
 from ..ops.base import operators
 from .base import FunctionPass, register_pass
 from .context import PassContext
-from .layouts.desired import with_layouts
+from .layouts.desired import find_conversion, require_layouts, with_layouts
 from .layouts.rewriter import change_layouts
 
 
@@ -27,7 +27,8 @@ class ConvertLayout(FunctionPass):
                %1 = layout_transform(%w, src_layout="OIHW", dst_layout="HWIO")
                layout_transform(nn.relu(nn.conv2d(%0, %1, …)), src_layout="NHWC", dst_layout="NCHW")
 
-    `desired_layouts` maps operators to the layouts of data and kernel; `default` lets the kernel follow the data.
+    `desired_layouts` maps operators to the layouts of data and kernel, pools to one layout; `default` lets the kernel follow
+    the data. An operator that cannot be converted stays as it is, with a warning.
     """
 
     desired_layouts: dict
@@ -37,9 +38,12 @@ class ConvertLayout(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         wanted: Mapping[str, Any] = self.desired_layouts
-        for name in wanted:
+        for name, layouts in wanted.items():
             if name not in operators:
                 raise UsageError(f"unknown operator {name} in desired_layouts", help=nearest(name, operators.names()))
+            if find_conversion(operators.get(name)) is None:
+                context.warn(f"{name} keeps its layout: ConvertLayout has no rule for it")
+            require_layouts(name, layouts)
 
         def change(old: Call, new: Call) -> Call | None:
             layouts = wanted.get(old.op_name)

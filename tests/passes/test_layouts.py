@@ -11,7 +11,8 @@ import pytest
 import irtool
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, Var, post_order
-from irtool.ops.base import call, is_call_to
+from irtool.ops.base import call, is_call_to, operators
+from irtool.ops.nn.pool import Pool
 from irtool.passes.instruments.values import CheckValues
 from irtool.passes.instruments.verifying import Verifying
 
@@ -209,6 +210,37 @@ def test_convolutions_with_moved_taps_take_other_layouts(result: str) -> None:
     (moved,) = (e for e in after if is_call_to(e, "nn.deformable_conv2d"))
     assert (moved.attrs.data_layout, moved.attrs.kernel_layout) == ("NHWC", "HWIO")
     assert sum(is_call_to(e, "layout_transform") for e in after) == (3 if result else 4)
+
+
+POOLS = sorted(name for name in operators.names() if operators.get(name).shared_layout_rule() == "pooling")
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_every_pool_takes_the_layout_asked_for(name: str) -> None:
+    kind = operators.get(name)
+    letters = getattr(kind, "letters", "HW")
+    attributes: dict[str, Any] = {"pool_size": (2,) * len(letters)} if issubclass(kind, Pool) else {}
+    quantized = name.startswith("qnn.")
+    x = Var("x", TensorType((2, 8, 6, 4, 3)[: len(letters) + 2], "int8" if quantized else "float32"))
+    scales = (constant(0.5), constant(3, "int32"), constant(0.25), constant(1, "int32")) if quantized else ()
+    module = irtool.infer_types(Module({"main": Function((x,), call(name, x, *scales, **attributes))}))
+    for wanted in (f"N{letters}C", f"NC{letters}4c", f"C{letters}N"):
+        passes = f'ConvertLayout{{desired_layouts={{"{name}": ["{wanted}"]}}}}'
+        after = post_order(irtool.run_passes(module, passes, instruments=[Verifying(), CheckValues()])["main"])
+        (pool,) = (e for e in after if is_call_to(e, name))
+        assert (pool.attrs.layout, pool.attrs.out_layout) == (wanted, wanted)
+        assert sum(is_call_to(e, "layout_transform") for e in after) == 2
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_transposed_convolutions_of_volumes_take_other_layouts(groups: int) -> None:
+    x, w = Var("x", TensorType((1, 4, 3, 4, 2), "float32")), Var("w", TensorType((4, 6 // groups, 2, 3, 1), "float32"))
+    e = call("nn.conv3d_transpose", x, w, channels=6, kernel_size=(2, 3, 1), groups=groups, strides=(2, 1, 2))
+    module = irtool.infer_types(Module({"main": Function((x, w), e)}))
+    passes = 'ConvertLayout{desired_layouts={"nn.conv3d_transpose": ["NDHWC", "default"]}}'
+    after = irtool.run_passes(module, passes, instruments=[Verifying(), CheckValues()])
+    (moved,) = (e for e in post_order(after["main"]) if is_call_to(e, "nn.conv3d_transpose"))
+    assert (moved.attrs.data_layout, moved.attrs.kernel_layout) == ("NDHWC", "DHWIO")
 
 
 @pytest.mark.parametrize("lanes", ["x86-64", "haswell", "skylake-avx512"])

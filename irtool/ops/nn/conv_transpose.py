@@ -210,6 +210,8 @@ class Conv2DTranspose(TransposedConvolution):
 class Conv3DTranspose(TransposedConvolution):
     """The gradient of `nn.conv3d` by its data; the letters of `kernel_layout` are read as in `nn.conv1d_transpose`."""
 
+    kernel_layouts = {"NCDHW": "OIDHW", "NDHWC": "DHWIO"}
+
     data_form = "NCDHW"
     kernel_form = "OIDHW"
     channels: int | None = None

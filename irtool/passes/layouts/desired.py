@@ -8,7 +8,8 @@ from typing import Any
 
 from ...diagnostics import IrError, UsageError
 from ...ir import Call, Expr, TensorType
-from ...ops.base import attributes_of, call
+from ...ops.base import Operator, attributes_of, call
+from ...ops.layout import Layout, LayoutError, convertible
 from ..rule_table import RuleTable
 
 Conversion = Callable[[Call, Call, Sequence[str]], "Call | None"]
@@ -18,8 +19,18 @@ _CONVERSIONS: RuleTable[str, Conversion] = RuleTable(__package__, "the conversio
 
 
 def conversion(*operators: str) -> Callable[[Conversion], Conversion]:
-    """Decorator: files what ConvertLayout does with calls of operators that state no `kernel_layouts`."""
+    """Decorator: files what ConvertLayout does with calls of operators whose facts do not say it."""
     return _CONVERSIONS.file(*operators)
+
+
+def find_conversion(operator: type[Operator]) -> Conversion | None:
+    """How calls of an operator get wanted layouts: by its own rule, by its `kernel_layouts`, or as a pool; None if not at all."""
+    own = _CONVERSIONS.find(operator.name)
+    if own is not None:
+        return own
+    if operator.kernel_layouts:
+        return _convolution
+    return _pooling if operator.shared_layout_rule() == "pooling" else None
 
 
 def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_layout: str, groups: int) -> bool:
@@ -34,11 +45,22 @@ def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_
     return groups > 1 and groups == channels and per_group == 1
 
 
+def require_layouts(name: str, wanted: Sequence[str]) -> None:
+    """Raises UsageError where what is wanted for the operator of that name is neither a layout nor `default`."""
+    if not isinstance(wanted, list | tuple) or not all(isinstance(layout, str) for layout in wanted):
+        raise UsageError(f"desired_layouts of {name} must be a list of layouts, not {wanted!r}")
+    for layout in wanted:
+        if layout == "default":
+            continue
+        try:
+            Layout.parse(layout)
+        except LayoutError as error:
+            raise UsageError(f"in desired_layouts of {name}: {error}") from None
+
+
 def with_layouts(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     """The call in the wanted layouts. Raises UsageError where they are not of the operator's kind."""
-    convert = _CONVERSIONS.find(old.attrs.name)
-    if convert is None and old.attrs.kernel_layouts:
-        convert = _convolution
+    convert = find_conversion(old.op_class)
     return None if convert is None else convert(old, new, wanted)
 
 
@@ -50,10 +72,23 @@ def _need(name: str, wanted: Sequence[str], count: int) -> None:
         raise UsageError(f"the data layout of {name} cannot be default")
 
 
+def _require_windows(name: str, old: str, wanted: str) -> None:
+    """Raises UsageError where a layout has other axes than the old one, or splits an axis that windows move along."""
+    layout = Layout.parse(wanted)
+    if not convertible(Layout.parse(old), layout):
+        raise UsageError(f"{name} cannot turn the layout {old} into {wanted!r}: their axes differ")
+    for letter in layout.primals:
+        if letter not in "NCOI" and letter.lower() in layout:
+            raise UsageError(f"{name} cannot have the layout {wanted}: windows move along {letter}, which is split")
+
+
 def _convolution(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
     name = old.attrs.name
     _need(name, wanted, 2)
     data, kernel = wanted
+    _require_windows(name, old.attrs.data_layout, data)
+    if kernel != "default":
+        _require_windows(name, old.attrs.kernel_layout, kernel)
     tile = re.match(r"NCHW(\d*)c", data) if name == "nn.conv2d" else None
     if tile is not None:
         return _blocked(old, new, data, kernel, int(tile[1]))
@@ -113,9 +148,10 @@ def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None
     return _same(old.attrs.name, new.args, attributes_of(new.attrs, **changes))
 
 
-@conversion("nn.max_pool2d", "nn.avg_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d")
 def _pooling(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
-    _need(old.attrs.name, wanted, 1)
+    name = old.attrs.name
+    _need(name, wanted, 1)
+    _require_windows(name, old.attrs.layout, wanted[0])
     return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=wanted[0], out_layout=wanted[0]))
 
 
