@@ -52,7 +52,7 @@ _PREFIX: tuple[_Row, ...] = (
     _Row("CanonicalizeOps", "bias_add becomes expand_dims and add, which broadcast and fuse"),
     _Row("FlattenAtrousConv", "space_to_batch, convolution, batch_to_space become one dilated convolution"),
     _Row("InferType", "the choice of layouts needs shapes", homogeneous=True, vm=False),
-    _Row("AlterOpLayout", "convolutions get the blocked layouts that their kernels expect", homogeneous=True),
+    _Row("AlterOpLayout", "convolutions and dense layers get the layouts that their kernels expect", homogeneous=True),
     _Row("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
     _Row("FoldConstant", "layout transforms and scaling of weights are evaluated"),
 )

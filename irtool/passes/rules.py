@@ -11,6 +11,7 @@ Each takes the names of operators; the function below it is the rule, found by n
 `layout_rule`       `rule(site)`: layouts of inputs and outputs (`layouts.inference.LayoutSite`): ConvertLayout and AlterOpLayout;
                     most operators state a shared rule instead (`Operator.layout_rule`)
 `conversion`        `rule(old, new, wanted)`: the call in the layouts that ConvertLayout is asked for
+`alteration`        `rule(old, new, target)`: the call as kernels of a processor want it: AlterOpLayout
 `integer_form`      `rule(call, types)`: the call on integers and how its result is quantized: FakeQuantizationToInteger
 `legalization`      `rule(site)`, filed under a map, `FTVMLegalize` …: what takes the place of a call: Legalize, qnn.Legalize,
                     qnn.CanonicalizeOps
@@ -31,6 +32,7 @@ from .decompose_ops import decomposed
 from .fake_quantization.affine import rule as integer_form
 from .fold_explicit_padding import absorbs_padding
 from .gradients.rule import gradient
+from .layouts.alteration import alteration
 from .layouts.desired import conversion
 from .layouts.inference import layout_rule
 from .legalization.rule import legalization
@@ -40,6 +42,7 @@ from .simplify_inference import unpacked
 
 __all__ = [
     "absorbs_padding",
+    "alteration",
     "asks_for",
     "conversion",
     "decomposed",

@@ -10,7 +10,7 @@ import pytest
 
 import irtool
 from irtool.interp.feeds import random_inputs
-from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, Var, post_order
+from irtool.ir import Call, Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, Var, post_order
 from irtool.ops.base import call, is_call_to, operators
 from irtool.ops.nn.pool import Pool
 from irtool.passes.instruments.values import CheckValues
@@ -255,6 +255,65 @@ def test_blocks_of_any_number_of_channels(lanes: str, channels: int) -> None:
     e = call("nn.conv2d", e, v, channels=channels, kernel_size=(3, 3), groups=channels)
     module = irtool.infer_types(Module({"main": Function((x, w, v), e)}))
     irtool.run_passes(module, "AlterOpLayout", target=f"llvm -mcpu={lanes}", instruments=[Verifying(), CheckValues()])
+
+
+def alter(module: Module, target: str) -> list[Expr]:
+    after = irtool.run_passes(module, "AlterOpLayout", target=target, instruments=[Verifying(), CheckValues()])
+    return [e for e in post_order(after["main"]) if isinstance(e, Call)]
+
+
+@pytest.mark.parametrize("units", [7, 48])
+@pytest.mark.parametrize("target", ["llvm -mcpu=sandybridge", "llvm -mcpu=znver3", "llvm -mcpu=cascadelake"])
+@pytest.mark.parametrize("dtypes", ["float32 float32", "float64 float64", "int8 int8", "uint8 int8"])
+def test_weights_are_packed_for_the_target(dtypes: str, target: str, units: int) -> None:
+    left, right = dtypes.split()
+    x, w = Var("x", TensorType((3, 8), left)), Var("w", TensorType((units, 8), right))
+    dense = call("nn.dense", x, w, units=units, out_dtype="int32" if left.endswith("int8") else left)
+    module = irtool.infer_types(Module({"main": Function((x, w), call("nn.relu", dense))}))
+    (product,) = (e for e in alter(module, target) if e.op_name != "layout_transform" and len(e.args) == 2)
+    lanes = {"cascadelake": 16, "znver3": 8}.get(target.rpartition("=")[2], 4)
+    block = max(b for b in range(1, 2 * lanes + 1) if units % b == 0)
+    fours = left == "uint8" and lanes == 16 and units % 16 == 0
+    assert (product.op_name, product.attrs.out_dtype) == ("nn.contrib_dense_pack", dense.attrs.out_dtype)
+    assert product.attrs.weight_layout == ("NC16n4c" if fours else f"NC{block}n")
+
+
+LIBRARIES = {
+    "cblas": {"float32", "float64"},
+    "mkl": {"float32", "float64", "uint8"},
+    "dnnl": {"float32"},
+    "cblas,dnnl": {"float32", "float64"},
+    "nnpack": set(),
+}
+
+
+@pytest.mark.parametrize("libraries", LIBRARIES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_products_of_libraries_keep_plain_weights(dtype: str, libraries: str) -> None:
+    x, w = Var("x", TensorType((3, 8), dtype)), Var("w", TensorType((6, 8), "int8" if dtype == "uint8" else dtype))
+    e = call("nn.dense", x, w, units=6, out_dtype="int32" if dtype == "uint8" else dtype)
+    module = irtool.infer_types(Module({"main": Function((x, w), e)}))
+    packed = any(is_call_to(e, "nn.contrib_dense_pack") for e in alter(module, f"llvm -libs={libraries}"))
+    assert packed == (dtype not in LIBRARIES[libraries])
+
+
+@pytest.mark.parametrize("channels", [6, 12, 20])
+@pytest.mark.parametrize("filters", [8, 48])
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v2", "alderlake"])
+def test_bytes_are_blocked_by_fours(cpu: str, filters: int, channels: int) -> None:
+    x, w = Var("x", TensorType((1, channels, 3, 3), "uint8")), Var("w", TensorType((filters, channels, 2, 2), "int8"))
+    e = call("nn.conv2d", x, w, channels=filters, kernel_size=(2, 2), out_dtype="int32")
+    module = irtool.infer_types(Module({"main": Function((x, w), e)}))
+    (product,) = (e for e in alter(module, f"llvm -mcpu={cpu}") if e.op_name != "layout_transform")
+    at = product.attrs
+    if cpu == "x86-64":
+        assert at.kernel_layout.endswith("o") and at.out_layout == "NCHW4c"
+    elif channels % 4 or filters % 16:
+        assert product.op_name == "nn.conv2d"
+    else:
+        block = max(b for b in (4, 8, 12, 16) if channels % b == 0)
+        assert (at.data_layout, at.out_layout) == (f"NCHW{block}c", "NCHW16c")
+        assert at.kernel_layout == f"OIHW{block // 4}i16o4i"
 
 
 @pytest.mark.parametrize("passes", [*PASSES, 'ConvertLayout{desired_layouts={"nn.conv2d": ["NCHW", "OIHW"]}}'])

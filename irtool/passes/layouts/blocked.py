@@ -1,55 +1,52 @@
-"""Calls in the blocked layouts that a processor's kernels are written for."""
+"""Convolutions in the blocked layouts that a processor's kernels are written for.
+
+The sizes of blocks are those that TVM 0.10 falls back to without tuning (`topi/x86/conv2d_avx_common.py`,
+`topi/generic/conv2d.py`).
+"""
 
 from __future__ import annotations
 
-import dataclasses
-
 from ...ir import Call, TensorType
 from ...ir.target import Target
-from ...ops.base import call
+from ...ops.base import attributes_of, call
+from ..x86_processors import has_sse42, vector_lanes
+from .alteration import alteration, has_libraries, largest_block
 
-_LANES = {
-    16: "skylake-avx512 skx cascadelake cannonlake icelake-client icelake-server tigerlake cooperlake sapphirerapids "
-    "rocketlake knl x86-64-v4 znver4",
-    8: "haswell core-avx2 broadwell skylake znver1 znver2 znver3 alderlake x86-64-v3 sandybridge ivybridge core-avx-i "
-    "corei7-avx bdver1 bdver2 bdver3 bdver4",
-}
-
-
-def vector_lanes(target: Target) -> int:
-    """How many float32 a vector register of the target holds: 16, 8, or 4 where nothing is known."""
-    if target.option("lanes"):
-        return int(target.option("lanes"))
-    cpu = target.option("mcpu")
-    return next((lanes for lanes, names in _LANES.items() if cpu in names.split()), 4)
+_SUMMED = 4
+"""Products of bytes that an instruction sums up."""
+_SUMS = 16
+"""Sums that the kernel of bytes makes at once, whatever the vectors' length."""
 
 
-def _block(extent: int, most: int) -> int:
-    return next(b for b in range(most, 0, -1) if extent % b == 0)
-
-
-def blocked(new: Call, old: Call, lanes: int) -> Call | None:
-    """A convolution in `NCHW[x]c`, where x is at most the number of lanes; None for anything else."""
+@alteration("nn.conv2d")
+def blocked(old: Call, new: Call, target: Target) -> Call | None:
+    """A convolution in `NCHW[x]c`; None unless it is in NCHW, and has one group or a kernel for each channel."""
     at = old.attrs
-    if at.name != "nn.conv2d" or at.data_layout != "NCHW" or at.kernel_layout != "OIHW":
+    if at.data_layout != "NCHW" or at.kernel_layout != "OIHW":
         return None
     data, weight = old.args[0].checked_type, old.args[1].checked_type
-    if not isinstance(data, TensorType) or not isinstance(weight, TensorType):
+    if not isinstance(data, TensorType) or not isinstance(weight, TensorType) or not weight.is_static:
         return None
-    if not data.is_static or not weight.is_static or not data.dtype.startswith("float"):
+    channels, (filters, depth, *taps) = data.shape[1], weight.static_shape
+    if not isinstance(channels, int) or 0 in (channels, filters):
         return None
-    channels, (filters, depth, *_) = data.static_shape[1], weight.static_shape
-    out_block = _block(filters, lanes)
-    attributes = {f.name: getattr(new.attrs, f.name) for f in dataclasses.fields(new.attrs)}
-    if at.groups == 1:
-        in_block = _block(channels, out_block)
-        layouts = (f"NCHW{in_block}c", f"OIHW{in_block}i{out_block}o", f"NCHW{out_block}c")
-        op = "nn.contrib_conv2d_NCHWc"
-    elif at.groups == channels and depth == 1 and filters == channels:
-        layouts = (f"NCHW{out_block}c", f"OIHW1i{out_block}o", f"NCHW{out_block}c")
+    op = "nn.contrib_conv2d_NCHWc"
+    if at.groups != 1:
+        if not at.groups == channels == filters or depth != 1 or any(d != 1 for d in at.dilation):
+            return None
         op = "nn.contrib_depthwise_conv2d_NCHWc"
-    else:
+        block = largest_block(filters, vector_lanes(target))
+        layouts = (f"NCHW{block}c", f"OIHW1i{block}o", f"NCHW{block}c")
+    elif (data.dtype, weight.dtype) == ("uint8", "int8") and has_sse42(target.option("mcpu")):
+        if filters % _SUMS or channels % _SUMMED:
+            return None
+        block = next(b for b in range(_SUMS, 0, -_SUMMED) if channels % b == 0)
+        layouts = (f"NCHW{block}c", f"OIHW{block // _SUMMED}i{_SUMS}o{_SUMMED}i", f"NCHW{_SUMS}c")
+    elif has_libraries(target, "dnnl"):
         return None
-    attributes |= {"channels": filters, "kernel_size": weight.static_shape[2:]}
-    attributes |= dict(zip(("data_layout", "kernel_layout", "out_layout"), layouts, strict=True))
-    return call(op, *new.args, **attributes)
+    else:
+        out_block = largest_block(filters, vector_lanes(target))
+        in_block = largest_block(channels, out_block)
+        layouts = (f"NCHW{in_block}c", f"OIHW{in_block}i{out_block}o", f"NCHW{out_block}c")
+    names = dict(zip(("data_layout", "kernel_layout", "out_layout"), layouts, strict=True))
+    return call(op, *new.args, **attributes_of(new.attrs, channels=filters, kernel_size=tuple(taps), **names))

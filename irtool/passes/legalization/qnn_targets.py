@@ -12,8 +12,9 @@ from ...ops.base import attributes_of, call
 from ...ops.qnn.fixed_point import limits
 from ..arithmetic import add, multiply, subtract
 from ..constants import array_constant, scalar_constant
+from ..x86_processors import has_sse42
 from .qnn_products import grouped_terms
-from .quantities import cast, int32, is_scalar, is_x86_with_sse4, is_zero, number
+from .quantities import cast, int32, is_scalar, is_zero, number
 from .rule import QNN_LEGALIZE, LegalizationSite, legalization
 
 _LEAST_CHANNELS = 3
@@ -192,7 +193,7 @@ def _for_target(s: LegalizationSite, op: str) -> Expr | None:
         return _as_types(s, "int8", "int8")
     if "cpu" not in target.keys:
         return None
-    if is_x86_with_sse4(target.option("mcpu")):
+    if has_sse42(target.option("mcpu")):
         return _as_types(s, "uint8", "int8")
     return _less_zero_points(s, op)
 

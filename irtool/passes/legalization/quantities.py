@@ -14,6 +14,7 @@ from ...ops.qnn.fixed_point import limits, multiplier_and_shift
 from ..arithmetic import add, multiply, subtract
 from ..axes import expand_to_axis
 from ..constants import array_constant, same_scalar, scalar_constant
+from ..x86_processors import has_sse42
 
 
 def int32(value: int) -> Constant:
@@ -189,18 +190,7 @@ def has_fast_rounding(target: Target | None) -> bool:
     """Whether the target is an x86 processor with SSE 4.1 (any newer than 2008 that is named)."""
     if target is None or target.kind not in ("llvm", "c"):
         return False
-    return is_x86_with_sse4(target.option("mcpu"))
-
-
-def is_x86_with_sse4(cpu: str) -> bool:
-    """Whether an LLVM processor name stands for an x86 processor with SSE 4.2."""
-    named = (
-        "silvermont slm goldmont goldmont-plus tremont nehalem corei7 westmere sandybridge corei7-avx ivybridge "
-        "core-avx-i haswell core-avx2 broadwell skylake skylake-avx512 skx cascadelake cannonlake icelake-client "
-        "icelake-server tigerlake cooperlake sapphirerapids alderlake rocketlake bdver1 bdver2 bdver3 bdver4 znver1 "
-        "znver2 znver3 x86-64-v2 x86-64-v3 x86-64-v4"
-    )
-    return cpu in named.split()
+    return has_sse42(target.option("mcpu"))
 
 
 def _rounded(e: Expr, rounding: str, dtype: str, target: Target | None) -> Expr:

@@ -1,0 +1,35 @@
+"""What AlterOpLayout does with the calls of an operator: rules by the operator's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import Call
+from ...ir.target import Target
+from ..rule_table import RuleTable
+
+Alteration = Callable[[Call, Call, Target], "Call | None"]
+"""`alteration(old, new, target)`: what `new`, which is `old` over changed arguments, becomes on the target; None to leave it."""
+
+_ALTERATIONS: RuleTable[str, Alteration] = RuleTable(__package__, "the alteration of")
+
+
+def alteration(*operators: str) -> Callable[[Alteration], Alteration]:
+    """Decorator: files what AlterOpLayout makes of calls of operators, on targets that have the key `cpu`."""
+    return _ALTERATIONS.file(*operators)
+
+
+def altered(old: Call, new: Call, target: Target) -> Call | None:
+    """The call as kernels of the target want it, or None if there is no rule or the rule leaves it."""
+    rule = _ALTERATIONS.find(old.op_name)
+    return None if rule is None else rule(old, new, target)
+
+
+def has_libraries(target: Target, *names: str) -> bool:
+    """Whether the target's option `libs` names one of these libraries, whose kernels take plain layouts."""
+    return any(name in target.option("libs").replace(",", " ").split() for name in names)
+
+
+def largest_block(extent: int, most: int) -> int:
+    """The largest divisor of the extent that is at most `most`."""
+    return next(block for block in range(most, 0, -1) if extent % block == 0)
