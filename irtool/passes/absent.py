@@ -65,10 +65,8 @@ _PLANNED = "memory is planned from the lowered program, not in Relay"
 RELAY_REASONS: dict[str, tuple[str, ...]] = {
     _TYPES: ("AnnotateSpans", "CapturePostDfsIndexInSpans"),
     _PLANNED: ("AnnotateUsedMemory", "LiftConstants", "MemoryPlan"),
-    _SHAPES: ("BatchingOps", "ChangeBatch", "FlexibleShapeDispatch"),
+    _SHAPES: ("FlexibleShapeDispatch",),
     "PartitionGraph goes by patterns alone, and no cost of accelerators is known": ("CollagePartition",),
-    "ToMixedPrecision and `irtool quantize` choose dtypes by operator": ("recast",),
-    "SimplifyExpr has its rules": ("SimplifyExprPostAlterOp",),
 }
 """The same for passes on Relay that TVM has, up to its last version with Relay, and irtool does not."""
 

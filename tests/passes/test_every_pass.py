@@ -31,6 +31,7 @@ OPTIONS = {
         '{weight_name=["weight1", "weight2"] weight_shape=[[4, 1, 1, 4, 3], [4, 1, 1, 4, 3]] layout=NCHW kernel_size=3}'
     ],
     "Conv2dToSparse2": ["{layout=NHWC kernel_size=1 blocksize=[1, 1] sparsity_threshold=0.0}"],
+    "ChangeBatch": ['{data={"x": 0} batch_size=3}'],
     "ConvertLayout": [
         '{desired_layouts={"nn.conv2d": ["NHWC", "default"]}}',
         '{desired_layouts={"nn.conv2d": ["NHWC", "OHWI"], "nn.max_pool2d": ["NHWC"]}}',
@@ -49,6 +50,10 @@ OPTIONS = {
     "MergeComposite": ["{pattern_table=dnnl}", "{pattern_table=bnns}"],
     "SimplifyFCTranspose": ['{target_weight_name=["weight1", "weight2"]}'],
     "SplitArgs": ["{max_function_args=2}"],
+    "recast": [
+        "{dtype=float16 out_dtype=float32}",
+        '{dtype=int8 out_dtype=int32 ops=["nn.conv2d", "nn.dense"] skip_layers=[0]}',
+    ],
 }
 """Options to run a pass with; every other pass runs with its defaults, and those that have none must be in here."""
 
@@ -56,6 +61,7 @@ ROUGH = {
     "InsertQDQ": "values are rounded, to ranges that must be given",
     "ReducePrecision": "operands are rounded to 16 bits, and quantized networks turn over",
     "ToMixedPrecision": "results may be of another type",
+    "recast": "values are cast as they are",
 }
 """Approximations that are further away than TOLERANCES; they are tested by themselves."""
 

@@ -93,6 +93,16 @@ def loses_nothing(source: str, middle: str, target: str) -> bool:
     return _magnitude(source) <= (63 if bits > 32 or kind == _KINDS["uint"] else 31)
 
 
+def whole_numbers(dtype: str) -> tuple[int, int]:
+    """The least and the largest number of those between which a dtype holds each whole one; (0, 0) of a dtype of other things."""
+    kind, bits = kind_and_bits(dtype)
+    if dtype in _MANTISSAS:
+        return -(2 ** _MANTISSAS[dtype]), 2 ** _MANTISSAS[dtype]
+    if kind == _KINDS["int"]:
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    return (0, 2**bits - 1) if kind == _KINDS["uint"] else (0, 0)
+
+
 def _magnitude(dtype: str) -> int:
     """Bits of the largest number of an integer dtype: 7 of int8, 8 of uint8."""
     kind, bits = kind_and_bits(dtype)
