@@ -83,8 +83,8 @@ CASES = [
     ("Gradient", main("concatenate((%x, %x))", DYNAMIC), "static extents along its axis"),
     (
         "Gradient",
-        main("nn.max_pool2d(%x, pool_size=[2, 2], dilation=[2, 2])", "%x: Tensor[(1, 1, 8, 8), float32]"),
-        "without dilation",
+        main('nn.max_pool2d(%x, pool_size=[2, 2], out_layout="NHWC")', "%x: Tensor[(1, 1, 8, 8), float32]"),
+        "results of the data's layout",
     ),
     (
         "Gradient",

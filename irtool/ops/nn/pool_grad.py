@@ -15,7 +15,7 @@ from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
 from ..shapes import add, require_compatible, require_numbers, require_rank, tensor
 from .convolve import pad_spatial, tap_view
-from .geometry import pad_amounts, per_axis, positions
+from .geometry import dilated, pad_amounts, per_axis, positions
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
@@ -23,7 +23,10 @@ from .window_expression import least, pad_axes, window_count
 
 
 class PoolGrad(Operator):
-    """The result has the type of the data, the second argument; the first is the gradient by the pooled result."""
+    """The result has the type of the data, the second argument; the first is the gradient by the pooled result.
+
+    An empty `dilation`, which TVM's gradients write, is that of windows without gaps.
+    """
 
     pool_size: tuple[int, ...]
     strides: tuple[int, ...]
@@ -35,11 +38,17 @@ class PoolGrad(Operator):
 
     one_dtype = ("data", "result")
 
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """Distance of the elements of a window along each spatial axis."""
+        return self.dilation or (1, 1)
+
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of the data that was pooled; the gradient has its dtype, batch and channels."""
         grad, data = tensor(types[0], "the gradient"), tensor(types[1], "the data")
         per_axis(self.pool_size, 2, "pool_size")
         per_axis(self.strides, 2, "strides")
+        per_axis(self.gaps, 2, "dilation")
         pad_amounts(self.padding, 2)
         if data is None:
             return None
@@ -57,7 +66,7 @@ class PoolGrad(Operator):
     def require_windows(self, given: Sequence[Dim], sizes: Sequence[Dim]) -> None:
         """RelationError where the gradient has another number of windows than the data, by `ceil_mode` or without it."""
         for axis, (n, size, pad) in enumerate(zip(given, sizes, pad_amounts(self.padding, 2), strict=True)):
-            k, s = self.pool_size[axis], self.strides[axis]
+            k, s = dilated(self.pool_size[axis], self.gaps[axis]), self.strides[axis]
             known = [positions(size, add(*pad), k, s), positions(size, add(add(*pad), s - 1), k, s)]
             if isinstance(n, int) and all(isinstance(d, int) for d in known) and n not in known:
                 raise RelationError(f"the gradient has {n} windows along spatial axis {axis}, the data has {known[0]}")
@@ -67,18 +76,22 @@ class PoolGrad(Operator):
         last = [data.ndim - 2, data.ndim - 1]
         grad, x = np.moveaxis(widen(gradient), axes, last), np.moveaxis(data, axes, last)
         pads: Any = pad_amounts(self.padding, 2)
-        reach = [
-            (before, max(after, (o - 1) * s + k - before - size))
-            for (before, after), o, s, k, size in zip(
-                pads, grad.shape[-2:], self.strides, self.pool_size, x.shape[-2:], strict=True
-            )
-        ]
+        reach = self.reached(x.shape[-2:], grad.shape[-2:], pads)
         total = np.zeros(
             (*x.shape[:-2], *[a + n + b for (a, b), n in zip(reach, x.shape[-2:], strict=True)]), grad.dtype
         )
         self.spread(grad, x, reach, pads, total)
         cut = pad_spatial(total, [(-a, -b) for a, b in reach])
         return np.ascontiguousarray(narrow(np.moveaxis(cut, last, axes), gradient.dtype))
+
+    def reached(self, sizes: Sequence[int], out: Sequence[int], pads: Any) -> list[tuple[int, int]]:
+        """Padding with what the windows reach beyond it."""
+        return [
+            (before, max(after, (o - 1) * s + (k - 1) * d + 1 - before - size))
+            for (before, after), o, s, k, d, size in zip(
+                pads, out, self.strides, self.pool_size, self.gaps, sizes, strict=True
+            )
+        ]
 
     def spread(self, grad: np.ndarray, x: np.ndarray, reach: Any, pads: Any, total: np.ndarray) -> None:
         """Adds each window's gradient to the padded `total`."""
@@ -93,8 +106,8 @@ class PoolGrad(Operator):
 
         def element(*i: Any) -> Any:
             at, inside = list(i), []
-            for axis, t, s, pad in zip(axes, taps, self.strides, pads, strict=True):
-                first = i[axis] + pad[0] - t
+            for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
+                first = i[axis] + pad[0] - t * d
                 at[axis] = te.floordiv(first, s)
                 inside += [first >= 0, te.floormod(first, s).equal(0), at[axis] < grad.shape[axis]]
             return te.sum(te.if_then_else(te.all(*inside), share(tuple(at), taps), te.const(0, grad.dtype)), axis=taps)
@@ -123,23 +136,20 @@ class MaxPool2DGrad(PoolGrad):
         padded = pad_spatial(x, reach, lowest(x.dtype))
         taps = list(product(*map(range, self.pool_size)))
         out = grad.shape[-2:]
-        seen = np.stack([tap_view(padded, tap, out, self.strides, (1, 1)) for tap in taps])
+        seen = np.stack([tap_view(padded, tap, out, self.strides, self.gaps) for tap in taps])
         chosen = seen.argmax(axis=0)
         for i, tap in enumerate(taps):
-            tap_view(total, tap, out, self.strides, (1, 1))[...] += np.where(chosen == i, grad, 0)
+            tap_view(total, tap, out, self.strides, self.gaps)[...] += np.where(chosen == i, grad, 0)
 
     def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        reach = [
-            (before, max(after, (grad.shape[a] - 1) * s + k - before - x.shape[a]))
-            for (before, after), a, s, k in zip(pads, axes, self.strides, self.pool_size, strict=True)
-        ]
+        reach = self.reached([x.shape[a] for a in axes], [grad.shape[a] for a in axes], pads)
         padded = pad_axes(x, axes, reach, least(x.dtype))
         over = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(self.pool_size)]
 
         def largest(*i: Any) -> Any:
             at = list(i)
-            for axis, r, s in zip(axes, over, self.strides, strict=True):
-                at[axis] = i[axis] * s + r
+            for axis, r, s, d in zip(axes, over, self.strides, self.gaps, strict=True):
+                at[axis] = i[axis] * s + r * d
             return te.argmax((over[0] * self.pool_size[1] + over[1], padded[tuple(at)]), axis=over)
 
         chosen, _ = te.compute(grad.shape, largest, name="largest", tag="comm_reduce_idx")
@@ -180,14 +190,16 @@ class AvgPool2DGrad(PoolGrad):
             counts = np.array(int(np.prod(self.pool_size)))
         else:
             along = [
-                window_counts(x.shape[x.ndim - 2 + i], self.pool_size[i], self.strides[i], pads[i], 1, out[i], False)
+                window_counts(
+                    x.shape[x.ndim - 2 + i], self.pool_size[i], self.strides[i], pads[i], self.gaps[i], out[i], False
+                )
                 for i in range(2)
             ]
             counts = np.maximum(along[0][:, None] * along[1], 1)
         counts = counts.astype(grad.dtype)
         share = grad / counts if grad.dtype.kind == "f" else grad // counts
         for tap in product(*map(range, self.pool_size)):
-            tap_view(total, tap, out, self.strides, (1, 1))[...] += share
+            tap_view(total, tap, out, self.strides, self.gaps)[...] += share
 
     def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
         def share(at: tuple[Any, ...], taps: Sequence[Any]) -> Any:
@@ -197,7 +209,8 @@ class AvgPool2DGrad(PoolGrad):
                 if self.count_include_pad:
                     count = count * k
                 else:
-                    count = count * window_count(at[axis], x.shape[axis], k, self.strides[n], pads[n], 1, False)
+                    gap = self.gaps[n]
+                    count = count * window_count(at[axis], x.shape[axis], k, self.strides[n], pads[n], gap, False)
             divisor = (
                 te.const(count, grad.dtype) if isinstance(count, int) else te.cast(te.maximum(count, 1), grad.dtype)
             )

@@ -190,11 +190,14 @@ def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
     return top, left, bottom, right
 
 
-def _require_dense_windows(s: GradientSite) -> None:
-    """Raises IrError for what the operators that compute gradients of pools do not have."""
+def _dilation(s: GradientSite) -> tuple[int, ...]:
+    """The dilation of a pool as its gradient takes it: empty, as TVM writes it, for windows without gaps."""
+    return () if all(d == 1 for d in s.attrs.dilation) else s.attrs.dilation
+
+
+def _require_one_layout(s: GradientSite) -> None:
+    """Raises IrError for results in another layout, which the operators that compute gradients of pools do not have."""
     at = s.attrs
-    if any(int(d) != 1 for d in at.dilation):
-        raise s.refuse(f"is defined for windows without dilation, not {tuple(map(int, at.dilation))}")
     if at.out_layout not in ("", at.layout):
         raise s.refuse(f"is defined for results of the data's layout, {at.layout}, not {at.out_layout}")
 
@@ -202,7 +205,7 @@ def _require_dense_windows(s: GradientSite) -> None:
 @gradient("nn.max_pool2d")
 def max_pool2d(s: GradientSite) -> list[Expr]:
     """To the maximum of each window."""
-    _require_dense_windows(s)
+    _require_one_layout(s)
     at = s.attrs
     return [
         call(
@@ -211,7 +214,7 @@ def max_pool2d(s: GradientSite) -> list[Expr]:
             s.args[0],
             pool_size=at.pool_size,
             strides=at.strides,
-            dilation=(),
+            dilation=_dilation(s),
             padding=at.padding,
             layout=at.layout,
             ceil_mode=at.ceil_mode,
@@ -222,7 +225,7 @@ def max_pool2d(s: GradientSite) -> list[Expr]:
 @gradient("nn.avg_pool2d")
 def avg_pool2d(s: GradientSite) -> list[Expr]:
     """Evenly over each window."""
-    _require_dense_windows(s)
+    _require_one_layout(s)
     at = s.attrs
     return [
         call(
@@ -231,7 +234,7 @@ def avg_pool2d(s: GradientSite) -> list[Expr]:
             s.args[0],
             pool_size=at.pool_size,
             strides=at.strides,
-            dilation=(),
+            dilation=_dilation(s),
             padding=at.padding,
             layout=at.layout,
             ceil_mode=at.ceil_mode,
@@ -250,8 +253,9 @@ def _by_counted_padding(s: GradientSite) -> Expr:
     axes = spatial_axes(at.layout, "HW", rank)
     assert isinstance(s.type, TensorType)
     factor: np.ndarray = np.ones([1] * rank)
-    for axis, kernel, stride, pad in zip(axes, at.pool_size, at.strides, pad_amounts(at.padding, 2), strict=True):
-        counts = window_counts(s.shape()[axis], kernel, stride, pad, 1, s.type.static_shape[axis], True)
+    pads = pad_amounts(at.padding, 2)
+    for axis, kernel, stride, gap, pad in zip(axes, at.pool_size, at.strides, at.dilation, pads, strict=True):
+        counts = window_counts(s.shape()[axis], kernel, stride, pad, gap, s.type.static_shape[axis], True)
         factor = factor * (kernel / counts).reshape([-1 if a == axis else 1 for a in range(rank)])
     return s.grad if (factor == 1).all() else multiply(s.grad, array_constant(factor, s.dtype))
 
