@@ -16,7 +16,7 @@ from ..ir import TensorType, Type
 from ..ir.dims import ANY, Dim
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick
-from .dtypes import is_half
+from .long_sums import long_sum
 from .partial import meet
 from .relations import broadcast_shape, require_dtype, show_shape
 from .shapes import require_few_axes, tensor
@@ -44,8 +44,7 @@ def collapse(x: np.ndarray, target: Sequence[int]) -> np.ndarray:
     if len(target) > x.ndim or any(n not in (1, d) for d, n in zip(x.shape[::-1], target[::-1], strict=False)):
         raise RelationError(f"a tensor of shape {show_shape(x.shape)} does not collapse to {show_shape(target)}")
     axes = collapsed_axes(x.shape, target)
-    total = np.sum(x, axis=axes, dtype="float32" if is_half(x.dtype) else x.dtype)
-    return np.asarray(total).astype(x.dtype).reshape(tuple(target))
+    return (long_sum(x, axes).astype(x.dtype) if axes else x).reshape(tuple(target))
 
 
 def collapse_elements(x: Any, target: Sequence[int]) -> Any:

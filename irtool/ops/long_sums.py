@@ -12,20 +12,24 @@ from typing import Any
 from ..deferred import np
 from .dtypes import is_half
 
-_LONGEST = 4096
+LONGEST = 4096
 """Numbers of a sum that is made in the dtype of its elements."""
 
 
 def long_sum(x: np.ndarray, axes: Any, keepdims: bool = False) -> np.ndarray:
-    """The sum over an axis, several, or all of them (None), in float32 for 16-bit floats and in the dtype of `x` otherwise."""
+    """The sum over an axis, several, or all of them (None), in float32 for 16-bit floats and in the dtype of `x` otherwise.
+
+    A sum begins with 0, so that of -0 alone is 0; that is said here because releases of numpy differ.
+    """
     own = np.dtype("float32") if is_half(x.dtype) else x.dtype
-    exact = np.dtype("float64") if own == np.float32 and _count(x, axes) > _LONGEST else own
-    return np.asarray(np.sum(x, axis=axes, dtype=exact, keepdims=keepdims)).astype(own, copy=False)
+    exact = np.dtype("float64") if own == np.float32 and _count(x, axes) > LONGEST else own
+    total = np.sum(x, axis=axes, dtype=exact, keepdims=keepdims, initial=0)
+    return np.asarray(total).astype(own, copy=False)
 
 
 def long_mean(x: np.ndarray, axes: Any, keepdims: bool = False) -> np.ndarray:
     """The mean over axes, of floats, in their dtype."""
-    exact = np.dtype("float64") if x.dtype == np.float32 and _count(x, axes) > _LONGEST else x.dtype
+    exact = np.dtype("float64") if x.dtype == np.float32 and _count(x, axes) > LONGEST else x.dtype
     return np.asarray(x.mean(axis=axes, dtype=exact, keepdims=keepdims)).astype(x.dtype, copy=False)
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .. import te
-from ..deferred import late, np
+from ..deferred import np
 from ..ir import TensorType, Type
+from ..tir.dtypes import accumulator_dtype
 from .base import VOID, DType, Operator, Pattern, Reporter, operator
 from .conversion import convert
 from .rows import rows
+from .running_sums import add_up, running_sum
 from .shapes import normalize_axis, product, tensor
 
 
@@ -22,7 +24,6 @@ class _Scan(Operator):
     dtype: Any
     exclusive: Any
     identity: ClassVar[int]
-    accumulate: ClassVar[Any]
 
     dtype_attribute = "dtype"
     one_dtype = ("data", "result")
@@ -40,21 +41,20 @@ class _Scan(Operator):
 
     def evaluate(self, x: np.ndarray) -> np.ndarray:
         wide = convert(x, self.dtype or x.dtype)
+        result = wide.dtype
         if self.axis is None:
             wide = wide.reshape(-1)
         axis = normalize_axis(self.axis or 0, wide.ndim)
+        rows = np.moveaxis(convert(wide, accumulator_dtype(wide.dtype.name)), axis, -1)
         with np.errstate(all="ignore"):
-            if not self.exclusive:
-                return self.accumulate(wide, axis=axis, dtype=wide.dtype)
-            shifted = np.empty_like(wide)
-            along = [slice(None)] * wide.ndim
-            if wide.shape[axis]:
-                along[axis] = slice(0, 1)
-                shifted[tuple(along)] = self.identity
-            first, last = list(along), list(along)
-            first[axis], last[axis] = slice(1, None), slice(None, -1)
-            shifted[tuple(first)] = self.accumulate(wide[tuple(last)], axis=axis, dtype=wide.dtype)
-            return shifted
+            done = self.accumulated(rows)
+            if self.exclusive:
+                done[..., :1] = self.identity
+            return np.ascontiguousarray(np.moveaxis(convert(done, result), -1, axis))
+
+    def accumulated(self, rows: np.ndarray) -> np.ndarray:
+        """All elements up to each one, or those before it if `exclusive`, combined along the last axis."""
+        raise NotImplementedError
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs
@@ -70,19 +70,26 @@ class _Scan(Operator):
                 rest = te.floordiv(rest, extent)
             return ins[tuple(reversed(full))]
 
+        wide = accumulator_dtype(out_type.dtype)
+
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
             with rows(ib, shape, axis) as row:
-                total = ib.local(out_type.dtype, te.const(self.identity, out_type.dtype))
-                with ib.for_(shape[axis]) as i:
-                    value = te.cast(source(ins[0], row(i)), out_type.dtype)
-                    both = total.get() + value if self.identity == 0 else total.get() * value
+
+                def element(i: Any) -> Any:
+                    return te.cast(te.cast(source(ins[0], row(i)), out_type.dtype), wide)
+
+                def store(i: Any, value: Any) -> None:
                     if self.exclusive:
-                        ib.store(outs[0], row(i), total.get())
-                    total.set(both)
-                    if not self.exclusive:
-                        ib.store(outs[0], row(i), total.get())
+                        value = te.if_then_else(te.as_expr(i).equal(0), te.const(self.identity, wide), value)
+                    ib.store(outs[0], row(i), value)
+
+                self.accumulate(ib, shape[axis], wide, element, store)
 
         return te.extern(shape, [x], fill, dtype=out_type.dtype, name=self.name)
+
+    def accumulate(self, ib: Any, extent: Any, dtype: str, element: Any, store: Any) -> None:
+        """Writes the loop along the axis, in `dtype`: `store(i, value)` takes a result, `element(i)` gives an operand."""
+        raise NotImplementedError
 
 
 @operator("cumsum", "data", pattern=Pattern.OPAQUE, attrs="ScanopAttrs", level=3, declares_attrs=False)
@@ -90,14 +97,20 @@ class _Scan(Operator):
 class Cumsum(_Scan):
     """The sum of all elements up to each one, along `axis` or over the flattened tensor.
 
-    With `exclusive`, the sum of those before it. `dtype` is the type of the result and of the running sum.
+    With `exclusive`, the sum of those before it. `dtype` is the type of the result and of the running sum, which is in float32 for
+    16-bit floats. Sums of many floats are made in blocks, so that errors do not grow with the length of the axis.
     """
 
     axis: int | None = None
     dtype: DType = VOID
     exclusive: bool = False
     identity = 0
-    accumulate = staticmethod(late.cumsum)
+
+    def accumulated(self, rows: np.ndarray) -> np.ndarray:
+        return running_sum(rows, self.exclusive)
+
+    def accumulate(self, ib: Any, extent: Any, dtype: str, element: Any, store: Any) -> None:
+        add_up(ib, extent, dtype, element, store, self.exclusive)
 
 
 @operator("cumprod", "data", pattern=Pattern.OPAQUE, attrs="ScanopAttrs", level=3, declares_attrs=False)
@@ -105,11 +118,24 @@ class Cumsum(_Scan):
 class Cumprod(_Scan):
     """The product of all elements up to each one, along `axis` or over the flattened tensor.
 
-    With `exclusive`, the product of those before it. `dtype` is the type of the result and of the running product.
+    With `exclusive`, the product of those before it. `dtype` is the type of the result and of the running product, which is in
+    float32 for 16-bit floats.
     """
 
     axis: int | None = None
     dtype: DType = VOID
     exclusive: bool = False
     identity = 1
-    accumulate = staticmethod(late.cumprod)
+
+    def accumulated(self, rows: np.ndarray) -> np.ndarray:
+        products = np.cumprod(rows, axis=-1, dtype=rows.dtype)
+        if self.exclusive:
+            products[..., 1:] = products[..., :-1].copy()
+        return products
+
+    def accumulate(self, ib: Any, extent: Any, dtype: str, element: Any, store: Any) -> None:
+        product = ib.local(dtype, te.const(1, dtype))
+        with ib.for_(extent) as i:
+            before = ib.let(product.get()) if self.exclusive else None
+            product.set(product.get() * element(i))
+            store(i, before if self.exclusive else product.get())

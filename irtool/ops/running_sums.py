@@ -1,0 +1,101 @@
+"""Running sums of floats whose rounding errors do not grow with their length: one rule for numpy and for compiled code.
+
+    total = -0                           base = part = -0
+    for k in 100000:                ⇒    for k in 100000:
+        total += x[k]                        part += x[k]
+        out[k] = total                       out[k] = base + part
+                                             if k % 512 == 511: base += part; part = -0
+
+An element of the result is the sum of the blocks before it, plus that of the elements of its own block up to it. Each level of blocks
+divides the number of additions one behind the other by the length of a block (Higham, The Accuracy of Floating Point Summation,
+1993); where there are many blocks, their sums are added up in blocks again. All additions are the same in numpy and in
+compiled code, so the results are equal bit for bit.
+
+A running sum begins with -0, which changes no number, as numpy's does: that of zeros with a minus sign has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from .. import te
+from ..deferred import np
+from .dtypes import is_float
+from .long_sums import LONGEST
+
+BLOCK = 512
+"""Elements of a block."""
+
+
+def levels(extent: Any, dtype: str) -> int:
+    """How many sums are kept: 1 plus the levels of blocks, for an axis of that extent.
+
+    An extent that is not known before the run takes blocks of blocks, which are short enough for 2^30 elements.
+    """
+    if not is_float(dtype):
+        return 1
+    if not isinstance(extent, int):
+        return 3
+    count = 1
+    while extent > LONGEST:
+        extent = -(-extent // BLOCK)
+        count += 1
+    return count
+
+
+def running_sum(x: np.ndarray, exclusive: bool = False) -> np.ndarray:
+    """The sums of all elements up to each one, or of those before it, along the last axis of `x`, in its dtype."""
+    return _sums(x, exclusive, levels(x.shape[-1], x.dtype.name))
+
+
+def _sums(x: np.ndarray, exclusive: bool, depth: int) -> np.ndarray:
+    extent = x.shape[-1]
+    if depth == 1:
+        return _shifted(np.cumsum(x, axis=-1, dtype=x.dtype), exclusive)
+    count = -(-extent // BLOCK)
+    blocks = np.zeros((*x.shape[:-1], count * BLOCK), x.dtype)
+    blocks[..., :extent] = x
+    parts = np.cumsum(blocks.reshape(*x.shape[:-1], count, BLOCK), axis=-1, dtype=x.dtype)
+    bases = _sums(parts[..., -1], True, depth - 1)
+    whole = bases[..., None] + _shifted(parts, exclusive)
+    return np.ascontiguousarray(whole.reshape(blocks.shape)[..., :extent])
+
+
+def _shifted(sums: np.ndarray, exclusive: bool) -> np.ndarray:
+    """The sums, or each one's predecessor, and -0 before the first."""
+    if not exclusive:
+        return sums
+    before = np.full_like(sums, -0.0 if sums.dtype.kind == "f" else 0)
+    before[..., 1:] = sums[..., :-1]
+    return before
+
+
+def add_up(ib: Any, extent: Any, dtype: str, element: Any, store: Any, exclusive: bool) -> None:
+    """Writes the loop of a running sum: `store(i, sum)` for each element `element(i)` of an axis."""
+    start = te.const(-0.0 if is_float(dtype) else 0, dtype)
+    sums = [ib.local(dtype, start, name) for name in ("part", "base", "bases", "all")[: levels(extent, dtype)]]
+    with ib.for_(extent) as i:
+        before = ib.let(_total(sums)) if exclusive else None
+        sums[0].set(sums[0].get() + element(i))
+        store(i, before if exclusive else _total(sums))
+        _carry(ib, i, sums, start)
+
+
+def _total(sums: Sequence[Any]) -> Any:
+    """The sums of all levels, those of the largest blocks first."""
+    total = sums[-1].get()
+    for s in reversed(sums[:-1]):
+        total = total + s.get()
+    return total
+
+
+def _carry(ib: Any, i: Any, sums: Sequence[Any], start: Any) -> None:
+    """Adds the sum of a block that ends with element `i` to that of the blocks before it, level by level."""
+    length = 1
+    for below, above in pairwise(sums):
+        length *= BLOCK
+        with ib.if_(te.floormod(i + 1, length).equal(0)):
+            above.set(above.get() + below.get())
+            below.set(start)
