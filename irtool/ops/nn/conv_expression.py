@@ -9,7 +9,7 @@ from typing import Any
 from ... import te
 from ...tir.dtypes import accumulator_dtype
 from ..layout import Layout, convert_shape, source_indices
-from .window_expression import pad_axes, present, tap, window_axes
+from .window_expression import pad_axes, tap, window_axes, window_sum
 
 Pads = Sequence[tuple[int, int]]
 
@@ -116,8 +116,7 @@ def convolution(
             index = (o, c, *held)
         where = [tap(p, s, r, d) for p, s, r, d in zip(position, strides, over, dilation, strict=True)]
         product = te.cast(x[(n, channel, *where)], wide) * te.cast(w[index], wide)
-        axes = [*rc, *present(over)]
-        return te.sum(product, axis=axes) if axes else product
+        return window_sum(product, [*rc, *over])
 
     name = f"{'depthwise_' if depthwise else 'grouped_' if groups > 1 else ''}conv{len(kernel)}d"
     attrs = {"strides": tuple(strides), "dilation": tuple(dilation), "groups": groups}

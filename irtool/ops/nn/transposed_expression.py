@@ -13,7 +13,7 @@ from ... import te
 from ...tir.dtypes import accumulator_dtype
 from ..layout import Layout, convert_shape, source_indices
 from .conv_expression import Pads, Stored, padded_data, result
-from .window_expression import present, tap, window_axes
+from .window_expression import tap, window_axes, window_sum
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,7 @@ def transposed_convolution(
             at, where = [t for t, _ in met], [d for _, d in met]
             factor = w[(group, c, output, *at)] if grouped else w[(channel, output, *at)]
             value = te.cast(seen[(n, channel, *where)], wide) * te.cast(factor, wide)
-            summed = [*rc, *present(over)]
-            return te.sum(value, axis=summed) if summed else value
+            return window_sum(value, [*rc, *over])
 
         return element
 

@@ -7,7 +7,7 @@ from math import gcd
 from typing import Any
 
 from ... import te
-from ...tir.dtypes import accumulator_dtype
+from ...tir.dtypes import accumulator_dtype, is_float
 from .geometry import single_window
 
 Pads = Sequence[tuple[int, int]]
@@ -52,6 +52,18 @@ def present(axes: Sequence[Any]) -> list[Any]:
     return [a for a in axes if a is not None]
 
 
+def window_sum(value: Any, over: Sequence[Any], where: Any = None) -> Any:
+    """The sum over the axes of a window that has any. One begins with 0: the sum of one element, -0, is 0 as that of several is."""
+    if present(over):
+        return te.sum(value, axis=present(over), where=where)
+    return value + te.const(0, value.dtype) if is_float(value.dtype) else value
+
+
+def window_largest(value: Any, over: Sequence[Any], where: Any = None) -> Any:
+    """The largest element over the axes of a window that has any."""
+    return te.max(value, axis=present(over), where=where) if present(over) else value
+
+
 def pooled(
     x: Any,
     axes: Sequence[int],
@@ -75,8 +87,7 @@ def pooled(
         for axis, r, s, d in zip(axes, over, strides, dilation, strict=True):
             at[axis] = tap(i[axis], s, r, d)
         value = te.cast(padded[tuple(at)], wide)
-        combine = te.sum if lowest is None else te.max
-        return combine(value, axis=present(over)) if present(over) else value
+        return window_sum(value, over) if lowest is None else window_largest(value, over)
 
     return te.compute(tuple(out_shape), element, name="pool", tag="pool_sum" if lowest is None else "pool_max")
 
@@ -147,10 +158,9 @@ def _combined(x: Any, axes: Sequence[int], bounds: Sequence[Bounds], average: bo
             at[axis] = b.start(i[axis]) if r is None else b.start(i[axis]) + r
             if r is not None and not b.even:
                 inside.append(at[axis] < b.end(i[axis]))
-        combine = te.sum if average else te.max
         where = te.all(*inside) if inside else None
         value = te.cast(x[tuple(at)] if where is None else x[tuple(_within(at, axes, x.shape))], wide)
-        return combine(value, axis=present(over), where=where) if present(over) else value
+        return window_sum(value, over, where) if average else window_largest(value, over, where)
 
     return te.compute(tuple(shape), reduced, name="adaptive_pool", tag="adaptive_pool")
 
