@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 
 import irtool
 from irtool.ir.dtypes import numpy_dtype
+from tests import command_line
 
 pytestmark = pytest.mark.promise("NaN and overflow")
 
 ROWS, COLUMNS = 8, 37
+AARCH64 = "qemu-aarch64 -L /usr/aarch64-linux-gnu"
 
 RULES: dict[str, Callable[..., Any]] = {
     "nn.relu(%x)": lambda x, y: np.maximum(x, 0),
@@ -104,6 +107,63 @@ def test_nan_is_kept(dtype: str, options: dict[str, Any]) -> None:
         else:
             assert np.isnan(w[:-1]).any() and not np.isnan(w[-1]).any(), call
             np.testing.assert_allclose(g, w, atol=2e-2, err_msg=call)
+
+
+LIKE_THE_INTERPRETER = [
+    "sum(%x, axis=[1])",
+    "mean(%x, axis=[0])",
+    "prod(%x, axis=[1])",
+    "min(%x, axis=[1])",
+    "max(%x, axis=[0])",
+    "argmax(%x, axis=[1])",
+    "argmin(%x, axis=[0])",
+    "sort(%x)",
+    "clip(add(multiply(%x, 0.2f), 0.5f), a_min=0f, a_max=1f)",
+    "power(%x, %y)",
+    "floor_mod(%x, %y)",
+    "mod(%x, %y)",
+    "greater(%x, %y)",
+    "not_equal(%x, %y)",
+    "divide(%x, nn.l2_normalize(%y, eps=1e-12, axis=[1]))",
+]
+"""Reductions, comparisons, and what HardSigmoid and LpNormalization of ONNX are made of."""
+
+
+def _agree(calls: list[str], want: Any, got: Any) -> None:
+    for call, w, g in zip(calls, want, got, strict=True):
+        w, g = (np.asarray(v).astype("float64") for v in (w, g))
+        np.testing.assert_array_equal(np.isnan(g), np.isnan(w), err_msg=call)
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=0 if call in RULES else 2e-2, err_msg=call)
+
+
+def test_nan_is_kept_by_llvm() -> None:
+    from irtool.backends.llvm import tools
+
+    if not tools.has_llvmlite():
+        pytest.skip("llvmlite is not installed")
+    calls = [*RULES, *NAN_WHERE_NAN, *LIKE_THE_INTERPRETER]
+    module, inputs = module_of("float32", calls), list(data("float32"))
+    with np.errstate(all="ignore"):
+        want = irtool.evaluate(module, inputs)
+    _agree(calls, want, irtool.build(module, target="llvm").run(inputs))
+
+
+def test_nan_is_kept_by_neon(tmp_path: Path) -> None:
+    """Its minimum and maximum keep NaN, its numbers of minimum and maximum do not."""
+    if not (shutil.which("qemu-aarch64") and shutil.which("aarch64-linux-gnu-gcc")):
+        pytest.skip("needs qemu and a cross gcc")
+    calls = [*RULES, *NAN_WHERE_NAN, *LIKE_THE_INTERPRETER]
+    module, inputs = module_of("float32", calls), data("float32")
+    net, feeds, out = (tmp_path / name for name in ("net.relay", "in.npz", "out.npz"))
+    net.write_text(irtool.to_text(module))
+    np.savez(feeds, **{p.name: v for p, v in zip(module["main"].params, inputs, strict=True)})
+    words = ("--via=c", "--cc=aarch64-linux-gnu-gcc", "--mcpu=cortex-a72", "--cflags=-O1", "--runner", AARCH64)
+    code, _, err = command_line.irtool("run", net, "--inputs", feeds, *words, "-o", out)
+    assert code == 0, err
+    with np.errstate(all="ignore"):
+        want = irtool.evaluate(module, list(inputs))
+    got = np.load(out)
+    _agree(calls, want, [got[k] for k in got.files])
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32"])

@@ -113,11 +113,23 @@ class _Function(Expressions):
             name = self.step()
             self.variable(name, t)
             if self.take("="):
-                value = self.converted(self.ternary(), t)
+                value = self.lanes(t) if self.take("{") else self.converted(self.ternary(), t)
                 self.b.do(f"store {t} {value.text}, ptr {self.names[name].place}")
             if not self.take(","):
                 break
         self.step(";")
+
+    def lanes(self, t: Type) -> Value:
+        """A vector of constants, `{1.0f, -2.0f}`: a number for each lane."""
+        each = Type(t.element, t.signed)
+        numbers = []
+        while not self.take("}"):
+            number = self.converted(self.ternary(), each)
+            assert number.literal, "a lane is no constant"
+            numbers.append(f"{each} {number.text}")
+            self.take(",")
+        assert len(numbers) == t.lanes, f"{len(numbers)} numbers for {t.lanes} lanes"
+        return Value(t, f"<{', '.join(numbers)}>")
 
     def conditional(self) -> None:
         self.step("(")
