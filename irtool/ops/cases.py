@@ -13,6 +13,13 @@ call, divided by `;`.
 
 The cases of an operator stand in its class (`cases`), as lines of a string, or in the file beside its module that has the
 same name and ends in `.cases`, among those of its family; lines that begin with `#` are remarks.
+
+A line of such a file may also say how far operators may be from the exact result, in each dtype or in some::
+
+    within 4 units: exp log sin
+    within 2 units of float16 bfloat16: tanh
+
+Units are in the last place of the dtype, the result's, where it is exact at twice the precision (`bounds_of`).
 """
 
 from __future__ import annotations
@@ -31,6 +38,8 @@ from .base import Operator
 _PARAMETER = re.compile(r"%(?P<name>\w+): (?P<type>.+?)(?: = (?P<value>.+))?$")
 _NEXT_PARAMETER = re.compile(r", (?=%\w+: )")
 _CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
+_BOUND = re.compile(r"within (?P<units>[\d.]+) units(?: of (?P<dtypes>[\w ]+))?: (?P<names>[\w. ]+)$")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 _RANGE = re.compile(r"(-?[\d.e+-]+?)\.\.(-?[\d.e+-]+)$")
 
 
@@ -103,6 +112,25 @@ def _read_value(text: str, place: str) -> Any:
         raise IrError(f"{place}: {text!r} is neither a value in JSON's form nor a range LOW..HIGH") from None
 
 
+def bounds_of(cls: type[Operator]) -> dict[str, float]:
+    """By dtype, how many units in the last place an operator may be from the exact result, as the file of its family says.
+
+    Empty where the file says nothing. Raises IrError for a wrong line.
+    """
+    path = _family(cls)
+    bounds: dict[str, float] = {}
+    for n, line in _lines(path) if path else ():
+        if not line.startswith("within "):
+            continue
+        said = _BOUND.match(line)
+        dtypes = (said["dtypes"] or " ".join(FLOATS)).split() if said else []
+        if said is None or not set(dtypes) <= set(FLOATS):
+            raise IrError(f"{path.name}:{n}: a bound is written as within N units of DTYPES: NAMES, not {line!r}")  # type: ignore[union-attr]  # only a path has lines
+        if cls.name in said["names"].split():
+            bounds |= dict.fromkeys(dtypes, float(said["units"]))
+    return bounds
+
+
 def cases_of(cls: type[Operator]) -> list[Case]:
     """The cases of an operator: those in its class, then those in the file of its family. Raises IrError for a wrong line."""
     stated = cls.__dict__.get("cases", "")
@@ -110,19 +138,26 @@ def cases_of(cls: type[Operator]) -> list[Case]:
     stray = next((case for case in own if case.operator != cls.name), None)
     if stray is not None:
         raise IrError(f"{stray.place}: this is a call of {stray.operator}: {stray.line}")
-    module = sys.modules.get(cls.__module__)
-    source = getattr(module, "__file__", None)
-    family = _read_file(Path(source).with_suffix(".cases")) if source else ()
+    path = _family(cls)
+    family = _read_file(path) if path else ()
     return [*own, *(case for case in family if case.operator == cls.name)]
+
+
+def _family(cls: type[Operator]) -> Path | None:
+    """The file of cases beside the module of an operator, which may be missing."""
+    source = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return Path(source).with_suffix(".cases") if source else None
 
 
 @lru_cache(maxsize=256)
 def _read_file(path: Path) -> tuple[Case, ...]:
+    return tuple(read_case(line, f"{path.name}:{n}") for n, line in _lines(path) if not line.startswith("within "))
+
+
+@lru_cache(maxsize=256)
+def _lines(path: Path) -> tuple[tuple[int, str], ...]:
+    """The lines of a file that say something, with their numbers."""
     if not path.is_file():
         return ()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return tuple(
-        read_case(line, f"{path.name}:{n}")
-        for n, line in enumerate(lines, 1)
-        if line.strip() and not line.startswith("#")
-    )
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    return tuple((n, line.strip()) for n, line in lines if line.strip() and not line.startswith("#"))

@@ -9,7 +9,7 @@ import pytest
 from irtool.diagnostics import IrError
 from irtool.driver.operator_cases import problem_of
 from irtool.ops import operators
-from irtool.ops.cases import Case, Range, cases_of, read_case
+from irtool.ops.cases import Case, Range, bounds_of, cases_of, read_case
 
 pytestmark = pytest.mark.promise("operator cases")
 
@@ -27,9 +27,30 @@ def test_every_line_of_every_file_is_a_case_of_its_module() -> None:
         f"{path.name}:{n}"
         for path in sorted((ROOT / "irtool" / "ops").rglob("*.cases"))
         for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if line and not line.startswith("#")
+        if line and not line.startswith(("#", "within "))
     }
     assert lines == {case.place for case in CASES}
+
+
+def test_every_name_of_a_bound_is_an_operator_of_its_module() -> None:
+    for path in sorted((ROOT / "irtool" / "ops").rglob("*.cases")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            for name in line.partition(": ")[2].split() if line.startswith("within ") else ():
+                assert bounds_of(operators.get(name)), f"{path.name}: {name}"
+
+
+def test_lines_of_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "family.cases"
+    monkeypatch.setattr("irtool.ops.cases._family", lambda cls: path)
+    path.write_text("within 4 units: exp tanh\nwithin 2.5 units of float16 float64: exp\n%x: float32 | exp(%x)\n")
+    assert bounds_of(operators.get("exp")) == {"float16": 2.5, "bfloat16": 4, "float32": 4, "float64": 2.5}
+    assert bounds_of(operators.get("erf")) == {} and len(cases_of(operators.get("exp"))) == 1
+    for wrong in ("within 4 units exp", "within 4 units of int8: exp", "within x units: exp"):
+        other = tmp_path / f"{len(wrong)}.cases"
+        other.write_text(f"# a remark\n{wrong}\n")
+        monkeypatch.setattr("irtool.ops.cases._family", lambda cls, other=other: other)
+        with pytest.raises(IrError, match="cases:2: a bound is written as within N units of DTYPES: NAMES"):
+            bounds_of(operators.get("exp"))
 
 
 def read(line: str) -> Case:
