@@ -75,9 +75,8 @@ def _inputs(entry: EntryPoint) -> list[dict[str, Any]]:
 
 def _outputs(entry: EntryPoint) -> list[dict[str, Any]]:
     """The tensors that come out, by their names in the model where these are known."""
-    known = entry.function.model_outputs
-    names = [known[n] if n < len(known) and known[n] else p.slot.name for n, p in enumerate(entry.outputs)]
-    return [_tensor(p.slot, n, p.name) for p, n in zip(entry.outputs, names, strict=True)]
+    of_model = entry.function.model_result
+    return [_tensor(p.slot, of_model(n) or p.slot.name, p.name) for n, p in enumerate(entry.outputs)]
 
 
 def _tensor(slot: Slot, name: str, c_name: str) -> dict[str, Any]:

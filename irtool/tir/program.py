@@ -280,8 +280,11 @@ class HostFunction:
 
     def result_name(self, n: int, other: str = "out") -> str:
         """What a result is called outside: its name in the model, or else `out`, or `out0`, `out1`, … of several."""
-        known = self.model_outputs[n] if n < len(self.model_outputs) else ""
-        return known or (other if len(self.results) == 1 else f"{other}{n}")
+        return self.model_result(n) or (other if len(self.results) == 1 else f"{other}{n}")
+
+    def model_result(self, n: int) -> str:
+        """The name that a result has in the model; empty if it has none."""
+        return self.model_outputs[n] if n < len(self.model_outputs) else ""
 
     @property
     def gives_data(self) -> bool:

@@ -110,15 +110,21 @@ class Compiler:
         return _target((*self.command, *(f for f in self.more if f.startswith("--target="))))
 
     @property
+    def _is_cross(self) -> bool:
+        """True if it makes code for another architecture than this machine's."""
+        here = platform.machine().lower()
+        target = self.target
+        return bool(target) and target.split("-")[0] != NATIVE_NAMES.get(here, here)
+
+    @property
     def processor_flags(self) -> list[str]:
         """`-march=…` or `-mcpu=…`, whichever this compiler calls a processor by."""
         if self.mcpu in ("", "none"):
             return []
         target = self.target
         if self.mcpu == "native":
-            here = platform.machine().lower()
-            if target and target.split("-")[0] != NATIVE_NAMES.get(here, here):
-                return []  # a cross compiler: its processors are not this one
+            if self._is_cross:
+                return []  # its processors are not this one
             described = described_machine()
             if described is not None:
                 return described.options(target)
@@ -171,12 +177,7 @@ class Compiler:
     @property
     def _described(self) -> DescribedMachine | None:
         """The machine that the environment describes, where `native` means it: a cross compiler's processors are not this one."""
-        if self.mcpu != "native":
-            return None
-        here = platform.machine().lower()
-        target = self.target
-        is_cross = target and target.split("-")[0] != NATIVE_NAMES.get(here, here)
-        return None if is_cross else described_machine()
+        return described_machine() if self.mcpu == "native" and not self._is_cross else None
 
     @property
     def _quicker(self) -> list[str]:

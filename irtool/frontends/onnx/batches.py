@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic
-from .inputs import graph_inputs, is_open, is_open_extent
+from .inputs import graph_inputs, is_open, is_open_extent, is_unsaid
 from .model import Model
 
 
@@ -26,24 +26,20 @@ def batch_of_one(
     rows = {n: list(i.type.tensor_type.shape.dim) for n, i in inputs.items()}
     if not all(i.type.tensor_type.HasField("shape") for i in inputs.values()):
         return {}
-    names = {d.dim_param for row in rows.values() for d in row[:1] if _is_unsaid(d, dims) and d.dim_param}
+    names = {d.dim_param for row in rows.values() for d in row[:1] if is_unsaid(d, dims) and d.dim_param}
     found: dict[str, tuple[int, ...]] = {}
     for name, row in rows.items():
-        unsaid = [k for k, d in enumerate(row) if _is_unsaid(d, dims)]
+        unsaid = [k for k, d in enumerate(row) if is_unsaid(d, dims)]
         if any(k > 0 and row[k].dim_param not in names for k in unsaid):
             return {}
         if unsaid:
             found[name] = tuple(1 if k in unsaid else _extent(d, dims) for k, d in enumerate(row))
-    if not found or not all(_is_unsaid(rows[name][0], dims) for name in found):
+    if not found or not all(is_unsaid(rows[name][0], dims) for name in found):
         return {}
     shown = next(iter(names)) if len(names) == 1 else "the first extent of each input"
     option = f"--dim {shown}=…" if len(names) == 1 else f"--shape {next(iter(found))}=…"
     say(Diagnostic(f"{shown} is open: 1 is taken", level="note", help=f"{option} says another", filename=model.name))
     return found
-
-
-def _is_unsaid(d: Any, dims: Mapping[str, int]) -> bool:
-    return is_open_extent(d) and d.dim_param not in dims
 
 
 def _extent(d: Any, dims: Mapping[str, int]) -> int:

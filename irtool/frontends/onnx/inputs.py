@@ -48,6 +48,11 @@ def is_open_extent(d: Any) -> bool:
     return d.WhichOneof("value") != "dim_value" or d.dim_value < 0
 
 
+def is_unsaid(d: Any, dims: Mapping[str, int]) -> bool:
+    """True for an open extent whose name `dims` gives no number."""
+    return is_open_extent(d) and d.dim_param not in dims
+
+
 def open_names(value: Any, shape: Sequence[Dim] | None) -> list[str]:
     """The names of the extents of an input or an output, as far as they are open in `shape`; the empty string for others."""
     dims = value.type.tensor_type.shape.dim

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic, IrError
-from .inputs import graph_inputs, is_open_extent
+from .inputs import graph_inputs, is_open_extent, is_unsaid
 from .mistakes import UnknownExtent
 from .model import Model
 
@@ -31,7 +31,7 @@ def require_extents(
     `values` has the inputs that are constants; `attempt` imports the model with other shapes.
     """
     inputs = {n: i for n, i in graph_inputs(model).items() if n not in shapes and n not in values}
-    missing = {n: i for n, i in inputs.items() if any(_is_unsaid(d, dims) for d in _written(i))}
+    missing = {n: i for n, i in inputs.items() if any(is_unsaid(d, dims) for d in _written(i))}
     if not missing:
         return
     example = working_example(model, shapes, dims, attempt)
@@ -76,7 +76,7 @@ def options_of(inputs: Iterable[Any], example: Mapping[tuple[str, int], int], di
         extents = [example.get((i.name, a), d.dim_value) for a, d in enumerate(_written(i))]
         wholes.append(f"--shape {i.name}={'x'.join(map(str, extents))}")
         for a, d in enumerate(_written(i)):
-            if _is_unsaid(d, dims):
+            if is_unsaid(d, dims):
                 all_named &= bool(d.dim_param) and not any(c.isspace() for c in d.dim_param)
                 named.setdefault(d.dim_param, extents[a])
     whole = " ".join(wholes)
@@ -108,10 +108,6 @@ def _usual(axis: int, rank: int) -> int:
 
 def _written(value: Any) -> Sequence[Any]:
     return value.type.tensor_type.shape.dim if value.type.WhichOneof("value") == "tensor_type" else ()
-
-
-def _is_unsaid(d: Any, dims: Mapping[str, int]) -> bool:
-    return is_open_extent(d) and d.dim_param not in dims
 
 
 def _told(value: Any) -> str:

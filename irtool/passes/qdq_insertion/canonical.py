@@ -6,12 +6,12 @@ from collections.abc import Callable
 from math import prod
 
 from ...deferred import np
-from ...ir import Call, Constant, Expr, Function, TensorType, rewrite
+from ...ir import Call, Constant, Expr, Function, rewrite
 from ...ops.base import attributes_of, call, is_call_to
 from ...ops.layout import Layout
 from ..constants import has_data
 from .kinds import CONVOLUTIONS
-from .same_layers import ALONG_ONE, along_two, as_dense
+from .same_layers import ALONG_ONE, along_two, as_dense, static_shape
 
 
 def canonicalize(function: Function) -> Function:
@@ -32,12 +32,7 @@ def channel_axis(e: Call) -> int:
     """The axis of a product's result along which its weights' output channels lie."""
     if is_call_to(e, *CONVOLUTIONS, *ALONG_ONE):
         return Layout.parse(e.attrs.out_layout or e.attrs.data_layout).index("C")
-    return len(_shape(e)) - 1
-
-
-def _shape(e: Expr) -> tuple[int, ...]:
-    t = e.known_type
-    return t.static_shape if isinstance(t, TensorType) and t.is_static else ()
+    return len(static_shape(e)) - 1
 
 
 class _Canonical:
@@ -50,28 +45,28 @@ class _Canonical:
     def leave(self, old: Expr, new: Expr) -> Expr:
         if not isinstance(old, Call) or not isinstance(new, Call) or old.checked_type is None:
             return new
-        if is_call_to(new, "nn.matmul") and _shape(old):
+        if is_call_to(new, "nn.matmul") and static_shape(old):
             new = as_dense(old, new)
-        if is_call_to(new, *ALONG_ONE) and _shape(old) and (wider := along_two(new)) is not None:
+        if is_call_to(new, *ALONG_ONE) and static_shape(old) and (wider := along_two(new)) is not None:
             return self._on_a_line(old, *wider)
-        if is_call_to(new, "nn.dense") and len(_shape(old)) > 2:
+        if is_call_to(new, "nn.dense") and len(static_shape(old)) > 2:
             return self._flatten(old, new)
-        if is_call_to(new, *CONVOLUTIONS, "nn.dense") and _shape(old):
+        if is_call_to(new, *CONVOLUTIONS, "nn.dense") and static_shape(old):
             axis = channel_axis(old)
-            self.axes[new] = axis, _shape(old)[axis]
+            self.axes[new] = axis, static_shape(old)[axis]
         if is_call_to(new, "add"):
             for product, summand in (new.args, new.args[::-1]):
                 if product in self.axes and has_data(summand):
-                    return self._bias(product, summand, _shape(old)) or new
+                    return self._bias(product, summand, static_shape(old)) or new
         if is_call_to(new, "nn.bias_add") and new.args[0] in self.inner:
-            return self._bias(new.args[0], new.args[1], _shape(old), is_vector=True) or new
+            return self._bias(new.args[0], new.args[1], static_shape(old), is_vector=True) or new
         return new
 
     def _flatten(self, old: Call, new: Call) -> Expr:
-        shape = _shape(old)
+        shape = static_shape(old)
         x, w = new.args
         size = prod(shape[:-1])
-        data = call("reshape", x, newshape=[size, prod(_shape(old.args[0])) // size])
+        data = call("reshape", x, newshape=[size, prod(static_shape(old.args[0])) // size])
         flat = call("nn.dense", data, w, span=new.span, **attributes_of(new.attrs))
         return self._unflatten(flat, shape)
 
@@ -86,7 +81,7 @@ class _Canonical:
         axis = channel_axis(old)
         result = call("squeeze", line, axis=[dropped])
         self.inner[result] = line, axis + (dropped <= axis), lambda e: self._on_a_line(old, e, dropped)
-        self.axes[result] = axis, _shape(old)[axis]
+        self.axes[result] = axis, static_shape(old)[axis]
         return result
 
     def _bias(self, product: Expr, summand: Expr, shape: tuple[int, ...], is_vector: bool = False) -> Expr | None:

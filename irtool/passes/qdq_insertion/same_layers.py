@@ -18,10 +18,10 @@ def as_dense(old: Call, new: Call) -> Call:
     """
     x, w = new.args
     if new.attrs.transpose_a:
-        x = call("transpose", x, axes=_swapped(len(_shape(old.args[0]))))
+        x = call("transpose", x, axes=_swapped(len(static_shape(old.args[0]))))
     if not new.attrs.transpose_b:
         w = call("transpose", w, axes=(1, 0))
-    return call("nn.dense", x, w, span=new.span, units=_shape(old)[-1], out_dtype=new.attrs.out_dtype)
+    return call("nn.dense", x, w, span=new.span, units=static_shape(old)[-1], out_dtype=new.attrs.out_dtype)
 
 
 def along_two(new: Call) -> tuple[Call, int] | None:
@@ -61,6 +61,7 @@ def _swapped(rank: int) -> tuple[int, ...]:
     return (*range(rank - 2), rank - 1, rank - 2)
 
 
-def _shape(e: Expr) -> tuple[int, ...]:
+def static_shape(e: Expr) -> tuple[int, ...]:
+    """The shape of a tensor of which all extents are known; empty for everything else."""
     t = e.known_type
     return t.static_shape if isinstance(t, TensorType) and t.is_static else ()
