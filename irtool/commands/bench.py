@@ -22,7 +22,7 @@ from .compiler_options import (
 )
 from .entry_module import read_entry_module
 from .grouped import as_flags
-from .known_types import ARRAYS, ONE_ARRAY, Given, type_options
+from .known_types import ARRAYS, ONE_ARRAY, Given, main_option, type_options
 from .measured_build import measured_build
 from .mistakes import ClashingOptions
 from .notes import say_random
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
 )
 @level_option
-@click.option("--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The entry.")
+@main_option("The entry.")
 @precision_options
 @type_options(ARRAYS, ONE_ARRAY)
 @missing_constants_option

@@ -10,7 +10,7 @@ import click
 from . import kinds
 from .compiler_options import missing_constants_option
 from .entry_module import read_entry_module
-from .known_types import Given, type_options
+from .known_types import Given, main_option, type_options
 from .mistakes import ClashingOptions
 from .notes import say_warning
 from .pass_options import PassChoice, pass_options, report_instruments
@@ -58,9 +58,7 @@ FLOAT = "float"
     metavar="interp|BACKEND",
     help="What runs both: the interpreter, or a backend such as c.",
 )
-@click.option(
-    "--entry", type=kinds.FUNCTION, metavar="FUNCTION", default="main", show_default=True, help="The function to run."
-)
+@main_option("The function to run.")
 @click.option(
     "-O",
     "level",

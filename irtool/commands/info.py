@@ -6,17 +6,20 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..visible import visible
 from . import kinds
-from .known_types import Given, shape_options
+from .known_types import ARRAYS, Given, type_options
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .tables import drawer
 from .wrong_usage import Command, WrongUsage
+
+if TYPE_CHECKING:
+    from ..ir import Module
 
 
 @click.command(name="info", cls=Command, short_help="Print functions, operator counts and storage plans of modules.")
@@ -50,7 +53,7 @@ from .wrong_usage import Command, WrongUsage
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
-@shape_options
+@type_options(ARRAYS)
 @loads_files
 def command(
     files: tuple[str, ...],
@@ -140,15 +143,14 @@ def _list_nodes(lines: list[str]) -> Iterator[str]:
 def _record(file: str, storage: bool, target: str | None, given: Given, cost: bool) -> dict[str, Any]:
     from ..infer import infer_types
     from ..ir import Function
-    from .subject import read_whole
 
     if storage:
         from ..ir.target import Target
         from ..lower.storage_record import storage_record
 
         wanted = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
-        return storage_record(infer_types(read_whole(file, given)), wanted)
-    whole = read_whole(file, given)
+        return storage_record(infer_types(_read(file, given)), wanted)
+    whole = _read(file, given)
     module = infer_types(whole)
     record: dict[str, Any] = {
         "functions": {
@@ -160,8 +162,17 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
         from .known_types import entry_of
 
         entry = entry_of(module, None)
-        record["cost"] = {"entry": entry, **cost_record(given.specialize(whole, entry), target, entry)}
+        record["cost"] = {"entry": entry, **cost_record(whole, target, entry)}
     return record
+
+
+def _read(file: str, given: Given) -> Module:
+    """The module of a file with what is known of it, weights as constants."""
+    from .known_types import entry_of
+    from .subject import read_module
+
+    module, given = read_module(file, given)
+    return given.bind(module, entry_of(module, None)) if given else module
 
 
 def _describe(f: Any) -> dict[str, Any]:

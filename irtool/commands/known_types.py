@@ -325,6 +325,13 @@ entry_option = click.option(
 """`--entry` as commands have it that treat all functions alike."""
 
 
+def main_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--entry` as commands have it that run, measure or change one function, `main` unless it is said; they get `entry`."""
+    return click.option(
+        "--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help=help
+    )
+
+
 def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds `--shape`, `--dim`, `--value`, `--prelude`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
 
@@ -378,6 +385,7 @@ __all__ = [
     "digest",
     "entry_of",
     "entry_option",
+    "main_option",
     "shape_options",
     "type_options",
     "warn",

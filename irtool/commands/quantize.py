@@ -10,7 +10,7 @@ import click
 
 from . import kinds
 from .calibrate_option import calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
-from .known_types import ARRAYS, Given, type_options
+from .known_types import ARRAYS, Given, main_option, type_options
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_warning
 from .printing import types_option
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 @affine_options
 @qconfig_option
 @type_options(ARRAYS)
-@click.option(
-    "--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The network."
-)
+@main_option("The network.")
 @types_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")

@@ -12,6 +12,7 @@ import click
 
 from . import kinds
 from .grouped import grouped
+from .known_types import ARRAYS, Given, entry_of, main_option, type_options
 from .mistakes import ClashingOptions
 from .pass_options import PassChoice, pass_options
 from .progress import progress_bar
@@ -20,6 +21,7 @@ from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
+    from ..ir import Module
     from ..reduction import Case, Search
 
 
@@ -94,14 +96,7 @@ expectation_options = grouped(
         metavar="interp|BACKEND",
         help="Also build through a backend what the passes made, and for --expect-diff run it.",
     ),
-    click.option(
-        "--entry",
-        type=kinds.FUNCTION,
-        metavar="FUNCTION",
-        default="main",
-        show_default=True,
-        help="The function to run.",
-    ),
+    main_option("The function to run."),
     click.option("--seed", default=0, show_default=True, help="Seed of the inputs of --expect-diff."),
     click.option("--rtol", default=1e-3, show_default=True, help="Relative tolerance of --expect-diff."),
     click.option("--atol", default=1e-4, show_default=True, help="Absolute tolerance of --expect-diff."),
@@ -124,6 +119,7 @@ expectation_options = grouped(
 @click.option("--opt-level", type=click.IntRange(0, 4), default=2, show_default=True, help="Level of the pass context.")
 @click.option("--target", type=kinds.TARGET, metavar="TARGET", default=None, help="Compilation target of the passes.")
 @expectation_options
+@type_options(ARRAYS)
 @click.option(
     "-o", "output", type=kinds.WRITTEN, metavar="FILE", default=None, help="Write to FILE, not to standard output."
 )
@@ -137,6 +133,7 @@ def command(
     opt_level: int,
     target: str | None,
     expected: Expectation,
+    given: Given,
     output: str | None,
     verbose: bool,
     quiet: bool,
@@ -154,6 +151,7 @@ def command(
     Examples:
       irtool reduce net.relay --passes=SimplifyInference,FuseOps --expect-crash -o small.relay
       irtool reduce net.relay -O3 --via=c --expect-diff
+      irtool reduce q.relay --params q.npz -O3 --via=c --expect-diff
       irtool reduce net.relay --passes=FuseOps --expect-text 'Primitive=1.*concatenate'
       irtool reduce net.relay -- sh still_wrong.sh {}
       irtool reduce net.relay --expect-crash -- irtool build --target=llvm {} -o {}.out
@@ -161,13 +159,14 @@ def command(
     from ..diagnostics import IrError
     from ..infer import infer_types
     from ..reduction import Case
-    from .subject import read_whole
 
     predicate = expected.predicate(words, chosen, level)
     passes = [*chosen.passes, *([f"default<O{level}>"] if level is not None and expected.via == "interp" else [])]
     context = {**chosen.context, "opt_level": opt_level, "target": target, "instruments": chosen.instruments}
-    case = Case(infer_types(read_whole(file)), _single(passes), context)
+    case = Case(infer_types(_read(file, given, expected)), _single(passes), context)
     if not predicate(case):
+        if expected.diff:
+            _require_inputs(case.module, expected)
         raise IrError(f"{file} is not interesting: {_missing(expected, words)}")
     if not quiet:
         click.echo(f"looking for: {predicate.said()}", err=True)
@@ -177,6 +176,25 @@ def command(
     if not quiet:
         told = f"{_sizes(case)} → {_sizes(best)}, {tried} candidates, {time.monotonic() - start:.1f} s"
         click.echo(told, err=True)
+
+
+def _read(file: str, given: Given, expected: Expectation) -> Module:
+    """The module with what is known of it; what is run has its extents as numbers."""
+    from .subject import read_module
+
+    module, given = read_module(file, given, is_settled=expected.diff or expected.via != "interp")
+    named = None if expected.entry == "main" else expected.entry
+    return given.bind(module, entry_of(module, named)) if given or named else module
+
+
+def _require_inputs(module: Module, expected: Expectation) -> None:
+    """Raises IrError where there is no function to run, or there are no values for its parameters."""
+    from ..interp.feeds import random_inputs
+    from ..ir import Function
+
+    function = module[entry_of(module, expected.entry)]
+    if isinstance(function, Function):
+        random_inputs(function, expected.seed, module)
 
 
 def _single(texts: list[str]) -> tuple[str, ...]:

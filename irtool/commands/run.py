@@ -17,7 +17,7 @@ from .compiler_options import cc_option, cflags_option, mcpu_option, missing_con
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
 from .judging import Judging, judging_options
-from .known_types import Given, type_options, warn
+from .known_types import Given, main_option, type_options, warn
 from .mistakes import ClashingOptions
 from .notes import say_random, say_warning
 from .parameter_values import parameter_values
@@ -60,9 +60,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     metavar="interp,c",
     help="Run both ways (values of --via) and compare the outputs; exit code 1 if they differ.",
 )
-@click.option(
-    "--entry", type=kinds.FUNCTION, metavar="FUNCTION", default="main", show_default=True, help="The function to run."
-)
+@main_option("The function to run.")
 @type_options(
     "Parameter values by name, from .npz or .params; random for missing ones.",
     "One parameter, from a .npy file, the array of that name in an .npz (of another name: FILE.npz:NAME), or an image.",

@@ -22,7 +22,7 @@ from .compiler_options import (
     openmp_option,
     runner_option,
 )
-from .known_types import ARRAYS, Given, type_options
+from .known_types import ARRAYS, Given, main_option, type_options
 from .measured_build import measured_build
 from .mistakes import ClashingOptions, UnwritableFile
 from .notes import conversions_as_notes
@@ -95,7 +95,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
 )
 @level_option
-@click.option("--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help="The entry.")
+@main_option("The entry.")
 @precision_options
 @type_options(ARRAYS)
 @missing_constants_option

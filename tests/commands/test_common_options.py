@@ -25,6 +25,14 @@ ABOUT_FILES = [
 ]
 
 
+def _is_about_modules(name: str) -> bool:
+    return any(p.type is kinds.MODULE for p in commands()[name].params if isinstance(p, click.Argument))
+
+
+OF_TEXTS = {"fmt", "convert", "import"}
+"""Commands about files as they stand: parameters have no values there."""
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -121,3 +129,9 @@ def test_quiet_leaves_notes_errors_and_warnings() -> None:
     assert code == 1 and "error" in err
     code, _, err = irtool("opt", "let.relay", "-q")
     assert "warning" in err or "error" in err
+
+
+@pytest.mark.parametrize("name", sorted({n for n in ABOUT_FILES if _is_about_modules(n)} - OF_TEXTS))
+def test_what_is_known_of_parameters_is_said_in_the_same_words(name: str) -> None:
+    options = {o for p in commands()[name].params for o in p.opts}
+    assert options >= {"--params", "--shape", "--dim", "--value", "--dtype", "--inputs"}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from irtool.plugin.loading import plugins_kept
@@ -176,3 +177,44 @@ def test_a_reproducer_of_a_backend_says_so_too(folder: Path, monkeypatch: pytest
     assert line == (
         "// To make it smaller: irtool reduce reproducer.relay --expect-crash -- irtool build '{}' -O2 --no-cache -o '{}.out'"
     )
+
+
+QUANTIZED = """#[version = "0.0.5"]
+def @main(%x: Tensor[(?, 4), float32], %w: Tensor[(4, 4), float32], %s: float32) {
+  %0 = nn.dense(%x, %w, units=4);
+  %1 = multiply(%0, %s);
+  nn.relu(tanh(%1))
+}
+"""
+NEGATE = '''"""A pass with a planted bug, which weights show."""
+from dataclasses import dataclass
+from irtool.passes import FunctionPass, register_pass
+import numpy as np
+from irtool.ir import Constant, rewrite
+
+@register_pass("Negate")
+@dataclass(frozen=True)
+class Negate(FunctionPass):
+    """Negates scalar constants above 100."""
+
+    def transform(self, function, module, context):
+        def leave(old, new):
+            wrong = isinstance(new, Constant) and new.data.ndim == 0 and new.data > 100
+            return Constant(np.asarray(-new.data)) if wrong else new
+        return rewrite(function, leave)
+'''
+
+
+def test_weights_and_shapes_beside_the_text(folder: Path) -> None:
+    (folder / "q.relay").write_text(QUANTIZED)
+    (folder / "negate.py").write_text(NEGATE)
+    np.savez(folder / "q.npz", w=np.eye(4, dtype="float32"), s=np.float32(200))
+    line = ["reduce", "q.relay", "--load=negate.py", "--passes=Negate", "--expect-diff"]
+    code, out, err = irtool(*line, "--params=q.npz", "--shape=x=2,4")
+    assert code == 0, err
+    assert "200f" in out and "%w" not in out and "nn.dense" not in out
+    code, _, err = irtool(*line, "--params=q.npz")  # nothing to run: the shape is open
+    assert code == 1 and "--shape x=" in err and "not interesting" not in err
+    code, _, err = irtool(*line, "--shape=x=2,4")  # without the weights, nothing differs
+    assert code == 1 and "not interesting: the results are the same" in err
+    assert irtool(*line, "--params=q.npz", "--shape=y=2,4")[0] == 1
