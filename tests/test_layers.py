@@ -12,7 +12,7 @@ import irtool
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "extras", "deferred", "signals", "post_order", "garbage", "isolation", "visible"),
+    ("likeness", "extras", "deferred", "signals", "post_order", "garbage", "isolation", "visible", "steps"),
     ("diagnostics",),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
@@ -38,7 +38,7 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
-    "schedule": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "tir", "te"},
+    "schedule": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "steps", "tir", "te"},
     "backends": {
         "likeness",
         "post_order",
@@ -50,6 +50,7 @@ SEES = {
         "visible",
         "extras",
         "signals",
+        "steps",
         "tir",
         "te",
         "schedule",

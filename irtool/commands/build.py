@@ -28,6 +28,7 @@ from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
+from .progress import progress_bar, steps_shown
 from .report import summarize
 from .tables import drawer
 from .verbosity import is_verbose
@@ -149,9 +150,9 @@ def command(
         # What is asked of the passes is not in the cache.
         cached = cache and not (reports.graph_file or watching)
         source = _build_input(subject, given, entries[0], missing_constants, inputs, chosen.passes, precision, said)
-        artifact = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts).build(
-            source, goal.folder
-        )
+        session = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts)
+        with steps_shown("reading", reports.quiet or bool(watching)):  # what watches prints by itself
+            artifact = session.build(source, goal.folder)
     seconds = time.perf_counter() - start
     for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
@@ -196,7 +197,6 @@ def _build_input(
 ) -> BuildInput:
     """What is built; `said` gets what is said when it is read."""
     from ..driver.session import BuildInput
-    from .progress import progress_bar
 
     given = asked
 

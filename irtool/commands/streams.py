@@ -10,6 +10,8 @@ import contextlib
 import errno
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -40,6 +42,19 @@ def _shown(text: str) -> str:
     return "\x1b[".join(map(visible, text.split(_mark())))
 
 
+_clear: ContextVar[Callable[[], None] | None] = ContextVar("clear", default=None)
+
+
+@contextlib.contextmanager
+def clearing(clear: Callable[[], None]) -> Iterator[None]:
+    """Calls `clear` before anything is written meanwhile: it takes away what moves on the terminal."""
+    before = _clear.set(clear)
+    try:
+        yield
+    finally:
+        _clear.reset(before)
+
+
 class Output:
     """Standard output. Raises IrError where it cannot be written, and BrokenPipeError where nobody reads it any more.
 
@@ -54,6 +69,9 @@ class Output:
 
     def write(self, text: str) -> int:
         """Writes text; returns its length."""
+        clear = _clear.get()
+        if clear is not None and self._is_filtered:  # else it is what moves that is being drawn
+            clear()
         try:
             return self._stream.write(_shown(text) if self._is_filtered else text)
         except BrokenPipeError:

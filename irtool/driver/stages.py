@@ -12,6 +12,7 @@ from ..lower.memory import plan_memory
 from ..passes.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..schedule.equal_constants import share_equal_constants
+from ..steps import counted
 from ..tir.program import Program
 from ..tir.program_copy import copy_program
 from .refusals import refuse_oversized
@@ -76,7 +77,7 @@ def run_rest(
     lesser: Sequence[VectorTarget] = (),
 ) -> None:
     """Runs some of the stages, in order, as far as they apply; see `run_stages`."""
-    for stage in stages:
+    for stage in counted("stage", stages, lambda s: s.name):
         if not stage.once and not program.lesser:
             program.lesser = [copy_program(program) for _ in lesser]
         for other, less in zip(program.lesser, lesser):

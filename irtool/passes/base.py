@@ -29,6 +29,7 @@ from ..ir.module import describe
 from ..plugin import Plugin, PluginError, type_hints
 from ..plugin.mistakes import adopt, check_dataclass, refuse
 from ..plugin.origin import is_outside, place_of, shown
+from ..steps import counted
 from .config_option import ConfigOption
 from .context import PassContext, PassInfo
 from .given_options import check_options
@@ -224,7 +225,7 @@ class Composite(Pass):
     def apply(self, module: Module, context: PassContext) -> Module:
         from .runner import run_in_sequence
 
-        for p in self.passes():
+        for p in counted("pass", self.passes(), lambda p: p.info.name):
             if context.pass_enabled(p.info):
                 module = run_in_sequence(p, module, context)
         return module

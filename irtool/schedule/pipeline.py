@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..steps import counted
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
@@ -342,7 +343,7 @@ def schedule_program(program: Program, target: VectorTarget) -> None:
 
 def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
     runs = runs_of(program)
-    for n, k in enumerate(program.kernels):
+    for n, k in enumerate(counted("kernels", tuple(program.kernels))):
         if not k.finished or finished:
             program.kernels[n] = changed = change(k)
             for s in runs.get(k, ()):

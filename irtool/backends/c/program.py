@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...steps import counted
 from ...tir import dtypes
 from ...tir.native_halves import HALF
 from ...tir.program import Program, Slot, constants_in_use, runs_of
@@ -243,7 +244,7 @@ class _Writer:
         runs = runs_of(program)
         functions = {n: self.names.fresh(f"{self.name}_{n}{suffix}") for n in program.functions}
         made = Variant(program, level, suffix, functions)
-        for k in program.kernels:
+        for k in counted("sources of kernels", program.kernels):
             name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
             writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team)
             source = made.add(k, writer, "\n".join(comment(describe(k, runs.get(k, [])))))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...diagnostics import IrError, UsageError
+from ...steps import counted
 from ...tir.program import Slot
 from . import weights_digest
 from .memory import ALIGNMENT
@@ -77,7 +78,9 @@ class WeightsFile:
         try:
             with open(path, "wb") as out:
                 out.write(bytes(ALIGNMENT))
-                self.head = _head(constants, (_written(b, out) for c in constants for b in _buffers(c)))
+                self.head = _head(
+                    constants, (_written(b, out) for c in counted("weights", constants) for b in _buffers(c))
+                )
                 out.seek(0)
                 out.write(self.head)
         except OSError as error:

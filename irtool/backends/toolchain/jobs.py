@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ...signals import is_told_to_end, uninterrupted
+from ...steps import say_step
 
 _OFTEN = 0.05
 """Seconds between looks at whether the command is to end."""
@@ -51,8 +52,9 @@ class Jobs:
             if self._count > 1:
                 self._free.release()
             try:
-                while wait(self._waiting, timeout=_OFTEN).not_done and not is_told_to_end():
-                    pass
+                while (left := wait(self._waiting, timeout=_OFTEN).not_done) and not is_told_to_end():
+                    if len(self._waiting) > 1:
+                        say_step("compilations", len(self._waiting) - len(left), len(self._waiting))
                 if is_told_to_end():
                     self.end()
             except BaseException:
