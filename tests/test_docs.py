@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,37 @@ import pytest
 from irtool.commands.references import references
 from irtool.ops import operators
 from irtool.ops.cases import cases_of
+from irtool.passes import FunctionPass, passes, register_pass
+from irtool.plugin.loading import plugins_kept
 
 DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    """The references, generated while a pass and an operator from outside are there, which they do not show."""
+    with plugins_kept():
+
+        @register_pass("AdditionalPass")
+        @dataclass(frozen=True)
+        class AdditionalPass(FunctionPass):
+            """Is no part of irtool."""
+
+        @register_pass("FuseOps", override=True)
+        @dataclass(frozen=True)
+        class OtherFuseOps(FunctionPass):
+            """Takes the place of a pass of irtool."""
+
+        texts = references()
+        assert passes.get("AdditionalPass") is AdditionalPass and passes.get("FuseOps") is OtherFuseOps
+    return texts
 
 
 @pytest.mark.parametrize(
     "name", ["commands.md", "errors.md", "ops.md", "passes.md", "python-api.md", "relay-to-relax.md"]
 )
-def test_reference_is_fresh(name: str) -> None:
-    assert (DOCS / name).read_text(encoding="utf-8") == references()[name], "run python -m irtool.commands.references"
+def test_reference_is_fresh(name: str, generated: dict[str, str]) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == generated[name], "run python -m irtool.commands.references"
 
 
 PAGES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"])
@@ -28,6 +51,11 @@ def headings(page: Path) -> set[str]:
     """The anchors of a page, as hosts of repositories and the site make them."""
     lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_tests_that_pages_name_are_there() -> None:
+    named = {(p.name, n) for p in PAGES for n in re.findall(r"`(tests/[\w/]+\.py)`", p.read_text(encoding="utf-8"))}
+    assert named and not [n for n in sorted(named) if not (DOCS.parent / n[1]).is_file()]
 
 
 def test_the_site_has_every_page() -> None:

@@ -172,6 +172,13 @@ def test_what_is_installed_and_broken_hinders_nobody_who_does_not_need_it(page: 
 
 
 @pytest.mark.promise("plug-ins")
+def test_installed_plug_ins_can_be_left_out(page: Path, installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRTOOL_NO_PLUGINS", "1")
+    done = irtool(page, "check", "net.relay", path=(installed,))
+    assert done.returncode == 1 and "unknown operator my.swish" in done.stderr
+
+
+@pytest.mark.promise("plug-ins")
 def test_what_is_installed_changes_no_operator_of_irtool(page: Path, tmp_path: Path) -> None:
     distribute(
         tmp_path / "lib",

@@ -7,7 +7,14 @@ from pathlib import Path
 
 
 def references() -> dict[str, str]:
-    """File name ⇒ text."""
+    """File name ⇒ text, of irtool's own alone: what is installed beside it has no place there."""
+    from ..plugin.loading import own_alone
+
+    with own_alone():
+        return _references()
+
+
+def _references() -> dict[str, str]:
     from ..exports.onnx.reference import reference as onnx
     from .api_manual import reference as api
     from .code_manual import reference as codes
@@ -35,6 +42,9 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
     for name, text in references().items():
         (folder / name).write_text(text, encoding="utf-8")
+    from ..plugin.loading import own_alone
     from .plugin_index import PLACE, index
 
-    PLACE.write_text(index(), encoding="utf-8")
+    with own_alone():
+        text = index()
+    PLACE.write_text(text, encoding="utf-8")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..isolation import irtool_command, python_alone
+from ..plugin.loading import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^(`{3,})(\w*)(.*)$")
@@ -50,7 +51,8 @@ class Terminal:
         (self.folder / "samples").symlink_to(ROOT / "samples")
         self.environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "CFLAGS", "CC")}
         self.environment |= {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": _COLUMNS}
-        self.environment |= {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+        self.environment |= {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.environment |= {LEFT_OUT: "1", **environment}
 
     def run(self, command: str) -> list[str]:
         """The lines that a command prints. Raises RuntimeError where it fails other than by rejecting its input."""

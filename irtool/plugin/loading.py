@@ -126,10 +126,14 @@ def loaded_files() -> list[str]:
     return list(_files)
 
 
+LEFT_OUT = "IRTOOL_NO_PLUGINS"
+"""The environment variable that, where it is set, keeps installed plug-ins from being imported."""
+
+
 def load_installed() -> None:
-    """Imports what installed distributions declare, once; warns of what cannot be imported."""
+    """Imports what installed distributions declare, once, unless `LEFT_OUT` says no; warns of what cannot be imported."""
     global _done
-    if _done or getattr(_state, "busy", False):
+    if _done or getattr(_state, "busy", False) or os.environ.get(LEFT_OUT):
         return
     _state.busy = True
     try:
@@ -178,6 +182,22 @@ def plugins_kept() -> Iterator[None]:
         _files.clear()
         _files.update(files)
         sys.path[:] = path
+
+
+@contextlib.contextmanager
+def own_alone() -> Iterator[None]:
+    """Registries hold what irtool itself defines alone, in this thread: what was loaded or installed comes back at the end.
+
+    For what is generated of all plug-ins and is the same wherever it is generated.
+    """
+    with plugins_kept():
+        busy, _state.busy = getattr(_state, "busy", False), True
+        try:
+            for registry in Registry.every:
+                registry.restore({})
+            yield
+        finally:
+            _state.busy = busy
 
 
 def plugin_identity() -> str | None:
