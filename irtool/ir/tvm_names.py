@@ -12,6 +12,19 @@ from ..diagnostics import nearest
 
 PAGE = "docs/coming-from-tvm.md has the names side by side"
 
+_OF_THE_PACKAGE = {
+    "autotvm": "the command `irtool tune`",
+    "auto_scheduler": "the command `irtool tune`",
+    "meta_schedule": "the command `irtool tune`",
+    "micro": "irtool.build(…, emit='mlf')",
+    "rpc": "the command `irtool bench --runner`",
+    "script": "irtool.parse(text)",
+    "register_func": "a plug-in (docs/extending.md)",
+    "get_global_func": "irtool.plugin, or the function itself",
+    "relax": "Relay; the command `irtool export --to=relax` writes Relax",
+}
+"""Names of `tvm` that neither `irtool` nor `irtool.relay.tvm`, which stands in for it, has."""
+
 COUNTERPARTS: dict[str, dict[str, str]] = {
     "module": {
         "update": "mod = mod.with_functions({**mod.functions, **other.functions})",
@@ -36,6 +49,16 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
         "shape": "e.checked_type.shape",
         "dtype": "e.checked_type.dtype",
         "script": "irtool.to_text(e)",
+    },
+    "int": {
+        "value": "the integer itself: extents and attributes are Python's integers",
+    },
+    "ndarray": {
+        "numpy": "the array itself: the data of constants, and results, are numpy arrays",
+        "asnumpy": "the array itself: the data of constants, and results, are numpy arrays",
+        "copyto": "numpy.copyto(other, array)",
+        "copyfrom": "array[...] = other",
+        "handle": "array.ctypes.data",
     },
     "build": {
         "export_library": "lib.save(folder), and irtool.load(folder) where it is used",
@@ -77,6 +100,7 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
         "ADT": "irtool.ir.adt",
     },
     "irtool": {
+        **_OF_THE_PACKAGE,
         "cpu": "nothing: builds run on this processor; `from irtool.relay import tvm` has tvm.cpu",
         "cuda": "irtool.Target('cuda') to lower and print; builds are for processors",
         "gpu": "irtool.Target('cuda') to lower and print; builds are for processors",
@@ -86,30 +110,13 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
         "target": "irtool.Target; `from irtool.relay import tvm` has tvm.target",
         "runtime": "irtool.load(folder)",
         "contrib": "irtool.relay.tvm.contrib",
-        "autotvm": "the command `irtool tune`",
-        "auto_scheduler": "the command `irtool tune`",
-        "meta_schedule": "the command `irtool tune`",
-        "micro": "irtool.build(…, emit='mlf')",
-        "rpc": "the command `irtool bench --runner`",
-        "script": "irtool.parse(text)",
-        "register_func": "a plug-in (docs/extending.md)",
-        "get_global_func": "irtool.plugin, or the function itself",
-        "relax": "Relay; the command `irtool export --to=relax` writes Relax",
     },
     "tvm": {
+        **_OF_THE_PACKAGE,
         "lower": "irtool.create_schedule(irtool.lower_call(…)).lower()",
         "build": "irtool.build(mod, params, target), or relay.build",
-        "autotvm": "the command `irtool tune`",
-        "auto_scheduler": "the command `irtool tune`",
-        "meta_schedule": "the command `irtool tune`",
-        "micro": "irtool.build(…, emit='mlf')",
-        "rpc": "the command `irtool bench --runner`",
         "driver": "the command `irtool build`",
         "topi": "the method `compute` of operators",
-        "script": "irtool.parse(text)",
-        "relax": "Relay; the command `irtool export --to=relax` writes Relax",
-        "register_func": "a plug-in (docs/extending.md)",
-        "get_global_func": "irtool.plugin, or the function itself",
         "cuda": "tvm.cpu: builds run on processors",
         "gpu": "tvm.cpu: builds run on processors",
     },

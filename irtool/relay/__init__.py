@@ -21,6 +21,7 @@ analysis     free variables and the like
 building     `build` in TVM's order; `executor`, `params`: what scripts do beside it
 functors     ExprVisitor and ExprMutator; `scope_builder`, `dataflow_pattern`: further tools of TVM's
 testing      small networks with random weights
+uncaught     what is said of attributes of arrays and integers that end a program
 tvm          what scripts take from TVM's top package
 """
 
@@ -33,6 +34,7 @@ from typing import Any as _Anything
 from ..ir import ANY
 from ..ir.tvm_names import counterpart
 from ..namespace import Namespace
+from .uncaught import explain_uncaught
 
 _FROM_IR = (
     "Call Constant Expr Function GlobalVar If Let Match Op RefCreate RefRead RefWrite Tuple TupleGetItem Var "
@@ -82,6 +84,7 @@ def _unknown_dimension() -> _Anything:
 
 
 def __getattr__(name: str) -> _Anything:
+    explain_uncaught()
     if name == "Any":
         return _unknown_dimension
     if name in _WHERE:

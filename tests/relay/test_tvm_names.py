@@ -15,6 +15,7 @@ from irtool import relay
 from irtool.diagnostics import UsageError
 from irtool.ir.tvm_names import COUNTERPARTS
 from irtool.relay import tvm
+from irtool.relay.uncaught import explain_uncaught
 
 pytestmark = pytest.mark.promise("Python API")
 
@@ -140,3 +141,31 @@ def test_build_takes_the_orders_of_tvm(order) -> None:
 def test_build_refuses_what_it_cannot_mean(wrong, said) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         wrong()
+
+
+CONSTANT, EXTENT = relay.const(1.0), relay.var("x", shape=(2, 3)).type_annotation.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: CONSTANT.data.numpy(), "write the array itself"),
+        (lambda: CONSTANT.data.asnumpy(), "write the array itself"),
+        (lambda: EXTENT.value, "write the integer itself"),
+        (lambda: np.ones(2).copyto(None), "numpy.copyto"),
+        (lambda: EXTENT.values, ""),
+        (lambda: "text".value, ""),
+        (lambda: np.ones(2).name, ""),
+    ],
+)
+def test_attributes_of_arrays_and_integers_that_end_a_program(wrong, said, monkeypatch) -> None:
+    shown = []
+    monkeypatch.setattr("sys.excepthook", lambda kind, error, trace: shown.append(error))
+    explain_uncaught()
+    explain_uncaught()  # once is enough
+    with pytest.raises(AttributeError) as caught:
+        wrong()
+    sys.excepthook(caught.type, caught.value, caught.tb)
+    assert shown == [caught.value]
+    notes = getattr(caught.value, "__notes__", [])
+    assert len(notes) == bool(said) and all(said in n and "coming-from-tvm" in n for n in notes)

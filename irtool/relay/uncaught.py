@@ -1,0 +1,35 @@
+"""What to write in place of attributes of TVM's arrays and integers, said where their lack ends a program.
+
+Constants hold numpy arrays, and extents are Python's integers: types that cannot get an attribute, or a message of their own. An
+AttributeError knows its object and its name, so whoever shows an error that nobody caught can say more of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from ..ir.tvm_names import counterpart
+
+
+def explain_uncaught() -> None:
+    """From now on, such an error that ends the program is shown with a line on what to write; what showed errors before shows
+    this one as well. Called when a program uses `irtool.relay`; does nothing from the second call on."""
+    before = sys.excepthook
+    if getattr(before, "explains", False):
+        return
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if isinstance(error, AttributeError) and (said := explanation(error)):
+            error.add_note(said)
+        before(kind, error, trace)
+
+    show.explains = True  # type: ignore[attr-defined]  # marks the function, whoever finds it as the hook
+    sys.excepthook = show
+
+
+def explanation(error: AttributeError) -> str:
+    """What to write in place of the attribute that an array or an integer does not have; empty for all others."""
+    name = error.name or ""
+    kinds = {cls.__name__ for cls in type(error.obj).__mro__} & {"int", "ndarray"}
+    return next((said for kind in sorted(kinds) if (said := counterpart(kind, name))), "")
