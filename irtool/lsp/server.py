@@ -15,6 +15,7 @@ from ..diagnostics import Diagnostic, IrError, Span
 from ..parser.symbols import BINDING, CONSTRUCTOR, FUNCTION, TYPE, VARIABLE
 from .analysis import Analysis, analyse
 from .completion import ATTRIBUTE, KEYWORD, OPERATOR, complete
+from .fixes import fixes
 from .hints import type_hints
 from .hover import Manual, hover
 from .lines import Lines
@@ -195,7 +196,24 @@ def _serve_navigation(server: RelayServer) -> None:
 
 
 def _serve_editing(server: RelayServer) -> None:
-    """Renaming and completion."""
+    """Renaming, completion, and changes for what messages mean instead."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
+    def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        document = server.document(params.text_document.uri)
+        wanted = params.context.only
+        if wanted is not None and not any(k in ("", lsp.CodeActionKind.QuickFix) for k in wanted):
+            return []
+        start, end = (document.offset(p) for p in (params.range.start, params.range.end))
+        return [
+            lsp.CodeAction(
+                f"Change to {fix.text}",
+                lsp.CodeActionKind.QuickFix,
+                [_diagnostic(document, fix.diagnostic)],
+                edit=lsp.WorkspaceEdit({document.uri: [lsp.TextEdit(document.range(fix.start, fix.end), fix.text)]}),
+            )
+            for fix in fixes(document.analysis, start, end)
+        ]
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def may_be_renamed(params: lsp.PrepareRenameParams) -> lsp.Range:
