@@ -53,15 +53,21 @@ class RelayText:
         return False
 
     def key(self) -> object:
-        """The text, and what is in the file with its constants."""
+        """The text, what is in the file with its constants, and names of weights beside it, of which notes speak."""
+        from .weights_beside import weights_beside
+
         beside = constants_beside(self.text, self.name)
-        return self.text, self.name, beside and digest(beside)
+        return self.text, self.name, beside and digest(beside), tuple(weights_beside(self.name))
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, list[Diagnostic]]:
-        """See `Subject`. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
+        """See `Subject`. What needs settled extents needs weights, too: those that lie beside the text and are not given are
+        named. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
         from ..parser.mistakes import FromPrelude
+        from .weights_beside import forgotten_weights
 
         module, found = examine_text(self.text, self.name)
+        if is_settled and module is not None:
+            found = [*found, *forgotten_weights(module, self.name, given)]
         if given.prelude:
             found = [d for d in found if d.code is not FromPrelude]
         if given.dims and module is not None:
