@@ -150,6 +150,38 @@ def test_what_the_result_says_of_the_input(text: str, wanted: str) -> None:
     assert known(text)["x"] == wanted
 
 
+POOLED = "pool_size=[3, 2], strides=[2, 2], padding=[0, 0, 0, 0]"
+BY_WEIGHT = 'channels=8, kernel_size=[3, 3], kernel_layout="NCHW", out_layout="OIHW"'
+
+
+@pytest.mark.parametrize(
+    ("text", "gradient", "data"),
+    [
+        (f"def @main(%g, %x) -> Tensor[(1, 4, 13, 12), float32] {{ nn.max_pool2d_grad(%g, %x, {POOLED}) }}",
+         "Tensor[(1, 4, 6, 6), float32]", "Tensor[(1, 4, 13, 12), float32]"),
+        (f'def @main(%g, %x: Tensor[(1, 13, 12, 4), float16]) {{ nn.avg_pool2d_grad(%g, %x, {POOLED}, layout="NHWC") }}',
+         "Tensor[(1, 6, 6, 4), float16]", "Tensor[(1, 13, 12, 4), float16]"),
+        # Along 12 rows, windows of 3 by steps of 2 are 5, or 6 with ceil_mode.
+        (f"def @main(%g, %x) -> Tensor[(1, 4, 12, 12), float32] {{ nn.max_pool2d_grad(%g, %x, {POOLED}) }}",
+         "(1, 4, _, 6) float32", "Tensor[(1, 4, 12, 12), float32]"),
+        ("def @main(%g: Tensor[(1, 4, 6, 6), float32], %x) { nn.avg_pool2d_grad(%g, %x, pool_size=[3, 3], padding=[1, 1]) }",
+         "Tensor[(1, 4, 6, 6), float32]", "Tensor[(1, 4, 6, 6), float32]"),
+        (f"def @main(%g, %x: Tensor[(2, 4, 9, 8), float32]) -> Tensor[(8, 4, 3, 3), float32] "
+         f"{{ nn.conv2d_backward_weight(%g, %x, {BY_WEIGHT}) }}",
+         "Tensor[(2, 8, 7, 6), float32]", "Tensor[(2, 4, 9, 8), float32]"),
+        (f"def @main(%g: Tensor[(2, 8, 7, 6), float32], %x) -> Tensor[(8, 4, 3, 3), float32] "
+         f"{{ nn.conv2d_backward_weight(%g, %x, {BY_WEIGHT}) }}",
+         "Tensor[(2, 8, 7, 6), float32]", "(2, 4, 9, 8) _"),
+        (f"def @main(%g: Tensor[(2, 8, 4, 3), float32], %x) -> Tensor[(8, 1, 3, 3), float32] "
+         f"{{ nn.conv2d_backward_weight(%g, %x, {BY_WEIGHT}, strides=[2, 2], groups=4) }}",
+         "Tensor[(2, 8, 4, 3), float32]", "(2, _, _, _) _"),
+    ],
+)  # fmt: skip
+def test_gradients_have_the_types_of_what_they_are_gradients_of(text: str, gradient: str, data: str) -> None:
+    told = known(text)
+    assert (told["g"], told["x"]) == (gradient, data)
+
+
 def test_reshape_fills_its_one_unknown() -> None:
     text = "def @main(%x) -> Tensor[(2, 12), float32] { reshape(%x, newshape=[2, -1]) }"
     assert known(text) == {"x": "_ float32"}

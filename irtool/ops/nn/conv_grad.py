@@ -11,6 +11,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
+from ..partial import meet_dims, permuted, window_input
 from ..shapes import add, floordiv, require_compatible, tensor
 from .blocks import unfilled
 from .conv import exactly
@@ -81,6 +82,29 @@ class Conv2DBackwardWeight(Operator):
         target = parse_layout(self.out_layout, "OIHW", "out_layout")
         shape = in_layout((g[1], depth, *kernel), "OIHW", target, "the result")
         return TensorType(shape, self.out_dtype or grad.dtype)
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        grad, data = permuted(args[0], self.data_layout, "NCHW"), permuted(args[1], self.kernel_layout, "NCHW")
+        made = permuted(out, self.out_layout, "OIHW")
+        if self.kernel_size is None or not (grad or data or made):
+            return list(args), out
+        g, x, w = ([*(s or (None,) * 4)] for s in (grad, data, made))
+        w[2:] = map(meet_dims, w[2:], self.kernel_size)
+        g[0] = x[0] = meet_dims(g[0], x[0], "the number of images")
+        g[1] = w[0] = meet_dims(g[1], w[0], "the number of channels")
+        if self.groups == 1 and (x[1] or w[1] or 1) != 1:  # with one channel on either side, `channels` has a say
+            x[1] = w[1] = meet_dims(x[1], w[1], "the number of input channels")
+        for i, pad in enumerate(pad_amounts(self.padding, 2)):
+            reach = dilated(self.kernel_size[i], self.dilation[i % len(self.dilation)])
+            stride = self.strides[i % len(self.strides)]
+            if x[2 + i] is not None:
+                g[2 + i] = meet_dims(g[2 + i], positions(x[2 + i], add(*pad), reach, stride), f"spatial axis {i}")
+            x[2 + i] = meet_dims(x[2 + i], window_input(g[2 + i], reach, stride, pad))
+        known = [
+            permuted(tuple(g), "NCHW", self.data_layout) or args[0],
+            permuted(tuple(x), "NCHW", self.kernel_layout) or args[1],
+        ]
+        return known, permuted(tuple(w), "OIHW", self.out_layout) or out
 
     def evaluate(self, grad: np.ndarray, data: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None

@@ -9,10 +9,12 @@ from typing import Any
 
 from ... import te
 from ...deferred import np
-from ...ir import Type
+from ...ir import TensorType, Type
 from ...ir.dims import Dim
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..partial import is_settled, meet, meet_dims, window_input
 from ..relations import require_dtype
+from ..shape.partly_known import same_axes
 from ..shapes import add, require_compatible, require_numbers, require_rank, tensor
 from .convolve import pad_spatial, tap_view
 from .geometry import dilated, pad_amounts, per_axis, positions
@@ -36,7 +38,7 @@ class PoolGrad(Operator):
     out_layout: str
     ceil_mode: bool
 
-    one_dtype = ("data", "result")
+    one_dtype = ("data", "grad", "result")
 
     @property
     def gaps(self) -> tuple[int, ...]:
@@ -44,7 +46,8 @@ class PoolGrad(Operator):
         return self.dilation or (1, 1)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The type of the data that was pooled; the gradient has its dtype, batch and channels."""
+        """The type of the data that was pooled; the gradient has its dtype, batch and channels, and one extent for each window:
+        its type follows where `ceil_mode` would make no difference to their number."""
         grad, data = tensor(types[0], "the gradient"), tensor(types[1], "the data")
         per_axis(self.pool_size, 2, "pool_size")
         per_axis(self.strides, 2, "strides")
@@ -61,15 +64,46 @@ class PoolGrad(Operator):
                 if i not in axes:
                     require_compatible(a, b, f"axis {i} of gradient and data")
             self.require_windows([grad.shape[a] for a in axes], [data.shape[a] for a in axes])
+        else:
+            (given, _), _ = self.deduce_shapes([None, data.shape], data.shape)
+            if is_settled(given):
+                reporter.assign(0, TensorType(given, data.dtype))
         return data
 
     def require_windows(self, given: Sequence[Dim], sizes: Sequence[Dim]) -> None:
         """RelationError where the gradient has another number of windows than the data, by `ceil_mode` or without it."""
         for axis, (n, size, pad) in enumerate(zip(given, sizes, pad_amounts(self.padding, 2), strict=True)):
-            k, s = dilated(self.pool_size[axis], self.gaps[axis]), self.strides[axis]
-            known = [positions(size, add(*pad), k, s), positions(size, add(add(*pad), s - 1), k, s)]
-            if isinstance(n, int) and all(isinstance(d, int) for d in known) and n not in known:
+            known = self._counts(size, self._reach(axis), self.strides[axis], pad)
+            if isinstance(n, int) and known and all(isinstance(d, int) for d in known) and n not in known:
                 raise RelationError(f"the gradient has {n} windows along spatial axis {axis}, the data has {known[0]}")
+
+    def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
+        given, data = args[0], meet(args[1], out)
+        known = data if data is not None else given
+        if known is None:
+            return list(args), out
+        axes = spatial_axes(self.layout, "HW", len(known))
+        (data,), given = same_axes(data, given, [i for i in range(len(known)) if i not in axes])
+        size, windows = list(data or ()), list(given or ())
+        for i, (axis, s, pad) in enumerate(zip(axes, self.strides, pad_amounts(self.padding, 2), strict=True)):
+            k = self._reach(i)
+            size[axis] = meet_dims(size[axis], window_input(windows[axis], k, s, pad))
+            counts = self._counts(size[axis], k, s, pad)
+            if counts is not None and counts[0] == counts[1]:
+                windows[axis] = meet_dims(windows[axis], counts[0])
+        return [tuple(windows), tuple(size)], tuple(size)
+
+    def _reach(self, axis: int) -> Dim:
+        """How far a window reaches along a spatial axis."""
+        return dilated(self.pool_size[axis], self.gaps[axis])
+
+    @staticmethod
+    def _counts(size: Dim | None, kernel: Dim, stride: int, pad: tuple[Dim, Dim]) -> tuple[Dim, Dim] | None:
+        """The windows along an axis, without `ceil_mode` and with it: the gradient may have either number."""
+        if size is None:
+            return None
+        total = add(*pad)
+        return positions(size, total, kernel, stride), positions(size, add(total, stride - 1), kernel, stride)
 
     def evaluate(self, gradient: np.ndarray, data: np.ndarray) -> np.ndarray:
         axes = spatial_axes(self.layout, "HW", data.ndim)
