@@ -25,7 +25,7 @@ _UNUSUAL = """IRT_INLINE int irt_vunusual_{n}({t} x) {{
   {i} above = ({i})((unsigned_bits)x - $first), count = $count - ({i}){{0}};
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == $widest
   typedef $all all __attribute__((vector_size(64)));
-  return __builtin_ia32_ucmp${letter}512_mask((all)above, (all)count, 5, -1) != 0;
+  return __builtin_ia32_ucmp${letter}512_mask((all)above, (all)count, 5, $every) != 0;
 #else
   return irt_vany_{n}(({i})((unsigned_bits)above >= (unsigned_bits)count));
 #endif
@@ -64,6 +64,7 @@ _WORDS = {
         "widest": "16",
         "all": "int",
         "letter": "d",
+        "every": "0xffff",
     },
     "float64": {
         "least": "2.2250738585072014e-308",
@@ -75,6 +76,7 @@ _WORDS = {
         "widest": "8",
         "all": "long long",
         "letter": "q",
+        "every": "0xff",
     },
 }
 

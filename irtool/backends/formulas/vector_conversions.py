@@ -45,7 +45,7 @@ _F2H = (
     + fill(
         _OWN,
         widest=_QUIET
-        + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, (short)-1);",
+        + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph512_mask(({t})y, 0, (irt_i16x{lanes}){{0}}, 0xffff);",
         wide=_QUIET + "  return (irt_u16x{lanes})__builtin_ia32_vcvtps2ph256(({t})y, 0);",
         clang=_HALF + _QUIET + "  return (irt_u16x{lanes})__builtin_convertvector(({t})y, half);",
         arm=_QUIET + '  irt_u16x{lanes} h;\n  __asm__("fcvtn %0.4h, %1.4s" : "=w"(h) : "w"(y));\n  return h;',
@@ -75,7 +75,7 @@ _ROUND_FLOAT16 = (
 # gcc widens the halves of a vector one by one, and joins them.
 _B2F = """IRT_INLINE {t} irt_vb2f_{n}(irt_u16x{lanes} x) {{
 #if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
-  return ({t})((irt_u32x{lanes})__builtin_ia32_pmovzxwd512_mask((irt_i16x{lanes})x, (irt_i32x{lanes}){{0}}, -1) << 16);
+  return ({t})((irt_u32x{lanes})__builtin_ia32_pmovzxwd512_mask((irt_i16x{lanes})x, (irt_i32x{lanes}){{0}}, 0xffff) << 16);
 #elif {lanes} == 8 && defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
   return ({t})((irt_u32x{lanes})__builtin_ia32_pmovzxwd256((irt_i16x{lanes})x) << 16);
 #else
@@ -84,7 +84,7 @@ _B2F = """IRT_INLINE {t} irt_vb2f_{n}(irt_u16x{lanes} x) {{
 }}"""
 # The instruction takes subnormal numbers for zeros: they get the next exponent meanwhile, and are rounded at the same bit.
 _BF16 = "#if {lanes} == 16 && defined(__AVX512BF16__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && !defined(__clang__)\n"
-_ROUNDED_BITS = """  int tiny = __builtin_ia32_fpclassps512_mask(x, 0x20, -1);
+_ROUNDED_BITS = """  unsigned short tiny = (unsigned short)__builtin_ia32_fpclassps512_mask(x, 0x20, 0xffff);
   irt_u16x{lanes} y;
   x = ({t})__builtin_ia32_paddd512_mask(({i})x, ({i}){{0}} + 0x800000, ({i})x, tiny);
   __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(x));
@@ -119,7 +119,7 @@ _APART = kept_apart("w", " && {lanes} <= 4")
 _WIDEN = """IRT_INLINE irt_i32x{lanes} irt_vwiden_{n}({t} x) {{
 #if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
   typedef $element all __attribute__((vector_size({lanes} * sizeof($element))));
-  return (irt_i32x{lanes})__builtin_ia32_pmov${sign}x${size}d512_mask((all)x, (irt_i32x{lanes}){{0}}, -1);
+  return (irt_i32x{lanes})__builtin_ia32_pmov${sign}x${size}d512_mask((all)x, (irt_i32x{lanes}){{0}}, 0xffff);
 #elif {lanes} == 8 && defined(__AVX2__) && defined(__GNUC__) && !defined(__clang__)
   typedef $element all __attribute__((vector_size(16)));
 $whole
@@ -155,7 +155,7 @@ _NARROW = """IRT_INLINE irt_${short}x{lanes} irt_vnarrow_${dtype}_{n}({t} x) {{
 #if {lanes} == 16 && defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
   typedef char all __attribute__((vector_size({lanes})));
   typedef int words __attribute__((vector_size({lanes} * sizeof(int))));
-  return (irt_${short}x{lanes})__builtin_ia32_pmovdb512_mask((words)x, (all){{0}}, -1);
+  return (irt_${short}x{lanes})__builtin_ia32_pmovdb512_mask((words)x, (all){{0}}, 0xffff);
 #else
   return __builtin_convertvector(x, irt_${short}x{lanes});
 #endif

@@ -66,8 +66,8 @@ _PAIRS = """
   typedef short pairs __attribute__((vector_size(4 * $lanes)));
   const pairs ea = $even_a, oa = $odd_a, eb = $even_b, ob = $odd_b;
 #if $lanes == 16 && !defined(__clang__)
-  const $t even = __builtin_ia32_pmaddwd512_mask(ea, eb, ($t){0}, (short)-1);
-  const $t odd = __builtin_ia32_pmaddwd512_mask(oa, ob, ($t){0}, (short)-1);
+  const $t even = __builtin_ia32_pmaddwd512_mask(ea, eb, ($t){0}, 0xffff);
+  const $t odd = __builtin_ia32_pmaddwd512_mask(oa, ob, ($t){0}, 0xffff);
 #else
   const $t even = ($t)__builtin_ia32_pmaddwd$bits(ea, eb), odd = ($t)__builtin_ia32_pmaddwd$bits(oa, ob);
 #endif
@@ -86,7 +86,7 @@ _WIDE = """
 #elif $macro
   typedef short pairs __attribute__((vector_size(4 * $lanes)));
 #if $lanes == 16 && !defined(__clang__)
-  return ($t)(($u)acc + ($u)__builtin_ia32_pmaddwd512_mask((pairs)a, (pairs)b, ($t){0}, (short)-1));
+  return ($t)(($u)acc + ($u)__builtin_ia32_pmaddwd512_mask((pairs)a, (pairs)b, ($t){0}, 0xffff));
 #else
   return ($t)(($u)acc + ($u)__builtin_ia32_pmaddwd$bits((pairs)a, (pairs)b));
 #endif

@@ -8,7 +8,7 @@ from .templates import fill
 _ANY = """IRT_INLINE int irt_vany_{n}({i} m) {{
 #if defined(__AVX512F__) && !defined(__clang__) && $bytes == 64
   typedef int all __attribute__((vector_size(64)));
-  return __builtin_ia32_ptestmd512((all)m, (all)m, -1) != 0;
+  return __builtin_ia32_ptestmd512((all)m, (all)m, 0xffff) != 0;
 #elif defined(__AVX__) && $bytes == 32
   typedef float all __attribute__((vector_size(32)));
   return __builtin_ia32_movmskps256((all)m) != 0;
@@ -25,15 +25,15 @@ _ANY = """IRT_INLINE int irt_vany_{n}({i} m) {{
 # Whether the distance from 0 is more than that in any lane.
 _ANY_BEYOND = """IRT_INLINE int irt_vany_beyond_{n}({t} x, {e} most) {{
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && $bytes == 64
-  return __builtin_ia32_cmpp${letter}512_mask(irt_vfabs_{n}(x), most - ({t}){{0}}, 30, -1, 4) != 0;
+  return __builtin_ia32_cmpp${letter}512_mask(irt_vfabs_{n}(x), most - ({t}){{0}}, 30, $every, 4) != 0;
 #else
   return irt_vany_{n}(irt_vfabs_{n}(x) > most);
 #endif
 }}"""
 
 _WORDS = {
-    "float32": {"bytes": "{lanes} * 4", "letter": "s"},
-    "float64": {"bytes": "{lanes} * 8", "letter": "d"},
+    "float32": {"bytes": "{lanes} * 4", "letter": "s", "every": "0xffff"},
+    "float64": {"bytes": "{lanes} * 8", "letter": "d", "every": "0xff"},
 }
 
 FUNCTIONS: dict[tuple[str, str], str] = {

@@ -53,17 +53,28 @@ _NAN_EXTREME = """IRT_INLINE {t} irt_v{name}_{n}({t} a, {t} b) {{
 {short}  {i} m = (a {sign} b) | (a != a);
   return ({t})((m & ({i})a) | (~m & ({i})b));{end}
 }}"""
-_X86 = {16: ("__SSE2__", "{}(a, b)"), 32: ("__AVX__", "{}256(a, b)"), 64: ("__AVX512F__", "{}512_mask(a, b, a, -1, 4)")}
+_X86 = {
+    16: ("__SSE2__", "{}(a, b)"),
+    32: ("__AVX__", "{}256(a, b)"),
+    64: ("__AVX512F__", "{}512_mask(a, b, a, {every}, 4)"),
+}
 """By the bytes of a vector: the macro that says that the processor has it, and the compiler's name for its instruction."""
 _KEEPING = {
     16: ("__SSE4_1__", "__builtin_ia32_blendvp{letter}({}, a, ({t})(a != a))"),
     32: ("__AVX__", "__builtin_ia32_blendvp{letter}256({}, a, ({t})(a != a))"),
     64: (
         "__AVX512F__",
-        "__builtin_ia32_{short}p{letter}512_mask(a, b, a, __builtin_ia32_cmpp{letter}512_mask(a, a, 7, -1, 4), 4)",
+        "__builtin_ia32_{short}p{letter}512_mask(a, b, a, {mask}__builtin_ia32_cmpp{letter}512_mask(a, a, 7, {lanes}, 4), 4)",
     ),
 }
 """The same where `a` is kept if it is NaN; the first place is for the instruction above."""
+_MASKS = {
+    "float32": {"every": "-1", "mask": "(short)", "lanes": "0xffff"},
+    "float64": {"every": "0xff", "mask": "", "lanes": "0xff"},
+}
+"""Of 64 bytes: all lanes, for minima and maxima; what makes a mask for these of that of a comparison; all lanes, for comparisons.
+
+gcc's types of masks differ: some are `short`, others `unsigned short` or `unsigned char`."""
 _FABS = "IRT_INLINE {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max}); }}"
 _SQRT = """IRT_INLINE {t} irt_vsqrt_{n}({t} x) {{
   {t} y;
@@ -222,10 +233,12 @@ def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
         return "", ""
     macro, call = _X86[width]
     letter = "d" if dtype == "float64" else "s"
-    called = call.format(f"__builtin_ia32_{name[:3]}p{letter}")
+    called = call.format(f"__builtin_ia32_{name[:3]}p{letter}", **_MASKS[dtype])
     if name in ("minimum", "maximum"):
         macro, called = (
             _KEEPING[width][0],
-            _KEEPING[width][1].format(called, short=name[:3], letter=letter, t=vector_type(dtype, lanes)),
+            _KEEPING[width][1].format(
+                called, short=name[:3], letter=letter, t=vector_type(dtype, lanes), **_MASKS[dtype]
+            ),
         )
     return f"#if defined({macro}) && !defined(__clang__)\n  return {called};\n#else\n", "\n#endif"

@@ -8,7 +8,7 @@ from .templates import fill
 # c - a · b with one rounding at the end, where c is nearly a · b.
 _LESS = """IRT_INLINE {t} irt_vless_{n}({t} c, {t} a, {t} b) {{
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == $widest
-  return ({t})__builtin_ia32_vfmaddp${letter}512_mask(-a, b, c, -1, 4);
+  return ({t})__builtin_ia32_vfmaddp${letter}512_mask(-a, b, c, $every, 4);
 #elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == $wide
   return ({t})__builtin_ia32_vfmaddp${letter}256(-a, b, c);
 #elif defined(__FMA__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == $narrow
@@ -30,13 +30,14 @@ $instruction  typedef uint${bits}_t bits __attribute__((vector_size(sizeof({t}))
 $end}}"""
 _COMPARES = """#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__) && {lanes} == 16
   typedef int all __attribute__((vector_size(64)));
-  return (__builtin_ia32_ucmpd512_mask((all)a, (all)limit, 5, -1) | __builtin_ia32_ucmpd512_mask((all)b, (all)other, 5, -1)) != 0;
+  return (__builtin_ia32_ucmpd512_mask((all)a, (all)limit, 5, 0xffff) | __builtin_ia32_ucmpd512_mask((all)b, (all)other, 5, 0xffff)) != 0;
 #else
 """
 
 _WORDS = {
     "float32": {
         "letter": "s",
+        "every": "-1",
         "capital": "F",
         "widest": "16",
         "wide": "8",
@@ -48,6 +49,7 @@ _WORDS = {
     },
     "float64": {
         "letter": "d",
+        "every": "0xff",
         "capital": "",
         "widest": "8",
         "wide": "4",

@@ -36,7 +36,7 @@ _MUL_LOW = """IRT_INLINE {t} irt_vmul_low_{n}({t} a, {t} b) {{
 #if {lanes} == 8 && defined(__AVX512F__) && !defined(__clang__)
   typedef int half __attribute__((vector_size(64)));
   typedef long long whole __attribute__((vector_size(64)));
-  return ({t})__builtin_ia32_pmuldq512_mask((half)a, (half)b, (whole){{0}}, -1);
+  return ({t})__builtin_ia32_pmuldq512_mask((half)a, (half)b, (whole){{0}}, 0xff);
 #elif {lanes} == 4 && defined(__AVX2__) && !defined(__clang__)
   typedef int half __attribute__((vector_size(32)));
   return ({t})__builtin_ia32_pmuldq256((half)a, (half)b);
