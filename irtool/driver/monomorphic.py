@@ -8,6 +8,7 @@ from ..diagnostics import IrError
 from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_function
 from ..passes.instantiation import settle_type_arguments
 from ..passes.partial.copying import Identities
+from .generic_values import with_types_in_branches
 
 DEEPEST = 8
 """Limit on copies of one function that call each other with new types: more than that come only from types that grow without end."""
@@ -26,7 +27,7 @@ def make_monomorphic(module: Module, entry: str = "main") -> Module:
     """
     if not any(f.type_params for f in module.relay_functions.values()):
         return module
-    return _Copies(settle_type_arguments(module)).run(entry)
+    return _Copies(settle_type_arguments(with_types_in_branches(module))).run(entry)
 
 
 class _Copies:

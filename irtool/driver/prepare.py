@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..diagnostics import IrError
+from ..infer import infer_types
 from ..ir import (
     Call,
     Constructor,
@@ -22,6 +23,7 @@ from ..ir import (
     post_order,
 )
 from ..ir.types import has_static_shapes
+from .chosen_functions import call_inside_branches
 from .entry import rename_functions, with_entry
 from .mistakes import NoSuchEntry
 from .monomorphic import make_monomorphic
@@ -29,6 +31,9 @@ from .options import Options
 
 FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 """Removes constructs without a counterpart in C: closures, references and algebraic data that do not depend on inputs."""
+
+_MOST_CHOICES = 16
+"""Choices of functions one inside the other."""
 
 LEFT_OUT: Mapping[str, str] = {
     "AlterOpLayout": "scheduling chooses the layouts of kernels",
@@ -71,7 +76,7 @@ def prepare(
     if made is not module:  # what was copied is called no more
         module = run_passes(made, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
-        module = run_passes(module, FIRST_ORDER, **before)
+        module = make_first_order(module, **before)
     if is_dynamic(module) or has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic", **before)
     required |= _needed(module) - disabled
@@ -86,6 +91,19 @@ def prepare(
         instruments=instruments,
         target=target,
     )
+
+
+def make_first_order(module: Module, **options: Any) -> Module:
+    """The module after the passes of `FIRST_ORDER`, functions that branches choose called inside them; `options` are of `run_passes`."""
+    from ..passes import run_passes
+
+    module = run_passes(module, FIRST_ORDER, **options)
+    for _ in range(_MOST_CHOICES):
+        called = call_inside_branches(module)
+        if called is module:
+            break
+        module = run_passes(infer_types(called), FIRST_ORDER, **options)
+    return module
 
 
 def _needed(module: Module) -> set[str]:

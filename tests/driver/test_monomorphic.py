@@ -8,6 +8,7 @@ import pytest
 import irtool
 from irtool.diagnostics import IrError
 from irtool.driver.monomorphic import make_monomorphic
+from irtool.lower.mistakes import NoCounterpart
 
 V = '#[version = "0.0.5"]\n'
 REPEATED = """
@@ -46,3 +47,42 @@ def test_types_that_grow_for_ever_are_refused() -> None:
         irtool.build(irtool.parse(V + GROWING))
     assert caught.value.diagnostics[0].span is not None
     assert irtool.evaluate(irtool.parse(V + GROWING), [np.ones(4, "float32"), np.int32(2)]) == 0
+
+
+CHOSEN = """
+def @id[A](%x: A) -> A { %x }
+def @twice[A](%f: fn (A) -> A) -> fn (A) -> A { fn (%x: A) { %f(%f(%x)) } }
+def @pick[A](%c: bool, %f: fn (A) -> A) -> fn (A) -> A { if (%c) { %f } else { @id } }
+def @nest[A](%c: bool, %d: bool, %f: fn (A) -> A) -> fn (A) -> A {
+  if (%c) { if (%d) { %f } else { @id } } else { let %g = @twice(%f); %g }
+}
+def @main(%c: bool, %d: bool, %x: Tensor[(4), float32], %y: float32) {
+  let %f = fn (%a: Tensor[(4), float32]) { tanh(add(%a, %x)) };
+  let %h = @nest(%c, %d, %f);
+  (@pick(%c, %f)(%x), %h(%h(%x)), @pick(%d, fn (%a: float32) { exp(%a) })(%y))
+}
+"""
+
+
+def test_functions_that_branches_choose_are_called_inside_them(quick_compiles: None) -> None:
+    module = irtool.parse(V + CHOSEN)
+    built = irtool.build(module)
+    for c, d in ((True, True), (True, False), (False, True), (False, False)):
+        inputs = [np.bool_(c), np.bool_(d), np.linspace(-1, 1, 4, dtype="float32"), np.float32(0.5)]
+        want, got = irtool.evaluate(module, inputs), built.run(inputs)
+        for a, b in zip(irtool_leaves(want), irtool_leaves(got), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_choices_that_write_to_references_stay_where_they_are() -> None:
+    text = """
+def @main(%c: bool, %x: float32) {
+  let %r = ref(%x);
+  let %f = if (%c) { let %w = ref_write(%r, 2f); fn (%a: float32) { add(%a, 1f) } } else { fn (%a: float32) { %a } };
+  let %b = ref_read(%r);
+  (%b, %f(%x))
+}
+"""
+    with pytest.raises(IrError) as caught:
+        irtool.build(irtool.parse(V + text))
+    assert caught.value.diagnostics[0].code is NoCounterpart

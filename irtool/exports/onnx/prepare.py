@@ -8,7 +8,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...driver.entry import with_entry
 from ...driver.monomorphic import make_monomorphic
-from ...driver.prepare import FIRST_ORDER, has_dynamic_operators
+from ...driver.prepare import has_dynamic_operators, make_first_order
 from ...infer import infer_types
 from ...ir import (
     Call,
@@ -56,7 +56,8 @@ def needs_evaluation(module: Module) -> bool:
 def first_order(module: Module) -> Module:
     """The module without what partial evaluation removes; the module itself where it cannot."""
     try:
-        made = infer_types(run_passes(module, f"{FIRST_ORDER},RemoveUnusedFunctions", instruments=()))
+        made = make_first_order(module, instruments=())
+        made = infer_types(run_passes(made, "RemoveUnusedFunctions", instruments=()))
         return infer_types(without_unread_references(made))
     except IrError:
         return module
