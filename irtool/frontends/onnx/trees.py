@@ -206,6 +206,33 @@ def no_weights(leaves: int, targets: int, dtype: Any) -> tuple[Any, Any]:
     return filled((leaves, targets), 0, what, dtype), filled((leaves, targets), False, what)
 
 
+class _Numbered:
+    """Nodes that are told by the numbers of a tree and of a node in it. Forests have millions of them: all is done with arrays."""
+
+    def __init__(self, tree: np.ndarray, node: np.ndarray) -> None:
+        self.trees, first = np.unique(tree, return_inverse=True)
+        self.nodes, second = np.unique(node, return_inverse=True)
+        key = first * len(self.nodes) + second
+        self.order = np.argsort(key, kind="stable")
+        self.keys = key[self.order]
+        if (self.keys[1:] == self.keys[:-1]).any():
+            raise IrError("a node of a tree is there twice", code=DamagedModel)
+
+    def places(self, tree: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Where these are among all nodes. Raises IrError for one that is not there."""
+        first, second = np.searchsorted(self.trees, tree), np.searchsorted(self.nodes, node)
+        found = np.searchsorted(self.keys, first * len(self.nodes) + second)
+        known = (first < len(self.trees)) & (second < len(self.nodes)) & (found < len(self.keys))
+        first, second, found = (np.where(known, v, 0) for v in (first, second, found))
+        if len(self.keys):
+            known &= (self.trees[first] == tree) & (self.nodes[second] == node)
+            known &= self.keys[found] == first * len(self.nodes) + second
+        if not known.all():
+            wrong = int(np.flatnonzero(~known)[0])
+            raise IrError(f"tree {tree[wrong]} has no node {node[wrong]}", code=DamagedModel)
+        return self.order[found]
+
+
 def ensemble_of(
     treeids: Sequence[int],
     nodeids: Sequence[int],
@@ -229,22 +256,16 @@ def ensemble_of(
     mode = np.array([MODES[m] for m in modes], "int64")
     tree, inner = np.asarray(treeids, "int64"), mode != LEAF
     place = np.where(inner, np.cumsum(inner) - 1, -np.cumsum(~inner))
-    key = {k: i for i, k in enumerate(zip(treeids, nodeids, strict=True))}
-    if len(key) < total:
-        raise IrError("a node of a tree is there twice", code=DamagedModel)
-
-    def node(t: int, n: int) -> int:
-        found = key.get((t, n))
-        if found is None:
-            raise IrError(f"tree {t} has no node {n}", code=DamagedModel)
-        return found
-
+    nodes = _Numbered(tree, np.asarray(nodeids, "int64"))
     at = np.flatnonzero(inner)
-    below = [np.array([place[node(treeids[i], v[i])] for i in at.tolist()], "int64") for v in (yes, no)]
+    below = [place[nodes.places(tree[at], np.asarray(v, "int64")[at])] for v in (yes, no)]
     firsts = np.flatnonzero(np.append(True, tree[1:] != tree[:-1])) if total else np.empty(0, "int64")
     leaves = int((~inner).sum())
     weights, present = no_weights(leaves, count, splits.dtype)
-    owners = np.array([place[node(t, n)] for t, n in zip(targets[0], targets[1], strict=True)], "int64")
+    owned, of = (np.asarray(v, "int64") for v in targets[:2])
+    if len(owned) != len(of):
+        raise IrError("the lists of the weights of trees differ in length", code=DamagedModel)
+    owners = place[nodes.places(owned, of)]
     ids = np.asarray(targets[2], "int64")
     if len(ids) != len(owners) or len(targets[3]) != len(owners):
         raise IrError("the lists of the weights of trees differ in length", code=DamagedModel)
