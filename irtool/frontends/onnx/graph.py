@@ -75,6 +75,18 @@ class _Frame:
     finish: Callable[[], None] = lambda: None
 
 
+@dataclass(frozen=True, eq=False)
+class _Site:
+    """A node that is an operator, with all that converting it takes."""
+
+    operator: type[OnnxOperator]
+    node: Node
+    frame: _Frame
+    opset: int
+    inputs: Sequence[Value | None]
+    attributes: Mapping[str, Any]
+
+
 _DEEPEST = 1000
 """Functions that call functions; more of them is taken for functions that call themselves."""
 
@@ -177,7 +189,7 @@ class GraphImporter:
             if cls is None:
                 body = find_function(self.model, node, opset, inputs, attributes)
                 return self._call(node, body, inputs, attributes, frame, place)
-            found = self._outputs_of(cls, node, frame, opset, inputs, attributes)
+            found = self._outputs_of(_Site(cls, node, frame, opset, inputs, attributes))
         except IrError as error:
             self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
@@ -189,28 +201,21 @@ class GraphImporter:
                     _mark(value.expr, place)
         return None
 
-    def _outputs_of(
-        self,
-        cls: type[OnnxOperator],
-        node: Node,
-        frame: _Frame,
-        opset: int,
-        inputs: Sequence[Value | None],
-        attributes: Mapping[str, Any],
-    ) -> list[Value | None]:
+    def _outputs_of(self, site: _Site) -> list[Value | None]:
         """The outputs of a node that is an operator; calls that stand for it where extents are missing. Raises IrError."""
-        inner = self._inside(frame, self.failures, self.functions, self.may_wait and node.op_type == "If")
+        may_wait = self.may_wait and site.node.op_type == "If"
+        inner = self._inside(site.frame, self.failures, self.functions, may_wait)
         if not self.may_wait:
-            return self._converted(inner, cls, node, opset, inputs, attributes)
-        around = self._around(node, frame.scope)
+            return self._converted(inner, site)
+        around = self._around(site.node, site.frame.scope)
         if any(v.guessed for v in around.values()):
-            return self._waiting(cls, node, frame, opset, inputs, attributes, around, None)
+            return self._waiting(site, around, None)
         before = len(self.failures)
         try:
-            return self._converted(inner, cls, node, opset, inputs, attributes)
+            return self._converted(inner, site)
         except IrError as error:
             del self.failures[before:]
-            return self._waiting(cls, node, frame, opset, inputs, attributes, around, error)
+            return self._waiting(site, around, error)
 
     def _inside(
         self,
@@ -234,16 +239,9 @@ class GraphImporter:
             may_wait,
         )
 
-    def _converted(
-        self,
-        inner: GraphImporter,
-        cls: type[OnnxOperator],
-        node: Node,
-        opset: int,
-        inputs: Sequence[Value | None],
-        attributes: Mapping[str, Any],
-    ) -> list[Value | None]:
-        found = _converted(cls(node, inner, opset), inputs, attributes)
+    def _converted(self, inner: GraphImporter, site: _Site) -> list[Value | None]:
+        cls, node, inputs = site.operator, site.node, site.inputs
+        found = _converted(cls(node, inner, site.opset), inputs, site.attributes)
         for v in found:
             if v is not None:
                 require_tensors(v.type, f"a result of {node.op_type}")
@@ -252,7 +250,7 @@ class GraphImporter:
             for v in found:
                 if v is not None:
                     inner.functions.symbols.follow(v, inputs)
-        found = with_element_types(find_schema(node, opset), inputs, found)
+        found = with_element_types(find_schema(node, site.opset), inputs, found)
         if cls.folds and not node.subgraphs and all(i is None or i.is_weight for i in inputs):
             found = [replace(v, settled=True) if v is not None else None for v in found]
         return found
@@ -262,37 +260,29 @@ class GraphImporter:
         values = {name: self._find(scope, name, node) for name in dict.fromkeys(used_names(node))}
         return {name: v for name, v in values.items() if v is not None}
 
-    def _waiting(
-        self,
-        cls: type[OnnxOperator],
-        node: Node,
-        frame: _Frame,
-        opset: int,
-        inputs: Sequence[Value | None],
-        attributes: Mapping[str, Any],
-        around: Mapping[str, Value],
-        error: IrError | None,
-    ) -> list[Value | None]:
+    def _waiting(self, site: _Site, around: Mapping[str, Value], error: IrError | None) -> list[Value | None]:
         """The outputs of calls that stand for a node; raises `error` where it fails for another reason than open extents."""
+        node, frame, inputs = site.node, site.frame, site.inputs
+        unknown = error or IrError(f"the rank of what {node.op_type} reads must be known", code=UnknownExtent)
         is_open = error is None or waits(error) or has_open_extents(list(around.values()))
         if not is_open or not can_wait(node, around):
-            raise error or IrError(f"the rank of what {node.op_type} reads must be known", code=UnknownExtent)
+            raise unknown
 
         def convert(given: Sequence[Value | None], values: Mapping[str, Value]) -> list[Value | None]:
             scope, failures = Scope(frame.scope, dict(values)), list[tuple[Diagnostic, Node]]()
             inner = self._inside(frame, failures, Functions(), False, scope)
-            return self._converted(inner, cls, node, opset, given, attributes)
+            return self._converted(inner, replace(site, inputs=given))
 
         is_guess = error is None
-        inferred = inferred_results(node, opset, inputs, attributes)
+        inferred = inferred_results(node, site.opset, inputs, site.attributes)
         types = inferred if error is None or waits(error) else None
         types = types or sampled_results(node, convert, around) or inferred
         if types is None and node.op_type == "If" and error is not None and waits(error):
             types, is_guess = self._types_of_arm(node, frame), True
         if types is None:
-            raise error or IrError(f"the rank of what {node.op_type} reads must be known", code=UnknownExtent)
+            raise unknown
         reason = reason_of(error.diagnostics) if error is not None else ""
-        found = waiting_call(node, frame.opsets, attributes, around, types, reason)
+        found = waiting_call(node, frame.opsets, site.attributes, around, types, reason)
         self.functions.waiting.setdefault(node, reason)
         return guessed(found) if is_guess else found
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from ...deferred import np
 from ...diagnostics import IrError
-from ...ir.dims import Dim
 from .mistakes import DamagedModel
 from .quantities import Quantities, dynamically_quantized, one_if_equal, product, real
+from .reshaping import reshaped
 from .value import Value, apply
 
 
@@ -48,18 +47,13 @@ def _dense(a: Value, b: Value, a_zero: Value, b_zero: Value) -> Value:
     depth, units = b.shape
     weights = b.call("transpose", axes=[1, 0])
     rows = -1 if 0 not in shape else math.prod(a.extents("an operand of a product")[:-1])
-    flat = a if a.rank == 2 else _regrouped(a, [rows, depth])
+    flat = a if a.rank == 2 else reshaped(a, [rows, depth])
     if a.dtype == "int32":
         out = apply("nn.dense", flat, weights, units=units, out_dtype="int32")
     else:
         scale = Value.constant(np.float32(1))
         out = apply("qnn.dense", flat, weights, a_zero, b_zero, scale, scale, units=units, out_dtype="int32")
-    return out if a.rank == 2 else _regrouped(out, [*_known_or_rest(shape[:-1]), units])
-
-
-def _regrouped(x: Value, shape: Sequence[Dim]) -> Value:
-    """The tensor with other extents, of which 0 is one, too."""
-    return x.call("reshape", newshape=list(shape), **({"allowzero": True} if 0 in shape else {}))
+    return out if a.rank == 2 else reshaped(out, [*_known_or_rest(shape[:-1]), units])
 
 
 def _known_or_rest(shape: tuple) -> list[int]:
@@ -79,7 +73,7 @@ def _batched(a: Value, b: Value, a_zero: Value, b_zero: Value) -> Value:
     def three(x: Value, shape: tuple[int, ...]) -> Value:
         wanted = (*batch, *shape[-2:])
         x = x if shape == wanted else x.call("broadcast_to", shape=wanted)
-        return _regrouped(x, [count, *shape[-2:]])
+        return reshaped(x, [count, *shape[-2:]])
 
     x, y = three(a, left), three(b, right).call("transpose", axes=[0, 2, 1])
     if a.dtype == "int32":
@@ -87,7 +81,7 @@ def _batched(a: Value, b: Value, a_zero: Value, b_zero: Value) -> Value:
     else:
         scale = Value.constant(np.float32(1))
         out = apply("qnn.batch_matmul", x, y, a_zero, b_zero, scale, scale, transpose_b=True, out_dtype="int32")
-    return _regrouped(out, [*batch, left[-2], right[-1]])
+    return reshaped(out, [*batch, left[-2], right[-1]])
 
 
 def dynamic_product(x: Value, weights: Value, scale: Value, zero: Value | None, bias: Value | None = None) -> Value:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...ir.dims import Dim
 from ...ops.errors import RelationError
 from ...ops.shape.reshape import infer_new_shape
 from .partial import Numbers
+from .value import Value
 
 
 def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbers] | None:
@@ -53,6 +55,11 @@ def newshape(extents: Sequence[Numbers], wanted: Sequence[Numbers]) -> list[int]
     except RelationError:
         return None
     return codes if made == [tuple(n) for n in zip(*wanted, strict=True)] else None
+
+
+def reshaped(x: Value, shape: Sequence[Dim]) -> Value:
+    """The tensor with other extents, of which 0 may be one: no axis is copied. -1 is what is left."""
+    return x.call("reshape", newshape=list(shape), **({"allowzero": True} if 0 in shape else {}))
 
 
 def _product(a: Numbers, b: Numbers) -> Numbers:

@@ -20,6 +20,7 @@ from .judge import find_schema, inferred_types
 from .mistakes import UnknownExtent
 from .model import Node
 from .package import onnx_package
+from .tensors import DTYPES
 from .value import Value, apply
 
 Convert = Callable[[Sequence["Value | None"], Mapping[str, Value]], Sequence["Value | None"]]
@@ -60,20 +61,17 @@ def inferred_results(
     if schema is None or node.subgraphs:
         return None
     found = inferred_types(schema, node, inputs, attributes)
-    from ...exports.onnx.dtypes import ELEMENT_TYPES
-
-    dtypes = {number: dtype for dtype, number in ELEMENT_TYPES.items()}
     types = []
     for n, name in enumerate(node.outputs):
         if not name:
             continue
         tensor = found[f"o{n}"].tensor_type if f"o{n}" in found else None
-        if tensor is None or tensor.elem_type not in dtypes or tensor.elem_type in NARROW:
+        if tensor is None or tensor.elem_type not in DTYPES or tensor.elem_type in NARROW:
             return None
         if not tensor.HasField("shape"):
             return None
         dims = (d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else ANY for d in tensor.shape.dim)
-        types.append(TensorType(tuple(dims), dtypes[tensor.elem_type]))
+        types.append(TensorType(tuple(dims), DTYPES[tensor.elem_type]))
     return types
 
 

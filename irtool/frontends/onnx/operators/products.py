@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TypeGuard
 
 from ....diagnostics import IrError
@@ -11,6 +10,7 @@ from ....ir import Call, Dim, Expr, TensorType, Tuple
 from ....ops.base import is_call_to
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..reshaping import reshaped
 from ..value import Value, apply
 
 
@@ -84,7 +84,7 @@ def batched_product(a: Value, b: Value) -> Value:
     around = b if ones[0] else a
     shape = (*around.shape[:-2], *found.shape[1:])
     if all(isinstance(d, int) for d in shape):
-        return found.call("reshape", newshape=list(shape), **_extents_of(shape))
+        return reshaped(found, shape)
     return found.call("reshape_like", around, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=axes)
 
 
@@ -108,15 +108,10 @@ def _one_batch(x: Value) -> Value:
     """The tensor with all its leading axes as one."""
     if all(isinstance(d, int) for d in x.shape[-2:]):
         lead = -1 if 0 not in x.shape else math.prod(x.extents("a")[:-2])
-        return x.call("reshape", newshape=[lead, *x.shape[-2:]], **_extents_of(x.shape))
+        return reshaped(x, [lead, *x.shape[-2:]])
     while x.rank > 3:
         x = x.call("reshape", newshape=[-3, *(0 for _ in x.shape[2:])])
     return x
-
-
-def _extents_of(shape: Sequence[Dim]) -> dict[str, bool]:
-    """What a reshape needs to be told where a 0 is an extent."""
-    return {"allowzero": True} if 0 in shape else {}
 
 
 @onnx_operator("Gemm")
@@ -150,6 +145,7 @@ class Gemm(OnnxOperator):
         transA: int = 0,  # ONNX's name
         transB: int = 0,  # ONNX's name
     ) -> Result:
+        a.require_rank(2, "the left operand of Gemm")
         a = transposed(a) if transA else a
         found = dense(a, b) if transB else matrix_product(a, b)
         found = _scaled(found, alpha)
