@@ -110,15 +110,11 @@ class Given:
         Calls that wait for extents of an ONNX model become operators as far as these are known.
         """
         from ..infer import specialize
-        from ..ops.onnx_node import has_waiting_nodes
+        from ..ops.onnx_node import settle_waiting
 
         self._check_names(module, entry)
         module = specialize(module, entry, self.shapes, self.dtypes, self.weights, self.values, say or warn)
-        if not has_waiting_nodes(module):
-            return module
-        from ..frontends.onnx.settling import settle  # brings the whole importer, which no other module needs
-
-        return settle(module, entry, self.weights)
+        return settle_waiting(module, entry, self.weights)
 
     def _check_names(self, module: Module, entry: str) -> None:
         """Raises IrError for arrays of inputs that belong to no parameter."""

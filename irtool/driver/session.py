@@ -126,6 +126,7 @@ class Session:
         # Not needed for a build that the cache has, and slow to import.
         from ..infer import require_types
         from ..lower.host import DependsOnValues
+        from ..ops.onnx_node import settle_waiting
         from .emission import emit_files
         from .parameters import bind_weights
         from .prepare import is_dynamic, prepare_entries
@@ -134,7 +135,7 @@ class Session:
         options = self.options
         module = given.module()
         source = bind_weights(module, given.params(), options.entries, given.inputs)
-        source = require_types(source, options.entries)
+        source = settle_waiting(require_types(source, options.entries), options.entries[0])
         if given.passes:
             source = _transform(source, given.passes, options, self.instruments)
         exact = source

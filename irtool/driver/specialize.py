@@ -106,6 +106,7 @@ class Specializer:
         """The module with parameters of these shapes; those in `bound` are constants."""
         from ..infer import infer_types
         from ..ir.untyped import without_types
+        from ..ops.onnx_node import settle_waiting
 
         function = self.module[self.entry]
         assert isinstance(function, Function)
@@ -124,7 +125,7 @@ class Specializer:
         body = without_types(substitute(function.body, renamed))
         special = with_function(function, params=tuple(params), body=body)
         special = Function(special.params, special.body, None, special.type_params, special.attrs, special.span)
-        return infer_types(self.module.with_function(self.entry, special))
+        return settle_waiting(infer_types(self.module.with_function(self.entry, special)), self.entry)
 
 
 def _shape(v: Any) -> Any:

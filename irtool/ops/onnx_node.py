@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from ..diagnostics import IrError
@@ -137,3 +138,19 @@ def is_waiting(e: Expr) -> bool:
 def has_waiting_nodes(module: Module) -> bool:
     """True if an `onnx.node` is called anywhere."""
     return any(is_waiting(e) for f in module.relay_functions.values() for e in post_order(f))
+
+
+_SETTLING = "irtool.frontends.onnx.settling"
+"""The file whose `settle` puts operators in the place of such calls. It stands above this one, so that it is found by name."""
+
+
+def settle_waiting(module: Module, entry: str, weights: Mapping[str, Any] | None = None) -> Module:
+    """The typed module with operators for calls of `onnx.node` as far as their extents are known by now.
+
+    `weights` has values of parameters of `entry`, which may decide shapes. The module itself where nothing waits; else the importer
+    is loaded. Raises IrError for a node that has no form in Relay with its shapes.
+    """
+    if not has_waiting_nodes(module):
+        return module
+    settled: Module = import_module(_SETTLING).settle(module, entry, weights or {})
+    return settled

@@ -219,6 +219,22 @@ def test_extents_given_later_give_the_values_of_those_given_at_once(
         np.testing.assert_array_equal(a, b)
 
 
+def test_a_build_of_the_text_settles_what_its_types_decide(quick_compiles: None) -> None:
+    """Weights that decide shapes are given as parameters, shapes as annotations, or by the arrays of a run."""
+    proto = onnx.parser.parse_model(HEAD + "net (float[n, m] x) => (float[k] y) { t = Relu(x) y = Squeeze(t) }")
+    module, _ = from_onnx(proto, open_extents=True)
+    text = irtool.to_text(module)
+    assert "onnx.node" in text
+    x = np.linspace(-1, 1, 5, dtype="float32").reshape(1, 5)
+    typed = text.replace("%x: Tensor[(?, ?), float32]", "%x: Tensor[(1, 5), float32]")
+    assert typed != text
+    np.testing.assert_array_equal(irtool.build(irtool.parse(typed)).run([x]), np.maximum(x, 0)[0])
+    deferred = irtool.build(irtool.parse(text))
+    for rows, columns in ((1, 5), (3, 1)):
+        y = np.resize(x, (rows, columns))
+        np.testing.assert_array_equal(deferred.run([y]), np.maximum(y, 0).squeeze())
+
+
 def test_export_keeps_nodes_and_names(case: tuple[str, dict[str, int]], tmp_path: Path) -> None:
     path, dims = case
     out = tmp_path / "out.onnx"
