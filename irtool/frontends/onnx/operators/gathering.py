@@ -6,9 +6,10 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ....ir.dims import Dim
 from ..arithmetic import cast
-from ..mistakes import DamagedModel, UnsupportedNode
+from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import filled
+from ..slices import distinct_slices
 from ..value import Value, apply
 from .choice import constant_number
 
@@ -19,10 +20,14 @@ class Gather(OnnxOperator):
 
     @since(1, 11, 13)
     def slices(self, x: Value, indices: Value, *, axis: int = 0) -> Result:
-        at = x.axis(axis)
-        if indices.known is None or indices.parameter or not isinstance(x.shape[at], int):
-            return x.call("take", indices, axis=at, mode="wrap")
-        return x.call("take", from_front(indices, x, at), axis=at)
+        return gathered(x, indices, x.axis(axis))
+
+
+def gathered(x: Value, indices: Value, axis: int) -> Value:
+    """The slices along an axis, counted from the front, that the indices name; those below 0 count from the end."""
+    if indices.known is None or indices.parameter or not isinstance(x.shape[axis], int):
+        return x.call("take", indices, axis=axis, mode="wrap")
+    return x.call("take", from_front(indices, x, axis), axis=axis)
 
 
 def from_front(indices: Value, x: Value, axis: int) -> Value:
@@ -203,7 +208,7 @@ class Unique(OnnxOperator):
         if x.known is not None and not x.parameter and x.dtype != "bfloat16":
             return _unique(x, at, bool(sorted))
         if at is not None and x.rank != 1:
-            raise IrError("distinct slices of a tensor that is not known have no form in Relay", code=UnsupportedNode)
+            return distinct_slices(x, at, bool(sorted))
         flat = x if x.rank == 1 else x.call("reshape", newshape=[-1])
         found = flat.call("unique", sorted=bool(sorted), return_counts=True)
         from ....ir import TupleGetItem

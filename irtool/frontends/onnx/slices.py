@@ -1,0 +1,59 @@
+"""Distinct slices along an axis of a tensor that only the run knows."""
+
+from __future__ import annotations
+
+from ...deferred import np
+from .arithmetic import cast
+from .room import require_shape
+from .value import Value, apply
+
+
+def distinct_slices(x: Value, axis: int, ascending: bool) -> list[Value]:
+    """The distinct slices along an axis, their first places, which of them each slice is, and how often each one is there.
+
+    Slices are compared in pairs, as words in a dictionary are, so that time and memory grow with the square of their number.
+    `ascending` sorts them; else they are in the order in which they come. Raises IrError where the extents are not known or the
+    pairs have no room.
+    """
+    shape = x.extents("the data of Unique")
+    count = shape[axis]
+    order = [axis, *(k for k in range(x.rank) if k != axis)]
+    rows = x.call("transpose", axes=order).call("reshape", newshape=[count, -1])
+    width = rows.extents("the slices")[1]
+    require_shape([count, count, width], "the pairs of slices")
+    first, which, key = _places(rows, count, width, ascending)
+    places = Value.constant(np.arange(count, dtype="int64"))
+    is_first = apply("equal", first, places)
+    number = cast(is_first, "int64").call("sum", axis=[0], keepdims=True)
+    last = Value.constant(np.full(count, count, "int64"))
+    heads = apply("where", is_first, key, last).call("argsort", axis=0, is_ascend=True, dtype="int64")
+    begin, step = (Value.constant(np.array([n], "int64")) for n in (0, 1))
+    nothing = dict.fromkeys(("begin", "end", "strides", "axes"))
+    heads = heads.call("dyn.strided_slice", begin, number, step, **nothing)
+    same = apply("equal", which.call("expand_dims", axis=0), places.call("expand_dims", axis=1))
+    counts = cast(same, "int64").call("sum", axis=[1]).call("dyn.strided_slice", begin, number, step, **nothing)
+    return [x.call("take", heads, axis=axis), heads, which, counts]
+
+
+def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value, Value, Value]:
+    """Of each slice: the first one that equals it, its number among the distinct ones, and the key of that order."""
+    left, right = rows.call("expand_dims", axis=1), rows.call("expand_dims", axis=0)
+    differ = cast(apply("not_equal", left, right), "int64")
+    is_same = apply("equal", differ.call("sum", axis=[2]), Value.constant(np.int64(0)))
+    is_same = apply("logical_or", is_same, Value.constant(np.eye(count, dtype=bool)))  # NaN equals itself alone
+    places = Value.constant(np.arange(count, dtype="int64"))
+    none = Value.constant(np.int64(count))
+    first = apply("where", is_same, places.call("expand_dims", axis=0), none).call("min", axis=[1])
+    is_first = apply("equal", first, places)
+    if ascending:
+        # The sign of the first element that differs, in the first column that has one.
+        columns = Value.constant(np.arange(width, 0, -1, dtype="int64"))
+        weight = apply("multiply", differ, columns)
+        is_head = apply("equal", weight, weight.call("max", axis=[2], keepdims=True))
+        below = apply("logical_and", apply("less", right, left), is_head)
+        before = apply("logical_and", below.call("any", axis=[2]), is_first.call("expand_dims", axis=0))
+    else:
+        earlier = apply("less", places.call("expand_dims", axis=0), first.call("expand_dims", axis=1))
+        before = apply("logical_and", earlier, is_first.call("expand_dims", axis=0))
+    which = cast(before, "int64").call("sum", axis=[1])
+    return first, which, which
