@@ -97,8 +97,9 @@ class Conv2DBackwardWeight(Operator):
         for i, pad in enumerate(pad_amounts(self.padding, 2)):
             reach = dilated(self.kernel_size[i], self.dilation[i % len(self.dilation)])
             stride = self.strides[i % len(self.strides)]
-            if x[2 + i] is not None:
-                g[2 + i] = meet_dims(g[2 + i], positions(x[2 + i], add(*pad), reach, stride), f"spatial axis {i}")
+            size = x[2 + i]
+            if size is not None:
+                g[2 + i] = meet_dims(g[2 + i], positions(size, add(*pad), reach, stride), f"spatial axis {i}")
             x[2 + i] = meet_dims(x[2 + i], window_input(g[2 + i], reach, stride, pad))
         known = [
             permuted(tuple(g), "NCHW", self.data_layout) or args[0],
