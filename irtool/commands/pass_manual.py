@@ -165,8 +165,11 @@ def explain_pass(name: str) -> str:
         head.append(origin)
     if cls.info_name and cls.info_name != cls.name:
         head.append(f"also known as {cls.info_name}")
-    if cls.required:
-        head.append(f"runs before it: {', '.join(cls.required)}")
+    always, sequenced = _prerequisites(cls)
+    if always:
+        head.append(f"runs before it: {always}")
+    if sequenced:
+        head.append(f"runs before it in a Sequential: {sequenced}")
     if cls.config:
         head.append(f"reads --pass-config {', '.join(cls.config)}")
     return "\n".join(head) + "\n\n" + for_terminal(cls.manual())
@@ -226,10 +229,19 @@ def reference() -> str:
     return "\n".join(out) + "\n"
 
 
+def _prerequisites(cls: type[Pass]) -> tuple[str, str]:
+    """What always runs before a pass, and what runs only where a `Sequential` runs it, as in TVM."""
+    always = [name for name in cls.required if name == "InferType"]
+    return ", ".join(always), ", ".join(name for name in cls.required if name not in always)
+
+
 def _section(cls: type[Pass]) -> list[str]:
     out = ["", f"## {cls.name}", "", f"`{_signature(cls)}` · {_facts(cls)}"]
-    if cls.required:
-        out[-1] += f", runs after {', '.join(cls.required)}"
+    always, sequenced = _prerequisites(cls)
+    if always:
+        out[-1] += f", runs after {always}"
+    if sequenced:
+        out[-1] += f", in a `Sequential` after {sequenced}"
     return [*out, "", for_markdown(cls.manual())]
 
 

@@ -11,7 +11,7 @@ from ..ir.target import Target
 from .apply_pass_to_function import ApplyPassToFunction
 from .context import PassContext, PassInstrument
 from .resolve import PassLike, listed, resolve
-from .runner import run_in_sequence
+from .runner import run_pass
 
 
 def run_passes(
@@ -35,8 +35,8 @@ def run_passes(
     Args:
         module: the module, which is not changed, or a function or an expression, taken as `Module.from_expr` does.
         passes: a pipeline text (`"SimplifyInference,FuseOps{fuse_opt_level=2}"`) or a list of names, `(name, options)`
-            pairs and passes. A pass named here always runs, whatever its level, and what it requires runs before it, as in a
-            `Sequential`.
+            pairs and passes. A pass named here always runs, whatever its level. Of what it requires only InferType runs before it:
+            that is a `Sequential`'s business, as in TVM.
         func: a regular expression, or several; only functions whose name one of them matches are transformed.
         opt_level, required_pass, disabled_pass, config, target, instruments: see `PassContext`.
         allow_no_match: whether a `func` that matches nothing is fine, and in a pipeline text a `func(…)` or a `func_name`.
@@ -60,7 +60,7 @@ def run_passes(
             elif chosen[0][0].needs_types:
                 module = context.infer(module)
             for p, is_text in chosen:
-                module = run_in_sequence(p, module, context.derived(require_match=is_text and not allow_no_match))
+                module = run_pass(p, module, context.derived(require_match=is_text and not allow_no_match))
     finally:
         for found in context.warnings:
             outer.note(found)
