@@ -127,18 +127,25 @@ def _rename(pattern: Pattern, renamed: Mapping[Var, Var]) -> Pattern:
 
 
 @overload
-def refresh(root: Function, annotate: Callable[[Var], Type | None] | None = None) -> Function: ...
+def refresh(
+    root: Function, annotate: Callable[[Var], Type | None] | None = None, name: Callable[[Var], str] | None = None
+) -> Function: ...
 @overload
-def refresh(root: Expr, annotate: Callable[[Var], Type | None] | None = None) -> Expr: ...
-def refresh(root: Expr, annotate: Callable[[Var], Type | None] | None = None) -> Expr:
+def refresh(
+    root: Expr, annotate: Callable[[Var], Type | None] | None = None, name: Callable[[Var], str] | None = None
+) -> Expr: ...
+def refresh(
+    root: Expr, annotate: Callable[[Var], Type | None] | None = None, name: Callable[[Var], str] | None = None
+) -> Expr:
     """A copy of `root` in which every bound variable is a new object of the same name.
 
-    Needed wherever the same code comes to stand twice (inlining, gradients). `annotate(v)` may give another annotation.
+    Needed wherever the same code comes to stand twice (inlining, gradients). `annotate(v)` may give another annotation,
+    `name(v)` another name.
     """
     renamed: dict[Var, Var] = {}
     for e in post_order(root):
         for v in binders(e):
             ty = annotate(v) if annotate is not None else v.type_annotation
-            renamed[v] = Var(v.name, ty, v.span, None, v.virtual_device)
+            renamed[v] = Var(name(v) if name is not None else v.name, ty, v.span, None, v.virtual_device)
     memo: dict[Expr, Expr] = dict(renamed.items())
     return rewrite(root, lambda old, new: with_binders(new, renamed), memo=memo)

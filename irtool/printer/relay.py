@@ -16,7 +16,7 @@ too deep.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Any
 
 from ..ir import (
@@ -87,7 +87,6 @@ class RelayPrinter(Bindings):
         self.types = types
         self.spans = spans
         self.names = Names(portable_names)
-        self.kept: dict[Var, str] = {}
         self.type_text = TypeText(references)
         self.attribute_text = AttributeText(references, metadata)
         every = (Call, Tuple, TupleGetItem, Function, Constant)
@@ -243,10 +242,6 @@ class RelayPrinter(Bindings):
             )
         return text
 
-    def keep_names(self, params: Iterable[Var]) -> None:
-        """Gives parameters their names before all other variables: those by which arrays are given to a program."""
-        self.kept = {v: self.names.unique(v.name, v.type_annotation is None) for v in params}
-
     def declare(self, v: Var, listed: bool = False, told: Type | None = None, free: bool = False) -> str:
         """Gives a variable its name and returns its declaration: name, device, annotation, type.
 
@@ -255,8 +250,7 @@ class RelayPrinter(Bindings):
         In a list, of parameters or of a pattern, a name that nothing is said about has to be plain: text could not tell
         `(%a.0)` from a field of `%a`.
         """
-        kept = self.kept.pop(v, None)
-        name = "%" + (self.names.unique(v.name, listed and v.type_annotation is None, free) if kept is None else kept)
+        name = "%" + self.names.unique(v.name, listed and v.type_annotation is None, free)
         self.memo[v] = name
         if _says_something(v.virtual_device):
             name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"

@@ -101,9 +101,6 @@ def _module(m: Module, printer: RelayPrinter) -> str:
         known = f.checked_type if isinstance(f, LoweredText) and not f.text else None
         if isinstance(known, FuncType) and not known.ret_type.is_open:
             printer.elsewhere[name] = known.ret_type
-    main = m.functions.get("main")
-    if isinstance(main, Function):
-        printer.keep_names(main.params)
     surveys = {name: printer.survey(f) for name, f in m.functions.items() if isinstance(f, Function)}
     parts = [printer.type_definition(m.type_definitions[name]) + "\n" for name in sorted(m.type_definitions)]
     nests: Any = None

@@ -141,7 +141,7 @@ class _Importer:
         weights = [v for v in self.weights if v in used]
         main = Function((*params.values(), *weights), body, attrs=self._own_names(params))
         main = recognised(main)
-        module = infer_afresh(Module({"main": main, **importer.functions.used_by(body)}))
+        module = infer_afresh(Module({"main": main, **importer.functions.used_by(body, main.params)}))
         if importer.functions.waiting:
             self.say(waiting_nodes(importer.functions.waiting, self.model, types, self._attempt, self.dims))
         for node, error in importer.functions.impossible.items():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...diagnostics import IrError
 from ...infer.infer import infer_expr
-from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, global_names
+from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, bound_variables, global_names, refresh
 from ...passes.folding_budget import FoldingBudget
 from .model import Node
 from .partial import Symbols
@@ -49,8 +49,11 @@ class Functions:
         """Gives a reserved name its function."""
         self.all[name.name] = infer_expr(Function(tuple(params), body, result))
 
-    def used_by(self, root: Expr) -> dict[str, Function]:
-        """The functions that an expression calls, directly or through others, in order of their definition."""
+    def used_by(self, root: Expr, inputs: Iterable[Var] = ()) -> dict[str, Function]:
+        """The functions that an expression calls, directly or through others, in order of their definition.
+
+        None of their variables takes the name of an input in text, which numbers equal names in order of the functions.
+        """
         used: set[str] = set()
         waiting = global_names(root)
         while waiting:
@@ -58,7 +61,27 @@ class Functions:
             if name not in used:
                 used.add(name)
                 waiting += global_names(self.all[name].body)
-        return {n: f for n, f in self.all.items() if n in used}
+        stems = {_stem(v.name) for v in inputs}
+        return {n: _renamed(f, stems) for n, f in self.all.items() if n in used}
+
+
+def _stem(name: str) -> str:
+    """A name without the number that text may add."""
+    return name.rstrip("0123456789")
+
+
+def _renamed(function: Function, stems: Collection[str]) -> Function:
+    """The function, with other names for variables whose names have these stems."""
+
+    def name(v: Var) -> str:
+        other = v.name
+        while _stem(other) in stems:
+            other = f"inner_{other}"
+        return other
+
+    if not any(_stem(v.name) in stems for v in bound_variables(function)):
+        return function
+    return refresh(function, name=name)
 
 
 def call_function(name: GlobalVar, arguments: Sequence[Expr]) -> Expr:

@@ -62,7 +62,7 @@ def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Mod
             made[name], changed = recognised(without_return_type(new)), True
     if not changed:
         return module
-    used = {n: g for f in made.values() if isinstance(f, Function) for n, g in functions.used_by(f).items()}
+    used = {n: g for f in made.values() if isinstance(f, Function) for n, g in functions.used_by(f, f.params).items()}
     return infer_types(Module({**made, **used}, module.type_definitions, module.attrs, module.metadata))
 
 
