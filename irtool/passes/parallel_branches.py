@@ -4,8 +4,8 @@ A branch starts with a call of the operator and goes on through elementwise and 
 has one user. Branches are grouped by their data and by what a `Combiner` takes to be compatible; those of a group become
 one call, the calls behind them become wider too as far as they agree, and each branch takes its part of the result.
 
-A call becomes wider only if it computes each element from those in the same place and keeps the shape of its branch: an
-attribute that names an axis or a shape would mean something else in the joined tensor.
+A call becomes wider only if it computes each element from those in the same place and keeps the shape of its branch, but for what it is
+broadcast to: an attribute that names an axis or a shape would mean something else in the joined tensor.
 """
 
 from __future__ import annotations
@@ -186,7 +186,9 @@ def _keeps_places(e: Call, value: Expr, joined: int | None) -> bool:
     assert isinstance(e.op, Op)
     operator, shape = e.op.operator, tensor(value).shape
     if tensor(e).shape != shape:
-        return False
+        # Broadcast to more rows, or to more axes in front, an axis that is counted from the end stays where it is.
+        kept = joined is not None and joined < 0 and tensor(e).shape[joined:] == shape[joined:]
+        return kept and not operator.vector_axis and operator.shared_layout_rule() == "broadcast"
     if operator.vector_axis and value is e.args[0]:
         return joined is not None and getattr(e.attrs, operator.vector_axis) % len(shape) == joined % len(shape)
     return operator.shared_layout_rule() in ("elementwise", "broadcast")
