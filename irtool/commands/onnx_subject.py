@@ -47,7 +47,7 @@ class OnnxSubject:
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module, Given, Sequence[Diagnostic]]:
         """See `Subject`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
         from ..frontends.onnx.batches import batch_of_one
-        from ..frontends.onnx.importer import attempt_of, from_onnx
+        from ..frontends.onnx.importer import attempt_of, conversion_with, from_onnx
         from ..frontends.onnx.inputs import check_given, default_inputs, graph_inputs, relay_names
         from ..frontends.onnx.required import require_extents
         from ..parser.params import ParameterFile
@@ -61,7 +61,8 @@ class OnnxSubject:
         said: list[Diagnostic] = []
         if is_settled:
             known.shapes |= batch_of_one(model, known.shapes, given.dims, known.values, said.append)
-            require_extents(model, known.shapes, given.dims, known.values, attempt_of(model, known.values))
+            convert = conversion_with(known.shapes, given.dims, known.values)
+            require_extents(model, known.shapes, given.dims, known.values, attempt_of(model, known.values), convert)
         with progress_bar("importing") as step:
             module, weights = from_onnx(
                 model,

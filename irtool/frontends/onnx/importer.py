@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
 from .model import Model, Node, names_of
 from .names import RelayNames
+from .program import Functions
+from .ranks import Convert, with_ranks
 from .read import read_model
 from .required import Attempt
 from .support import unsupported
@@ -67,14 +69,28 @@ def from_onnx(
         missing = unsupported(model)
         if missing:
             raise IrError(missing)
-        return _Importer(
-            model, shapes or {}, dims or {}, constants, values or {}, progress, say or _warn, open_extents
-        ).run()
+        shapes, dims, values, say = shapes or {}, dims or {}, values or {}, say or _warn
+        if open_extents:
+            model = with_ranks(model, {*shapes, *values}, conversion_with(shapes, dims, values), say)
+        return _Importer(model, shapes, dims, constants, values, progress, say, open_extents).run()
 
 
 def attempt_of(model: Model, values: Mapping[str, np.ndarray]) -> Attempt:
     """What imports the model with other shapes, these inputs being constants."""
     return lambda shapes: from_onnx(model, shapes, values=values, say=lambda d: None)
+
+
+def conversion_with(
+    shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int], values: Mapping[str, np.ndarray]
+) -> Convert:
+    """What imports a model with these shapes and values, all else being open, and gives the nodes that wait for more."""
+
+    def convert(model: Model) -> Mapping[Node, str]:
+        importer = _Importer(model, shapes, dims, False, values, None, None, True)
+        importer.run()
+        return importer.waiting
+
+    return convert
 
 
 def _warn(d: Diagnostic) -> None:
@@ -90,7 +106,7 @@ class _Importer:
         constants: bool,
         values: Mapping[str, np.ndarray],
         progress: Callable[[int, int], None] | None,
-        say: Callable[[Diagnostic], None],
+        say: Callable[[Diagnostic], None] | None,
         open_extents: bool,
     ) -> None:
         self.model = model
@@ -107,6 +123,8 @@ class _Importer:
         self.progress = progress
         self.say = say
         self.open_extents = open_extents
+        self.waiting: Mapping[Node, str] = {}
+        """What waits for open extents, once `run` is through, with the reasons."""
 
     def run(self) -> tuple[Module, dict[str, np.ndarray]]:
         graph = self.model.graph
@@ -142,19 +160,25 @@ class _Importer:
         main = Function((*params.values(), *weights), body, attrs=self._own_names(params))
         main = recognised(main)
         module = infer_afresh(Module({"main": main, **importer.functions.used_by(body, main.params)}))
-        if importer.functions.waiting:
-            self.say(waiting_nodes(importer.functions.waiting, self.model, types, self._attempt, self.dims))
-        for node, error in importer.functions.impossible.items():
-            self.say(impossible_branch(node, error, self.model))
-        if importer.functions.drawing:
-            self.say(drawn_numbers(list(importer.functions.drawing), self.model.name))
-        for d in numbered_labels(importer.functions.numbered, self.model.name):
-            self.say(d)
+        self.waiting = importer.functions.waiting
+        if self.say is not None:
+            for d in self._notes(importer.functions, types):
+                self.say(d)
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
+
+    def _notes(self, functions: Functions, types: Mapping[str, TensorType]) -> Iterator[Diagnostic]:
+        """What is to be said of the module."""
+        if functions.waiting:
+            yield waiting_nodes(functions.waiting, self.model, types, self._attempt, self.dims)
+        for node, error in functions.impossible.items():
+            yield impossible_branch(node, error, self.model)
+        if functions.drawing:
+            yield drawn_numbers(list(functions.drawing), self.model.name)
+        yield from numbered_labels(functions.numbered, self.model.name)
 
     def _attempt(self, shapes: Mapping[str, Sequence[int]]) -> object:
         """Imports the model with these shapes: for examples in messages."""
-        return _Importer(self.model, shapes, {}, self.constants, self.values, None, lambda d: None, False).run()
+        return _Importer(self.model, shapes, {}, self.constants, self.values, None, None, False).run()
 
     def _own_names(self, params: Mapping[str, Var]) -> dict[str, Any]:
         """The attributes with the names of the model; those of inputs only where Relay cannot have one."""

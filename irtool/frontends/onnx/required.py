@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,12 +10,15 @@ from ...diagnostics import Diagnostic, IrError
 from .inputs import graph_inputs, is_open_extent, is_unsaid
 from .mistakes import UnknownExtent
 from .model import Model
+from .ranks import Convert, with_ranks, without_rank
 
 Attempt = Callable[[Mapping[str, Sequence[int]]], object]
 """Imports the model with these shapes of its inputs; raises IrError where that fails."""
 
 _LONGEST = 2000
 """Nodes of a model up to which examples are tried before they are given."""
+_MOST_WEIGHTS = 8
+"""Extents of weights that are tried after these."""
 _TRIED = (None, 64, 32, 16, 1, 128, 2)
 """What open extents behind the first are in examples: None for a number that is usual for such an axis."""
 
@@ -25,19 +29,27 @@ def require_extents(
     dims: Mapping[str, int],
     values: Mapping[str, Any],
     attempt: Attempt,
+    convert: Convert,
 ) -> None:
     """Raises IrError, which says what to add to the command line, for inputs with extents that nothing gives.
 
-    `values` has the inputs that are constants; `attempt` imports the model with other shapes.
+    `values` has the inputs that are constants; `attempt` imports the model with other shapes, `convert` another model with those
+    that are given.
     """
     inputs = {n: i for n, i in graph_inputs(model).items() if n not in shapes and n not in values}
+    rankless = without_rank(model, {*shapes, *values})
+    if rankless:
+        model = with_ranks(model, {*shapes, *values}, convert, lambda d: None)
+        inputs = {n: i for n, i in graph_inputs(model).items() if n in inputs}
     missing = {n: i for n, i in inputs.items() if any(is_unsaid(d, dims) for d in _written(i))}
     if not missing:
         return
     example = working_example(model, shapes, dims, attempt)
     raise IrError(
         Diagnostic(
-            f"the input {name} has the shape ({_told(i)}): every extent must be a number here",
+            f"the model does not say the rank of the input {name}: its shape must be given here"
+            if name in rankless
+            else f"the input {name} has the shape ({_told(i)}): every extent must be a number here",
             help=f"say, for example: {options_of([i], example, dims)}",
             filename=model.name,
             code=UnknownExtent,
@@ -52,7 +64,7 @@ def working_example(
     """A number for each open extent, by input and axis, with which the model can be imported, as far as one is found."""
     inputs = {n: i for n, i in graph_inputs(model).items() if n not in shapes}
     first: dict[tuple[str, int], int] = {}
-    for size in _TRIED:
+    for size in (*_TRIED, *_of_weights(model)):
         numbers = dict(_numbers(inputs, dims, size))
         first = first or numbers
         if len(model.graph.nodes) > _LONGEST:
@@ -66,6 +78,12 @@ def working_example(
             continue
         return numbers
     return first
+
+
+def _of_weights(model: Model) -> list[int]:
+    """The extents that weights have, the most frequent first: those of inputs are often among them."""
+    counts = Counter(int(d) for p in model.graph.initializers.values() for d in getattr(p, "dims", ()))
+    return [d for d, _ in counts.most_common() if d > 0 and d not in _TRIED][:_MOST_WEIGHTS]
 
 
 def options_of(inputs: Iterable[Any], example: Mapping[tuple[str, int], int], dims: Mapping[str, int]) -> str:
