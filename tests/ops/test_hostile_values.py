@@ -153,6 +153,7 @@ def run_under_sanitizers(cases: list[Case], folder: Path, vector: bool) -> list[
         *SANITIZE,
         "-O0",
         *(["-march=native"] if vector else []),
+        "-DIRT_KEEP_DENORMALS",  # which the interpreter keeps, too
         "-o",
         "all",
         "main.c",
