@@ -12,7 +12,8 @@ from ..ir import TensorType, Type
 from ..ir.dims import Dim
 from ..te.guard import clip_index
 from .base import Operator, Pattern, RelationError, Reporter, operator
-from .dtypes import is_float
+from .dtypes import bits, is_float
+from .extremes import larger, larger_expression, smaller, smaller_expression
 from .indexing.bounds import clip_indices
 from .shapes import require_compatible, require_rank, tensor
 
@@ -91,7 +92,7 @@ class TreeEnsemble(Operator):
             place = np.where(place < 0, place, np.where(goes_low, low[node], high[node]))
         leaves = clip_indices(np.where(place < 0, -1 - place, 0), len(weights))
         total = np.full((len(data), weights.shape[1]), self._identity, weights.dtype)
-        join = {"sum": np.add, "min": np.minimum, "max": np.maximum}[self.combine]
+        join: Any = {"sum": np.add, "min": smaller, "max": larger}[self.combine]
         with np.errstate(all="ignore"):
             for tree in range(len(roots)):
                 total = join(total, weights[leaves[:, tree]])
@@ -104,7 +105,14 @@ class TreeEnsemble(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, roots, feature, _, _, _, weights = inputs
         nodes, leaves = feature.shape[0], weights.shape[0]
-        join = {"sum": lambda a, b: a + b, "min": te.minimum, "max": te.maximum}[self.combine]
+        join = {"sum": lambda a, b: a + b, "min": smaller_expression, "max": larger_expression}[self.combine]
+
+        def place_of(number: Any) -> Any:
+            """A number of a table as int32: int64 may hold nodes and leaves that are far beyond the last one."""
+            if bits(number.dtype) > 32:
+                number = te.minimum(number, te.const(max(nodes - 1, 0), number.dtype))
+                number = te.maximum(number, te.const(-leaves, number.dtype))
+            return te.cast(number, "int32")
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
             x, root, at, bound, low, high, weight = ins
@@ -112,16 +120,16 @@ class TreeEnsemble(Operator):
                 with ib.for_(weights.shape[1]) as k:
                     ib.store(outs[0], (row, k), te.const(self._identity, out_type.dtype))
                 with ib.for_(roots.shape[0], name="tree") as tree:
-                    place = ib.local("int32", te.cast(root[tree], "int32"))
+                    place = ib.local("int32", place_of(root[tree]))
                     if nodes and self.depth:
                         steps = ib.local("int32", 0)
                         with ib.while_(te.all(place.get() >= 0, steps.get() < self.depth)):
                             node = ib.let(te.minimum(place.get(), nodes - 1))
                             value = x[row, clip_index(at[node], data.shape[1])]
-                            place.set(te.cast(te.if_then_else(value <= bound[node], low[node], high[node]), "int32"))
+                            place.set(te.if_then_else(value <= bound[node], place_of(low[node]), place_of(high[node])))
                             steps.set(steps.get() + 1)
-                    reached = te.select(place.get() < 0, te.const(-1, "int32") - place.get(), te.const(0, "int32"))
-                    leaf = ib.let(te.minimum(reached, leaves - 1))
+                    # of a node, where the tree is deeper, a negative number, which is clipped to leaf 0
+                    leaf = ib.let(clip_index(te.const(-1, "int32") - place.get(), leaves))
                     with ib.for_(weights.shape[1]) as k:
                         ib.store(outs[0], (row, k), join(outs[0][row, k], weight[leaf, k]))
 

@@ -30,6 +30,7 @@ MODULES = (
     "sparse",
     "stft",
     "topk",
+    "trees",
     "unary",
 )
 NEED_A_MODULE = ("call_lowered", "memory.alloc_storage", "memory.alloc_tensor", "vm.invoke_tvm_op")
@@ -394,6 +395,31 @@ def _(draw):
     batch = draw(st.sampled_from([(), (2,)]))
     attributes = {"n_fft": n, "hop_length": hop, "win_length": n, "normalized": True, "onesided": draw(st.booleans())}
     return [array(draw, (*batch, draw(st.integers(n, 9)))), array(draw, (n,))], attributes
+
+
+@drawing("tree_ensemble")
+def _(draw):
+    rows, features, trees, nodes, leaves, targets = (
+        draw(st.integers(low, high)) for low, high in ((0, 4), (1, 3), (0, 4), (0, 5), (1, 5), (0, 3))
+    )
+    dtype, wide = draw(st.sampled_from(FLOATS)), draw(st.sampled_from(FLOATS))
+
+    def places(count, low, high):
+        return draw(
+            hnp.arrays(
+                draw(st.sampled_from(["int8", "int16", "int32", "int64"])), count, elements=st.integers(low, high)
+            )
+        )
+
+    values = [
+        array(draw, (rows, features), dtype),
+        places(trees, -leaves, nodes - 1),
+        places(nodes, 0, features - 1),
+        array(draw, (nodes,), dtype),
+        *(places(nodes, -leaves, nodes - 1) for _ in range(2)),
+        array(draw, (leaves, targets), wide),
+    ]
+    return values, {"depth": draw(st.integers(0, 6)), "combine": draw(st.sampled_from(["sum", "min", "max"]))}
 
 
 def type_of(value):

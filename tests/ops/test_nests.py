@@ -23,10 +23,10 @@ from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.verify import find_problems
 from tests.nests import run_program
 from tests.ops import drawing, structural_cases
-from tests.ops.cases import calls_of_family
+from tests.ops.cases import accepted_calls, calls_of_family
 
 MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]
-NETWORKS = [*calls_of_family("nn"), *calls_of_family("qnn")]
+NETWORKS = [*calls_of_family("nn"), *calls_of_family("qnn"), *accepted_calls("tree_ensemble")]
 DRAWN = [n for n in drawing.NAMES if operators.get(n).compute is not Operator.compute]
 SEEDS = range(3)
 
