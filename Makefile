@@ -5,7 +5,7 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick test-all test-peers docs pages check format bench compare fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare models fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -57,6 +57,11 @@ compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
 	.venv-compare/bin/python -m benchmarks.compare --mcpu x86-64-v3 --write
 
+# Pretrained models of 38 packages, each by name and version, with every command and against ONNX Runtime: writes docs/models.md. Two hours, 2 GB
+# in build/models. Results are kept there, a file per package: run it again after an interruption; make models ARGS=--again tries all anew.
+models: $(STAMP)-models
+	$(BIN)/python -m benchmarks.models --write $(ARGS)
+
 # Random modules through random passes, mutated texts, operators of ONNX; make fuzz SECONDS=60 SEED=7 JOBS=2 KINDS=onnx. Failures become goldens in fuzz-failures/.
 SECONDS ?= 600
 SEED ?= 1
@@ -85,6 +90,10 @@ $(STAMP)-peers: $(STAMP)-dev
 
 $(STAMP)-docs: $(STAMP) pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
+$(STAMP)-models: $(STAMP) pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[onnx,bfloat16]' 'onnxruntime>=1.20'
 	touch $@
 
 $(STAMP)-compare: $(STAMP) pyproject.toml benchmarks/compare/requirements.txt

@@ -15,11 +15,16 @@ import numpy as np
 
 from .inputs import inputs_of
 from .packages import PACKAGES, Row
+from .record import REFUSED
 
 DRAWS = 2
 """Sets of inputs that a model is compared on."""
 TURNS = 5
 _IRTOOL = [sys.executable, "-P", "-m", "irtool"]
+
+
+class Refused(Exception):
+    """`irtool build` does not take the model."""
 
 
 def main() -> None:
@@ -30,7 +35,8 @@ def main() -> None:
         _commands(model, folder, result["commands"])
         _compare(model, _row_of(package, model), folder, result)
     except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
-        result["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        words = " ".join(str(error).split())[:300]
+        result["error"] = words if isinstance(error, Refused) else f"{type(error).__name__}: {words}"
     print(json.dumps(result))
 
 
@@ -87,7 +93,7 @@ def _compare(model: Path, row: Row, folder: Path, result: dict[str, Any]) -> Non
     )
     result["build"] = perf_counter() - start
     if said.returncode:
-        raise ValueError(f"build: {_error(said)}")
+        raise Refused(f"{REFUSED}{_error(said)}")
     artifact = irtool.load(str(folder / "out"))
     result["difference"] = max(_difference(session, artifact, row, inputs) for inputs in draws)
     result["right"] = result["difference"] <= row.tolerance
