@@ -431,3 +431,20 @@ def test_corpus(part: int, compiler: str, quick_compiles: None) -> None:
         assert_same([np.asarray(x) for x in value_leaves(want)], [np.asarray(x) for x in value_leaves(found)])
         compared += 1
     assert compared >= 15
+
+
+@pytest.mark.parametrize("stack", [1 << 16, 1 << 12, 1 << 8])
+def test_weights_are_read_in_as_many_lanes_as_the_stack_has_room_for(stack: int, tmp_path: Path) -> None:
+    """Loading compares the digest with numpy's; a change of any row is noticed."""
+    text = "def @main(%x: Tensor[(3, 90), float32], %w: Tensor[(60, 90), float32]) { nn.dense(%x, %w, units=60) }"
+    x, w = (np.random.default_rng(n).standard_normal((n, 90)).astype("float32") for n in (3, 60))
+    artifact = irtool.build(
+        irtool.parse(V + text), {"w": w}, f"llvm{{weights=file,stack_bytes={stack}}}", out_dir=tmp_path
+    )
+    np.testing.assert_allclose(artifact.run([x]), x @ w.T, rtol=1e-4, atol=1e-4)
+    whole = (tmp_path / "model.bin").read_bytes()
+    library = next(p for p in tmp_path.iterdir() if p.suffix in (".so", ".o"))
+    for place in (64, 5000, len(whole) - 1):
+        (tmp_path / "damaged.bin").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(ToolError, match="not the weights of this library, or damaged"):
+            Llvm.load(library, "model", tmp_path / "damaged.bin")

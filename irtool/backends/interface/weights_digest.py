@@ -72,10 +72,15 @@ class Digest:
             lanes ^= shifted
 
 
+def lanes_within(stack_bytes: int) -> int:
+    """How many lanes are computed at a time in so many bytes of stack: a power of two, eight at least."""
+    return min(LANES, 1 << max(8, stack_bytes // 8).bit_length() - 1)
+
+
 def c_function(name: str, stack_bytes: int = ROW) -> str:
     """The same as a C function, `static uint64_t NAME(const unsigned char *bytes, size_t size)`, with as many lanes at a time as so many
     bytes of stack have room for, eight at least: each time, it reads a part of every row."""
-    lanes = min(LANES, 1 << max(8, stack_bytes // 8).bit_length() - 1)
+    lanes = lanes_within(stack_bytes)
     return f"""\
 static uint64_t {name}(const unsigned char *bytes, size_t size) {{
   const uint64_t factor = UINT64_C(0x{FACTOR:x});

@@ -155,7 +155,7 @@ class ProgramWriter:
         if stored is None:
             return [weights.definition(c, symbol) for c, symbol in self.constants.items()]
         digest = f"{self.name}_digest" if self.verified else ""
-        lines = weights.digest_function(digest) if digest else []
+        lines = weights.digest_function(digest, self.program.spare_bytes) if digest else []
         return [*lines, *weights.accessors(self.name, stored.size, stored.head, digest and f"@{digest}")]
 
     def _constant(self, c: Slot, b: Builder) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...tir.program import Slot
 from ..interface.memory import ALIGNMENT
-from ..interface.weights_digest import FACTOR, LANES, ROW
+from ..interface.weights_digest import FACTOR, LANES, ROW, lanes_within
 from ..interface.weights_file import stored_digest
 from ..vectors.types import HALVES
 from .builder import head
@@ -177,33 +177,35 @@ _STEP = 8
 """Lanes of the digest in a vector."""
 
 
-def digest_function(symbol: str) -> list[str]:
-    """The digest of `backends.interface.weights_digest` as a function of bytes and their number, a multiple of 64."""
-    t = f"<{_STEP} x i64>"
-    factor = FACTOR - (1 << 64) if FACTOR >> 63 else FACTOR
-    factors, half, eight = (f"<{', '.join([f'i64 {n}'] * _STEP)}>" for n in (factor, 32, _STEP))
-    first = f"<{', '.join(f'i64 {n}' for n in range(1, _STEP + 1))}>"
-    body = f"""\
+_DIGEST = """\
 entry:
-  %lanes = alloca [{LANES} x i64], align 64
+  %lanes = alloca [{lanes} x i64], align 64
+  br label %part
+part:
+  %first = phi i64 [ 0, %entry ], [ %first_next, %part_end ]
+  %before = phi i64 [ 0, %entry ], [ %result_next, %part_end ]
+  %first_one = insertelement {t} poison, i64 %first, i64 0
+  %first_all = shufflevector {t} %first_one, {t} poison, <{step} x i32> zeroinitializer
+  %first_lanes = add {t} %first_all, {numbers}
+  %first_byte = mul i64 %first, 8
   br label %clear
 clear:
-  %c = phi i64 [ 0, %entry ], [ %c_next, %clear ]
-  %start = phi {t} [ {first}, %entry ], [ %start_next, %clear ]
+  %c = phi i64 [ 0, %part ], [ %c_next, %clear ]
+  %start = phi {t} [ %first_lanes, %part ], [ %start_next, %clear ]
   %c_place = getelementptr inbounds i64, ptr %lanes, i64 %c
   store {t} %start, ptr %c_place, align 64
   %start_next = add {t} %start, {eight}
-  %c_next = add i64 %c, {_STEP}
-  %c_more = icmp ult i64 %c_next, {LANES}
+  %c_next = add i64 %c, {step}
+  %c_more = icmp ult i64 %c_next, {lanes}
   br i1 %c_more, label %clear, label %rows
 rows:
-  %at = phi i64 [ 0, %clear ], [ %behind, %row_end ]
+  %at = phi i64 [ %first_byte, %clear ], [ %behind, %row_end ]
   %any = icmp ult i64 %at, %size
   br i1 %any, label %row, label %fold
 row:
   %left = sub i64 %size, %at
-  %short = icmp ult i64 %left, {ROW}
-  %length = select i1 %short, i64 %left, i64 {ROW}
+  %short = icmp ult i64 %left, {part}
+  %length = select i1 %short, i64 %left, i64 {part}
   br label %mix
 mix:
   %offset = phi i64 [ 0, %row ], [ %next, %mix ]
@@ -217,15 +219,15 @@ mix:
   %shifted = lshr {t} %product, {half}
   %mixed = xor {t} %product, %shifted
   store {t} %mixed, ptr %lane_place, align 64
-  %next = add i64 %offset, {8 * _STEP}
+  %next = add i64 %offset, {vector}
   %inside = icmp ult i64 %next, %length
   br i1 %inside, label %mix, label %row_end
 row_end:
-  %behind = add i64 %at, %length
+  %behind = add i64 %at, {row}
   br label %rows
 fold:
   %n = phi i64 [ 0, %rows ], [ %n_next, %fold ]
-  %result = phi i64 [ 0, %rows ], [ %result_next, %fold ]
+  %result = phi i64 [ %before, %rows ], [ %result_next, %fold ]
   %n_place = getelementptr inbounds i64, ptr %lanes, i64 %n
   %one = load i64, ptr %n_place, align 8
   %both = xor i64 %result, %one
@@ -233,9 +235,38 @@ fold:
   %upper = lshr i64 %times, 32
   %result_next = xor i64 %times, %upper
   %n_next = add i64 %n, 1
-  %n_more = icmp ult i64 %n_next, {LANES}
-  br i1 %n_more, label %fold, label %done
+  %n_more = icmp ult i64 %n_next, {lanes}
+  br i1 %n_more, label %fold, label %part_end
+part_end:
+  %first_next = add i64 %first, {lanes}
+  %part_more = icmp ult i64 %first_next, {all_lanes}
+  br i1 %part_more, label %part, label %done
 done:
   ret i64 %result_next
 """
+"""The function of the digest. Lanes are on the stack, a part of them at a time; a part begins where the one before it ends in each row."""
+
+
+def digest_function(symbol: str, stack_bytes: int = ROW) -> list[str]:
+    """The digest of `backends.interface.weights_digest` as a function of bytes and their number, a multiple of 64; with as many lanes at a
+    time as so many bytes of stack have room for: each time, it reads a part of every row."""
+    t = f"<{_STEP} x i64>"
+    lanes = lanes_within(stack_bytes)
+    factor = FACTOR - (1 << 64) if FACTOR >> 63 else FACTOR
+    factors, half, eight = (f"<{', '.join([f'i64 {n}'] * _STEP)}>" for n in (factor, 32, _STEP))
+    numbers = f"<{', '.join(f'i64 {n}' for n in range(1, _STEP + 1))}>"
+    body = _DIGEST.format(
+        t=t,
+        lanes=lanes,
+        part=8 * lanes,
+        step=_STEP,
+        vector=8 * _STEP,
+        all_lanes=LANES,
+        row=ROW,
+        factor=factor,
+        factors=factors,
+        half=half,
+        eight=eight,
+        numbers=numbers,
+    )
     return _function(f"define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind", body)
