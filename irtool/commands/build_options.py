@@ -123,6 +123,27 @@ flag_options = grouped(
         help="Vectorize with the compiler's vector types, or write scalar code only.",
     ),
     click.option("--no-vector", "vector", flag_value="none", help="The same as --vector=none."),
+    click.option(
+        "--workspace-pools",
+        default=None,
+        metavar="NAME,…",
+        help="Parts of memory that temporaries lie in, such as sram,dram: each temporary in the first that has room. Default: one arena.",
+    ),
+    click.option(
+        "--workspace-pools-size-hint-bytes",
+        default=None,
+        metavar="NAME:BYTES,…",
+        help="Sizes of workspace pools, such as sram:65536. A pool without a size is as large as it has to be.",
+    ),
+    click.option(
+        "--constant-pools",
+        default=None,
+        metavar="NAME,…",
+        help="Parts of memory that weights lie in, such as flash,ospi: each in the first that has room. The weights are in the C then.",
+    ),
+    click.option(
+        "--constant-pools-size-hint-bytes", default=None, metavar="NAME:BYTES,…", help="Sizes of constant pools."
+    ),
     math_option,
     openmp_option,
     click.option(

@@ -26,6 +26,7 @@ def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
         "weight_bytes": report["weight_bytes"],
         "arena_bytes": report["arena_bytes"],
         "arena_lower_bound": report["arena_lower_bound"],
+        "workspace_pools": report["workspace_pools"],
         "stack_bytes": report["stack_bytes"],
         "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
         "buffers": report["buffers"],
@@ -38,6 +39,7 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
 
     yield f"  {record['macs']} multiply-adds, {record['weight_bytes']} bytes of weights as they are stored"
     yield f"  {record['arena_bytes']} bytes of arena, {record['arena_lower_bound']} of them alive at one time"
+    yield from (f"  {line}" for line in pool_lines(record))
     yield f"  {record['stack_bytes']} bytes of stack at most"
     total = max(record["macs"], 1)
     rows = [
@@ -57,6 +59,14 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {'  '.join(row)}" for row in (head, *rows))
 
 
+def pool_lines(record: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each pool of memory."""
+    for kind in ("workspace", "constant"):
+        for p in record.get(f"{kind}_pools", ()):
+            size = "no limit" if p["size_hint_bytes"] is None else f"of {p['size_hint_bytes']}"
+            yield f"{kind} pool {p['name']}: {p['bytes']} bytes ({size})"
+
+
 def _named(kernel: Mapping[str, Any]) -> str:
     return f"{kernel['name']}: {', '.join(kernel['operators']) or 'a copy'}"
 
@@ -65,15 +75,21 @@ def list_memory(record: Mapping[str, Any]) -> Iterator[str]:
     """A chart for each function: a row for each buffer of its arena, in the order of offsets, over the steps of one run."""
     for function in dict.fromkeys(b["function"] for b in record["buffers"]):
         buffers = [b for b in record["buffers"] if b["function"] == function]
-        buffers.sort(key=lambda b: (b["offset"], b["first_step"], b["name"]))
+        pools = [p["name"] for p in record["workspace_pools"]]
+        order = {n: k for k, n in enumerate(pools)}
+        buffers.sort(key=lambda b: (order.get(b.get("pool"), 0), b["offset"], b["first_step"], b["name"]))
         steps = 1 + max(b["last_step"] for b in buffers)
         alive = [sum(b["bytes"] for b in buffers if b["first_step"] <= s <= b["last_step"]) for s in range(steps)]
         peak = max(range(steps), key=lambda s: alive[s])
         yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak})"
         width = min(steps, _WIDEST)
-        yield f"  {'offset':>10s}  {'bytes':>10s}  {'steps':<{width}s}  buffer"
+        in_pools = bool(pools) and all("pool" in b for b in buffers)
+        wide = max(map(len, ("pool", *pools)))
+        head = f"  {'pool':<{wide}s}" if in_pools else ""
+        yield f"{head}  {'offset':>10s}  {'bytes':>10s}  {'steps':<{width}s}  buffer"
         for b in buffers:
-            yield f"  {b['offset']:10d}  {b['bytes']:10d}  {_bar(b, steps, width)}  {b['name']}"
+            pool = f"  {b['pool']:<{wide}s}" if in_pools else ""
+            yield f"{pool}  {b['offset']:10d}  {b['bytes']:10d}  {_bar(b, steps, width)}  {b['name']}"
     if not record["buffers"]:
         yield "  no buffers: inputs, outputs and weights are all there is"
 

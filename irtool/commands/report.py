@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from .cost import pool_lines
 from .tables import drawer
 
 
@@ -23,6 +24,7 @@ def summarize(report: dict[str, Any]) -> str:
             macs = f"  {k['macs'] / 1e6:10.2f} MMAC" if k.get("macs") else ""
             lines.append(f"  {k['name']:72s} {k.get('strategy', ''):24s}{macs}")
     lines.append(f"arena: {report.get('arena_bytes', 0)} bytes (lower bound {report.get('arena_lower_bound', '?')})")
+    lines += pool_lines(report)
     if "stack_bytes" in report:
         lines.append(f"stack: {report['stack_bytes']} bytes at most")
     lines.append(f"weights: {report.get('weight_bytes', 0)} bytes")

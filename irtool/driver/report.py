@@ -8,7 +8,20 @@ from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
 from ..tir.kernel import part_bytes
-from ..tir.program import CONSTANT, TEMP, Branch, Loop, Program, RunKernel, Slot, node_names, runs_of, steps
+from ..tir.pools import locate, pool_record
+from ..tir.program import (
+    CONSTANT,
+    TEMP,
+    Branch,
+    HostFunction,
+    Loop,
+    Program,
+    RunKernel,
+    Slot,
+    node_names,
+    runs_of,
+    steps,
+)
 from ..tir.stack import stack_bytes
 from ..tir.stmt import Buffer, Scope
 
@@ -29,6 +42,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "name": name,
         "arena_bytes": written.arena_bytes,
         "arena_lower_bound": program.live_bytes,
+        "workspace_pools": _pools(program),
         "stack_bytes": stack_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
@@ -60,11 +74,25 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
             }
             for k in program.kernels
         ],
-        "buffers": [b for f in functions for b in _buffers(f.name, f.body)],
+        "buffers": [_in_pool(b, f, program) for f in functions for b in _buffers(f.name, f.body)],
         "constants": [
             {"name": c.name, "dtype": c.dtype, "shape": list(c.shape), "bytes": c.nbytes} for c in program.constants
         ],
     }
+
+
+def _pools(program: Program) -> list[dict[str, Any]]:
+    """The pools of the workspace, with what a run of any entry takes of each; empty where it is in one piece."""
+    entries = [program.functions[n] for n in program.entries or [program.entry]]
+    return [pool_record(p, max(f.pool_bytes[n] for f in entries)) for n, p in enumerate(program.pools)]
+
+
+def _in_pool(buffer: dict[str, Any], function: HostFunction, program: Program) -> dict[str, Any]:
+    """The buffer with its pool, and the offset in there, where the frame of its function lies in pools."""
+    if not function.in_pools:
+        return buffer
+    pool, offset = locate(buffer["offset"], function.pool_bytes)
+    return {**buffer, "pool": program.pools[pool].name, "offset": offset}
 
 
 def _inputs(entry: EntryPoint) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ STAGES: tuple[ProgramStage, ...] = (
     ProgramStage(
         "PlanMemory",
         "assigns an offset to each temporary and each kernel's scratch memory; their sizes are final",
-        lambda program, machine: plan_memory(program, machine.threads),
+        lambda program, machine: plan_memory(program, machine.threads, machine.pools),
     ),
 )
 

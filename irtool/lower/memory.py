@@ -4,6 +4,9 @@ Liveness over the steps of a function gives each temporary an interval; values t
 place of another, share one. A function's frame holds its temporaries, its kernels' scratch memory and the frames of the
 functions that it calls. How many frames a recursion takes is not known: those of functions that recurse, or call such ones,
 come behind the caller's.
+
+Where memory is in pools, the frame of an entry lies in all of them; the frame of a function that others call is one buffer of its callers,
+and so is the scratch memory of a kernel.
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from ..diagnostics import Diagnostic, IrError
 from ..tir.kernel import Kernel
+from ..tir.mistakes import PoolsTooSmall
+from ..tir.pools import Pool
 from ..tir.program import (
     TEMP,
     Again,
@@ -30,18 +36,27 @@ from ..tir.program import (
 )
 from ..tir.stmt import Buffer
 from .cycles import components
-from .placing import ALIGNMENT, Interval, align, place
+from .placing import ALIGNMENT, Interval, align, largest_live, place
+from .pools import place_in_pools
 from .sharing import Moves, share_in_place, share_moved
 from .workspace import Stages, Workspace, plan_workspace
 
 
-def plan_memory(program: Program, threads: int = 1) -> None:
-    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `chain_bytes`.
+def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) -> None:
+    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `chain_bytes`, `pool_bytes`.
 
-    `threads`: how many a run has at most."""
+    Args:
+        threads: how many a run has at most.
+        pools: the parts of memory, where it is not one arena.
+
+    Raises:
+        IrError: the pools are too small, or the program has recursive functions and is to lie in pools.
+    """
+    program.pools = tuple(pools)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
-    scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1}
+    scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1} if not pools else set()
     edges = {name: calls(f) for name, f in program.functions.items()}
+    _choose_spread(program, edges)
     for group in components(edges):
         members = [program.functions[n] for n in group]
         called = dict.fromkeys(c for n in group for c in edges[n])
@@ -54,6 +69,42 @@ def plan_memory(program: Program, threads: int = 1) -> None:
         behind = max((o.chain_bytes for o in outside if o.deep), default=0)
         for f in members:
             f.chain_bytes = sum(m.frame_bytes for m in members) + behind
+    if pools:
+        _settle_in_pools(program)
+
+
+def _choose_spread(program: Program, edges: Mapping[str, Sequence[str]]) -> None:
+    """Frames of entries that nobody calls lie in all the pools."""
+    called = {c for names in edges.values() for c in names}
+    entries = program.entries or [program.entry]
+    for f in program.functions.values():
+        f.in_pools = bool(program.pools) and f.name in entries and f.name not in called
+
+
+def _settle_in_pools(program: Program) -> None:
+    """The pools of entries whose frames lie whole in one: the first with room."""
+    for name in program.entries or [program.entry]:
+        f = program.functions[name]
+        if not f.in_pools:
+            used, homeless = place_in_pools([Interval(f.frame_bytes, 0, 0)], program.pools)
+            if homeless is not None:
+                raise _no_room(program, f, f"the frame of @{name}", f.frame_bytes)
+            f.pool_bytes = tuple(used)
+
+
+def _no_room(program: Program, function: HostFunction, buffer: str, size: int) -> IrError:
+    few = ", ".join(map(str, program.pools))
+    live = f"{function.live_bytes} bytes of @{function.name} are alive at one time"
+    return IrError(
+        [
+            Diagnostic(
+                f"the workspace pools are too small: {buffer}, {size} bytes, has room in none of {few}",
+                help=f"{live}, and {ALIGNMENT} bytes of each pool are for its alignment; a last pool without a size hint takes what the "
+                "others have no room for",
+                code=PoolsTooSmall,
+            )
+        ]
+    )
 
 
 class _Frame:
@@ -81,8 +132,9 @@ class _Frame:
         stages = {kernel: w.stages for kernel, w in self.workspaces.items()}
         groups = share_in_place(self.ordered, self.intervals, stages)
         share_moved(self.ordered, self.moves, self.intervals, groups, stages)
-        items = list(dict.fromkeys(groups.values()))
-        total, lower = place([*items, *(i for _, i in self.scratch), *(i for _, _, i in self.scattered_buffers)])
+        items = [*dict.fromkeys(groups.values()), *(i for _, i in self.scratch)]
+        items += [i for _, _, i in self.scattered_buffers]
+        total, lower = self._place(items, groups)
         if self.function.recursive:
             total = max(total, ALIGNMENT)  # a recursion without end is to meet the end of the arena
         for slot, interval in groups.items():
@@ -104,6 +156,41 @@ class _Frame:
             call.frame = total
         self.function.frame_bytes = total
         self.function.live_bytes = lower
+
+    def _place(self, items: Sequence[Interval], groups: Mapping[Slot, Interval]) -> tuple[int, int]:
+        """Chooses the offsets; the bytes of the frame, and the most of them that are alive at one time."""
+        f = self.function
+        if not self.program.pools:
+            return place(items)
+        if f.deep:
+            raise IrError(
+                [
+                    Diagnostic(
+                        f"@{f.name} is recursive, or calls what is: how much memory a run takes is not known, so it cannot lie in pools",
+                        help="build it without workspace pools: with one arena",
+                        code=PoolsTooSmall,
+                    )
+                ]
+            )
+        f.live_bytes = largest_live(items)
+        if not f.in_pools:
+            return place(items)
+        used, homeless = place_in_pools(items, self.program.pools)
+        if homeless is not None:
+            raise _no_room(self.program, f, self._what(homeless, groups), homeless.size)
+        f.pool_bytes = tuple(used)
+        return sum(used), f.live_bytes
+
+    def _what(self, interval: Interval, groups: Mapping[Slot, Interval]) -> str:
+        """What has that interval, in words."""
+        for slot, i in groups.items():
+            if i is interval:
+                return f"the value {slot.name}: {slot.dtype}[{', '.join(map(str, slot.shape))}]"
+        step = next(s for s, i in self.scratch if i is interval)
+        if isinstance(step, RunKernel):
+            return f"the scratch memory of {step.kernel.name}"
+        assert isinstance(step, CallFunction)
+        return f"the frame of @{step.function}"
 
     def _walk(self) -> None:
         """Steps in order, a kernel's stages each counted as one; a branch's results live from its beginning, what a loop

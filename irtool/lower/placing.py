@@ -42,7 +42,7 @@ class Interval:
 def place(items: Sequence[Interval]) -> tuple[int, int]:
     """Chooses offsets; returns the bytes used and the lower bound (the largest sum of live sizes)."""
     items = [i for i in items if i.size]
-    lower = _largest_live(items)
+    lower = largest_live(items)
     if len(items) > _MANY:
         return _sweep(items), lower
     if len(items) > _SOME:
@@ -60,7 +60,7 @@ def _place_apart(items: Sequence[Interval]) -> int:
             i.offset, bottom = bottom, bottom + i.size
         else:
             above.append(i)
-    top = _place_best(above, _largest_live(above)) if above else 0
+    top = _place_best(above, largest_live(above)) if above else 0
     for i in above:
         i.offset += bottom
     return bottom + top
@@ -127,7 +127,8 @@ def _sweep(items: Sequence[Interval]) -> int:
     return top
 
 
-def _largest_live(items: Sequence[Interval]) -> int:
+def largest_live(items: Sequence[Interval]) -> int:
+    """The largest sum of sizes that are alive at one time."""
     events: list[tuple[int, int, int]] = []
     for i in items:
         events += [(i.first, 0, i.size), (i.last, 1, -i.size)]

@@ -18,7 +18,7 @@ signatures   where that function's arguments differ from the operator's in text
 special      functions that do more than one call of an operator
 arithmetic   `x + y`, and what is known of the types of expressions while they are built
 analysis     free variables and the like
-building     `build` in TVM's order; `executor`, `params`: what scripts do beside it
+building     `build` in TVM's order; `executor`, `params`, `memory_pools`: what scripts do beside it
 functors     ExprVisitor and ExprMutator; `scope_builder`, `dataflow_pattern`: further tools of TVM's
 testing      small networks with random weights
 uncaught     what is said of attributes of arrays and integers that end a program

@@ -11,6 +11,7 @@ from ..driver import build as build_artifact
 from ..ir import Expr, Module
 from ..ir.module import describe
 from ..ir.target import Target
+from .memory_pools import ConstantMemoryPools, WorkspaceMemoryPools, pool_flags
 
 _EXECUTORS = {"graph": "", "aot": "irtool's code calls its kernels directly, for every executor", "vm": ""}
 _RUNTIMES = {"cpp": "", "crt": "irtool's C needs no runtime"}
@@ -22,8 +23,8 @@ def build(
     target_host: str | Mapping[str, Any] | Target | None = None,
     executor: Any = "graph",
     runtime: Any = "cpp",
-    workspace_memory_pools: None = None,
-    constant_memory_pools: None = None,
+    workspace_memory_pools: WorkspaceMemoryPools | None = None,
+    constant_memory_pools: ConstantMemoryPools | None = None,
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
     **options: Any,
@@ -34,7 +35,8 @@ def build(
         target, target_host: in any of TVM's forms; a list, or a dictionary by device, may hold one target.
         executor, runtime: TVM's names, or records that have one (`Executor("aot")`). The code is the same for all of them; the
             report says so under `warnings`.
-        workspace_memory_pools, constant_memory_pools: None: there is one arena, and its size is `artifact.arena_bytes`.
+        workspace_memory_pools, constant_memory_pools: parts of memory, of the C backend alone; None: there is one arena, and its size is
+            `artifact.arena_bytes`.
         params: arrays by the name of a parameter.
         mod_name: prefix of files and C names, where it is another than `default`, a word of C.
         options: further options of `irtool.build`, by name.
@@ -46,11 +48,12 @@ def build(
     chosen = _one_target(target)
     if isinstance(chosen, Mapping) and "kind" not in chosen and "tag" not in chosen:
         raise UsageError("the second argument of relay.build is the target", help="write params=… for weights")
-    for pools in (workspace_memory_pools, constant_memory_pools):
-        if pools is not None:
-            raise UsageError(
-                "there are no memory pools: a build has one arena", help="artifact.arena_bytes is its size"
-            )
+    pools = {
+        **pool_flags("workspace_pools", workspace_memory_pools, WorkspaceMemoryPools),
+        **pool_flags("constant_pools", constant_memory_pools, ConstantMemoryPools),
+    }
+    if pools:
+        options["flags"] = {**(options.get("flags") or {}), **pools}
     notes = [_known("executor", executor, _EXECUTORS), _known("runtime", runtime, _RUNTIMES)]
     if chosen is not None and target_host is not None:
         chosen = Target(chosen, host=_one_target(target_host))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from . import dtypes
 from .kernel import Kernel
+from .pools import Pool
 from .stmt import Buffer
 
 PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
@@ -259,6 +260,8 @@ class HostFunction:
         recursive: it may call itself, directly or through others.
         deep: it is recursive or calls what is: the frames of such callees lie behind its own.
         chain_bytes: its frame and those behind it, one of each function.
+        pool_bytes: of an entry, where memory is in pools: bytes of each pool that a run takes.
+        in_pools: its frame lies in all the pools, one behind the other; otherwise it lies whole in one of them.
         model_inputs: names of parameters by those that they have in the model that the function was made from, where these differ.
         model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
     """
@@ -273,6 +276,8 @@ class HostFunction:
     frame_bytes: int = 0
     live_bytes: int = 0
     chain_bytes: int = 0
+    pool_bytes: tuple[int, ...] = ()
+    in_pools: bool = False
     recursive: bool = False
     deep: bool = False
     model_inputs: dict[str, str] = field(default_factory=dict)
@@ -305,7 +310,8 @@ class Program:
 
     `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone). `lesser` are the same
     for processors with less, highest first: their steps read the same constants, their memory is planned on its own. `call_bytes`
-    is the stack that a compiler may take for a kernel beside its arrays, `spare_bytes` what any other function may take.
+    is the stack that a compiler may take for a kernel beside its arrays, `spare_bytes` what any other function may take. `pools` are the
+    parts of memory that temporaries lie in; empty: one arena.
     """
 
     functions: dict[str, HostFunction]
@@ -316,6 +322,7 @@ class Program:
     lesser: list[Program] = field(default_factory=list)
     call_bytes: int = 0
     spare_bytes: int = 0
+    pools: tuple[Pool, ...] = ()
 
     @property
     def arena_bytes(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import UsageError
 from . import dtypes
+from .pools import Pool
 
 MOST_THREADS = 64
 """The most threads that a run may have."""
@@ -138,6 +139,8 @@ class VectorTarget:
     strassen: str = "auto"
     """Which products with constant weights are made of seven products of halves: `auto`, those that get faster; `off`, none; `on`, all
     that can be."""
+    pools: tuple[Pool, ...] = ()
+    """The parts of memory that temporaries lie in, the first one first; empty: one arena, as large as it has to be."""
 
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
@@ -160,9 +163,11 @@ USUAL = VectorTarget()
 """A core with unknown properties."""
 
 SIZES = {
-    f.name: f for f in fields(VectorTarget) if f.name not in ("vector_bytes", "first_factor", "winograd", "strassen")
+    f.name: f
+    for f in fields(VectorTarget)
+    if f.name not in ("vector_bytes", "first_factor", "winograd", "strassen", "pools")
 }
-"""The fields that a target may set, by name; the width of vectors and what dot products take follow from the processor, `winograd` and `strassen` from flags. `metadata` has `unit` and `meaning`."""
+"""The fields that a target may set, by name; the width of vectors and what dot products take follow from the processor, `winograd`, `strassen` and `pools` from flags. `metadata` has `unit` and `meaning`."""
 
 
 def _read(name: str, value: Any) -> int | float:

@@ -135,7 +135,10 @@ def test_build_takes_the_orders_of_tvm(order) -> None:
         (lambda: relay.build(SCALED, "c", executor="graf"), "there is no executor graf"),
         (lambda: relay.build(SCALED, "c", runtime=3), "runtime is a name such as cpp, not an int"),
         (lambda: relay.build(SCALED, "c", params="w.npz"), "params are arrays by name, not a str"),
-        (lambda: relay.build(SCALED, "c", workspace_memory_pools=[1]), "there are no memory pools"),
+        (
+            lambda: relay.build(SCALED, "c", workspace_memory_pools=[1]),
+            "memory pools are a WorkspaceMemoryPools, not a list",
+        ),
     ],
 )
 def test_build_refuses_what_it_cannot_mean(wrong, said) -> None:

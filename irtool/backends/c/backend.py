@@ -10,11 +10,14 @@ from typing import Any
 
 from ... import __version__
 from ...diagnostics import UsageError
+from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
+from ..interface.pool_flags import read_pools
+from ..interface.weights_file import INLINE
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
@@ -72,6 +75,16 @@ class C(Backend):
     )
     winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
     strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
+    workspace_pools: tuple[str, ...] = flag(
+        (), "parts of memory that temporaries lie in, each in the first with room: names; default: one arena"
+    )
+    workspace_pools_size_hint_bytes: tuple[str, ...] = flag(
+        (), "sizes of workspace pools: NAME:BYTES; of others: as needed"
+    )
+    constant_pools: tuple[str, ...] = flag(
+        (), "parts of memory that weights in the C lie in, each in the first with room: names"
+    )
+    constant_pools_size_hint_bytes: tuple[str, ...] = flag((), "sizes of constant pools: NAME:BYTES")
     openmp: bool = flag(False, "compile with OpenMP threads")
     api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
     weights: str = flag(
@@ -96,6 +109,11 @@ class C(Backend):
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
         check_products(self.winograd, self.strassen, self.math)
+        both = {p.name.upper() for p in self._pools()} & {p.name.upper() for p in self._constant_pools()}
+        if both:
+            raise UsageError(f"a pool is for constants or for the workspace: {min(both).lower()} is among both")
+        if self.constant_pools and self.weights == "file":
+            raise UsageError("weights in a file lie in no pool: with --constant-pools, use --weights=inline or split")
 
     @property
     def keeps_denormals(self) -> bool:
@@ -152,9 +170,15 @@ class C(Backend):
 
         return compiler_features(Compiler())
 
+    def _pools(self) -> tuple[Pool, ...]:
+        return read_pools("workspace_pools", self.workspace_pools, self.workspace_pools_size_hint_bytes)
+
+    def _constant_pools(self) -> tuple[Pool, ...]:
+        return read_pools("constant_pools", self.constant_pools, self.constant_pools_size_hint_bytes)
+
     def machine(self) -> VectorTarget:
         if self.vector != "auto":
-            return VectorTarget(0)
+            return VectorTarget(0, pools=self._pools())
         levels = self.levels
         return self._fitted_machine(levels[-1].machine if levels else self.compiler.machine())
 
@@ -166,6 +190,7 @@ class C(Backend):
         if self.openmp:
             here = max(_FEW_THREADS, min(processor_count(), MOST_THREADS))
             machine = replace(machine, threads=here if self.mcpu == "native" else _USUAL_THREADS)
+        machine = replace(machine, pools=self._pools())
         return with_products(machine, self.winograd, self.strassen, self.math)
 
     def processor_numbers(self) -> Mapping[str, str]:
@@ -190,7 +215,7 @@ class C(Backend):
         return write_program(
             program,
             name,
-            self.weights,
+            INLINE if self.constant_pools and self.weights == "auto" else self.weights,
             math=self.math,
             unit_length=UNIT_LENGTH,
             origin=origin,
@@ -199,6 +224,7 @@ class C(Backend):
             threads=self.openmp,
             unit_done=lambda unit, text: objects.add(unit, text.encode()) if objects is not None else None,
             folder=folder,
+            constant_pools=self._constant_pools(),
         )
 
     def emit(self, program: Program, request: Request) -> CSources:
@@ -244,6 +270,8 @@ class C(Backend):
             {
                 "arena_lower_bound": text.live_bytes,
                 "stack_bytes": text.stack_bytes,
+                "workspace_pools": [pool_record(p.pool, p.bytes) for p in text.pools],
+                "constant_pools": [pool_record(p.pool, p.bytes) for p in text.constant_pools],
                 "compile": text.compile_line,
                 "sanitize": list(self.sanitize),
             },
@@ -255,7 +283,9 @@ class C(Backend):
         )
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob:
-        text = replace(self, weights="inline", api="flat", testbench=False).translate(program, _TIMED)
+        text = replace(
+            self, weights="inline", api="flat", testbench=False, constant_pools=(), constant_pools_size_hint_bytes=()
+        ).translate(program, _TIMED)
         files = {
             f"{_TIMED}.h": text.header,
             f"{_TIMED}.c": text.source,

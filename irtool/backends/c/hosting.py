@@ -25,21 +25,22 @@ from ...tir.program import (
 )
 from ..c_types import stored_type
 from ..interface.names import Identifiers
+from .frame import ARENA, END, POOLS, Frame
 from .team import WORKER
 
 
 class HostWriter:
     """Writes one function of the network.
 
-    `kernels` gives the C name of a kernel and whether it takes scratch memory; `constant` the C expression of a constant; `tasks`,
-    of each kernel that threads share, the function that runs it as a task.
+    `functions` has the function and the C name of each; `kernels` gives the C name of a kernel and whether it takes scratch memory;
+    `constant` the C expression of a constant; `tasks`, of each kernel that threads share, the function that runs it as a task.
     """
 
     def __init__(
         self,
         function: HostFunction,
         names: Identifiers,
-        functions: Mapping[str, str],
+        functions: Mapping[str, tuple[HostFunction, str]],
         kernels: Callable[[Any], tuple[str, bool]],
         constant: Callable[[Slot], str],
         checks_frame: bool,
@@ -53,7 +54,8 @@ class HostWriter:
         self.checks_frame = checks_frame
         self.in_team = in_team
         self.tasks = tasks
-        self.names = names.inner("arena", "arena_end", WORKER)
+        self.frame = Frame(function)
+        self.names = names.inner(ARENA, END, POOLS, WORKER)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
         found = steps(function.body)
@@ -71,19 +73,19 @@ class HostWriter:
         f = self.function
         params = [f"const {stored_type(s.dtype)} *{self.places[s]}" for s in f.params]
         params += [f"{stored_type(s.dtype)} *{self.places[s]}" for s in f.results]
-        params += ["unsigned char *arena", "unsigned char *arena_end"]
+        params += self.frame.declarations
         params += [f"irt_worker *{WORKER}"] if self.in_team else []
-        return f"static int {self.functions[f.name]}({', '.join(params)})"
+        return f"static int {self.functions[f.name][1]}({', '.join(params)})"
 
     def write(self) -> str:
         """The whole function."""
         f = self.function
         body = self._steps()
         lines = [f"{self.signature} {{", *self.declared]
-        if f.frame_bytes and self.checks_frame:
-            lines.append(f"  if ((size_t)(arena_end - arena) < {f.frame_bytes}u) return 1;")
-            self.used |= {"arena", "arena_end"}
-        handed = [*(self.places[s] for s in (*f.params, *f.results)), "arena", "arena_end"]
+        if self.checks_frame and (check := self.frame.check()):
+            lines.append(check)
+            self.used |= {ARENA, END}
+        handed = [*(self.places[s] for s in (*f.params, *f.results)), *self.frame.names]
         lines += [f"  (void){n};" for n in handed if n not in self.used]
         lines += [f"  (void){WORKER};"] if self.in_team else []
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
@@ -103,8 +105,8 @@ class HostWriter:
                 name, scratch = self.kernels(s.kernel)
                 args = self._arguments(s)
                 if scratch:
-                    self.used.add("arena")
-                    args.append(f"arena + {s.workspace}" if s.workspace else "arena")
+                    self.used.add(self.frame.begin)
+                    args.append(self.frame.address(s.workspace))
                 task = self.tasks.get(s.kernel)
                 if task is None:
                     lines.append(f"{pad}{name}({', '.join(args)});")
@@ -113,12 +115,10 @@ class HostWriter:
                     # In a block, the addresses take no more stack than those of the next kernel.
                     lines.append(f"{pad}{{ irt_share({WORKER}, {task}, {operands}); }}")
             elif isinstance(s, CallFunction):
-                self.used |= {"arena", "arena_end"}
-                args = [*self._arguments(s), f"arena + {s.frame}" if s.frame else "arena", "arena_end"]
-                args += [WORKER] if self.in_team else []
-                lines.append(
-                    f"{pad}if (({self.error} = {self.functions[s.function]}({', '.join(args)})) != 0) return {self.error};"
-                )
+                callee, called = self.functions[s.function]
+                self.used.update(self.frame.names)
+                args = [*self._arguments(s), *self.frame.handed(s.frame, callee), *([WORKER] if self.in_team else [])]
+                lines.append(f"{pad}if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};")
             elif isinstance(s, Fail):
                 lines.append(f"{pad}return {FAILED};")
             elif isinstance(s, CopySlot):
@@ -152,9 +152,9 @@ class HostWriter:
         if found is None:
             assert slot.kind not in (PARAM, RESULT)
             found = self.places[slot] = self.names.fresh(slot.name)
-            self.used.add("arena")
+            self.used.add(self.frame.begin)
             t = stored_type(slot.dtype)
-            at = f"arena + {slot.offset}" if slot.offset else "arena"
+            at = self.frame.address(slot.offset or 0)
             shape = ", ".join(map(str, slot.shape))
             self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({at}); /* [{shape}] */")
         self.used.add(found)

@@ -11,6 +11,7 @@ from typing import Any
 from ...steps import counted
 from ...tir import dtypes
 from ...tir.native_halves import HALF
+from ...tir.pools import Pool
 from ...tir.program import Program, Slot, constants_in_use, runs_of
 from ...tir.stack import stack_bytes
 from ..formulas import vector_halves, vector_math, vector_types
@@ -19,15 +20,18 @@ from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import ALIGNMENT, arena_bytes, recursion_depth
+from ..interface.memory import arena_bytes, recursion_depth
 from ..interface.names import Identifiers
+from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..nests import computes_in_floats
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
-from . import denormals, opaque, room, weights
+from . import denormals, opaque, weights
 from .banner import Origin
+from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
 from .nest import KernelWriter
+from .runs import RunWriter, storages
 from .team import REGION_WORK, TEXT, count_threads, run_together, runs_in_teams, shared_work
 from .units import Named, Units
 from .variant import Variant, section
@@ -51,6 +55,8 @@ class CText:
         stack_bytes: what a run takes of the stack at most, of the level that takes most.
         sources: names of the C files of the library.
         origin: what they are made for.
+        pools: the parts of the workspace, where it has some.
+        constant_pools: the parts of memory that weights lie in, where they have some.
     """
 
     name: str
@@ -67,6 +73,8 @@ class CText:
     stack_bytes: int = 0
     sources: list[str] = field(default_factory=list)
     origin: Origin | None = None
+    pools: Sequence[WorkspacePool] = ()
+    constant_pools: Sequence[ConstantPool] = ()
 
     @property
     def compile_line(self) -> str:
@@ -87,6 +95,7 @@ def write_program(
     threads: bool = False,
     unit_done: Callable[[str, str], None] = lambda name, text: None,
     folder: Path | None = None,
+    constant_pools: Sequence[Pool] = (),
 ) -> CText:
     """The C of a program.
 
@@ -104,9 +113,21 @@ def write_program(
         threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
         folder: where the weights file is written, if there is one; None: its contents are in the result.
+        constant_pools: the parts of memory that constants lie in, where these are in the C.
     """
     return _Writer(
-        program, name, keep, stack_frames, math, unit_length, origin, verify_weights, levels, threads, unit_done
+        program,
+        name,
+        keep,
+        stack_frames,
+        math,
+        unit_length,
+        origin,
+        verify_weights,
+        levels,
+        threads,
+        unit_done,
+        constant_pools,
     ).write(folder)
 
 
@@ -124,6 +145,7 @@ class _Writer:
         levels: Sequence[ProcessorLevel],
         threads: bool,
         unit_done: Callable[[str, str], None],
+        constant_pools: Sequence[Pool],
     ) -> None:
         self.in_team = threads and all(map(runs_in_teams, (program, *program.lesser)))
         self.flushes = math != "strict" and any(computes_in_floats(p.kernels) for p in (program, *program.lesser))
@@ -134,6 +156,7 @@ class _Writer:
         self.upper = name.upper()
         self.math = math
         self.keep = weights_file.choose(program.constants, keep)
+        self.constant_pools = ConstantPools(name, program.constants, constant_pools)
         own = (
             "run",
             "run_with",
@@ -141,6 +164,7 @@ class _Writer:
             "load_weights",
             "weights",
             "storage",
+            "workspace_pools",
             *weights_file.INTERNAL,
             *_LEVELS,
             "threads",
@@ -156,7 +180,10 @@ class _Writer:
             for v in self.variants:
                 for k in v.kernels:
                     self.units.add(v, k)
-        self.arena_bytes = max(arena_bytes(v.program, stack_frames) for v in self.variants)
+        self.pools = workspace_pools([v.program for v in self.variants], name, self.names)
+        self.arena_bytes = sum(p.bytes for p in self.pools) or max(
+            arena_bytes(v.program, stack_frames) for v in self.variants
+        )
         self.stack_bytes = max(stack_bytes(v.program, recursion_depth(v.program, stack_frames)) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
@@ -170,14 +197,14 @@ class _Writer:
             at = folder / f"{self.name}.bin" if folder is not None else None
             stored = weights_file.WeightsFile(self.program.constants, at)
         constants = self._constants(stored)
-        entries = entry_points(self.program, self.name, self.names)
+        entries = entry_points(self.program, self.name, self.names, [p.pool for p in self.constant_pools.pools])
         host = "\n".join(self._functions())
         runs = "\n".join(self._run(e) for e in entries)
         higher = self.variants[1:]
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         choice = [choose_level(self.name, self.levels)] if higher else []
-        body = [*constants.inside, host, *choice, *room.storage(self.name, self.upper, self.arena_bytes)[0], runs]
+        body = [*constants.inside, host, *choice, *storages(self.name, self.pools, self.arena_bytes), runs]
         tools = self._tools([(v, k) for v in self.variants for k in v.kernels])
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
         plain = [*top, *tools, *kernels, *body]
@@ -196,6 +223,8 @@ class _Writer:
             any(f.recursive for f in self.program.functions.values()),
             [level.name for level in self.levels],
             self.program.may_fail,
+            [*size_macros(self.pools), *self.constant_pools.size_macros()],
+            struct(self.name, self.pools),
         )
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
         called = {k.name: w.name for k, w in self.variants[-1].writers.items()}
@@ -214,6 +243,8 @@ class _Writer:
             self.stack_bytes,
             self.sources,
             self.origin,
+            self.pools,
+            self.constant_pools.pools,
         )
 
     @property
@@ -304,23 +335,24 @@ class _Writer:
             )
         called = {c: self._constant(c) for c in self.program.constants}
         self.constants = called
-        texts = [f"{self.upper}_WEIGHTS_ATTR {weights.definition(c, n)}" for c, n in called.items()]
+        attribute = self.constant_pools.attributes(self.program.constants, f"{self.upper}_WEIGHTS_ATTR")
+        macros = list(dict.fromkeys(attribute.values()))
+        texts = [f"{attribute[c]} {weights.definition(c, n)}" for c, n in called.items()]
         hidden = {c: opaque.hide(c, n) for c, n in called.items() if opaque.is_copied_wrongly(c.data)}
         tools = opaque.DEFINITION.splitlines() if hidden else []
         if self.keep == weights_file.INLINE:
-            linkage = weights.linkage(self.upper) if texts else []
+            linkage = weights.linkage(self.upper, macros) if texts else []
             own = {c: f"{self.upper}_WEIGHTS_LINKAGE {t}" for c, t in zip(called, texts, strict=True)}
             own |= {c: f"{own[c]}\n{macro}" for c, macro in hidden.items()}
             base = dict.fromkeys(constants_in_use(self.variants[0].program)) if len(self.variants) > 1 else own
             above = [t for c, t in own.items() if c not in base]
             guarded = ["#if IRT_LEVELS", *above, "#endif"] if above else []
             return _Constants([*tools, *linkage, *(t for c, t in own.items() if c in base), *guarded], "")
-        attribute = f"{self.upper}_WEIGHTS_ATTR"
-        declared = [f"extern {attribute} {weights.declaration(c, n)};" for c, n in called.items()]
+        declared = [f"extern {attribute[c]} {weights.declaration(c, n)};" for c, n in called.items()]
         lines = [
             *self._banner(),
             f"/* The weights of {self.name}. */",
-            *weights.attribute(self.upper),
+            *weights.attributes(macros),
             "#include <math.h>",
             "#include <stdint.h>",
             "",
@@ -328,7 +360,7 @@ class _Writer:
             "",
             *texts,
         ]
-        inside = [*tools, *weights.attribute(self.upper), *declared, *hidden.values(), ""]
+        inside = [*tools, *weights.attributes(macros), *declared, *hidden.values(), ""]
         return _Constants(inside, "\n".join([*lines, ""]))
 
     def _constant(self, c: Slot) -> str:
@@ -342,7 +374,7 @@ class _Writer:
                 HostWriter(
                     f,
                     self.names,
-                    v.functions,
+                    {n: (v.program.functions[n], called) for n, called in v.functions.items()},
                     v.kernel,
                     self.constants.__getitem__,
                     f.deep or f.name in entries,
@@ -367,38 +399,33 @@ class _Writer:
         return shared_work(self.program) >= REGION_WORK
 
     def _run(self, e: EntryPoint) -> str:
-        separator = ", " if e.tensors else ""
+        """The functions that run an entry point, behind what they have in common."""
         check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights_file.FILE else ""
-        arguments = ", ".join(x for x in (e.arguments, "base", "end") if x)
-        first = room.storage(self.name, self.upper, self.arena_bytes)[1]
-        base, *higher = self.variants
-        called = f"{arguments}, worker" if self.in_team else arguments
+        writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes)
+        higher = self.variants[1:]
+        calls = [self._call(v, e, writer) for v in self.variants]
         levels = "".join(
-            f"  if ({self.name}_level_number == {n}) return {v.functions[e.function.name]}({called});\n"
+            f"  if ({self.name}_level_number == {n}) return {calls[n]};\n"
             for n, v in reversed(list(enumerate(higher, 1)))
         )
         levels = f"#if IRT_LEVELS\n{levels}#endif\n" if levels else ""
-        last = f"{levels}  return {base.functions[e.function.name]}({called});\n"
+        last = f"{levels}  return {calls[0]};\n"
         before = ""
         if self.in_team or self.flushes:
             each = self.names.fresh(f"{e.run}_steps")
-            declared = ["unsigned char *base", "unsigned char *end", *(["irt_worker *worker"] if self.in_team else [])]
+            declared = [*writer.memory, *(["irt_worker *worker"] if self.in_team else [])]
             apart = "irt_apart " if self.flushes else ""
             before = (
                 f"static {apart}int {each}({', '.join(filter(None, (e.declarations, *declared)))}) {{\n{last}}}\n\n"
             )
-            last = self._enter(each, arguments)
-        return (
-            f"{before}int {e.run_with}(void *arena, size_t size{separator}{e.declarations}) {{\n"
-            f"  unsigned char *base = (unsigned char *)arena, *end;\n"
-            f"{check}"
-            f"  if (!arena || size < {self.upper}_ARENA_SIZE) return 1;\n"
-            f"  end = base + size;\n"
-            f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;\n"
-            f"{last}}}\n\n"
-            f"int {e.run}({e.declarations or 'void'}) {{\n{first}"
-            f"  return {e.run_with}({self.name}_storage, {self.upper}_ARENA_SIZE{separator}{e.arguments});\n}}\n"
-        )
+            last = self._enter(each, ", ".join(x for x in (e.arguments, *writer.handed) if x))
+        return before + writer.write(last)
+
+    def _call(self, v: Variant, e: EntryPoint, writer: RunWriter) -> str:
+        """The call of an entry's function of one level."""
+        memory = writer.memory_of(v.program.functions[e.function.name])
+        arguments = [e.arguments, *memory, *(["worker"] if self.in_team else [])]
+        return f"{v.functions[e.function.name]}({', '.join(filter(None, arguments))})"
 
     def _enter(self, each: str, arguments: str) -> str:
         """The statements that call the function with the steps of a run: in a team, in the mode that the run needs, or both."""

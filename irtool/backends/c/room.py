@@ -21,21 +21,27 @@ def tensors(arrays: Sequence[tuple[str, str, int, int]]) -> tuple[list[str], lis
     return ["#include <stdlib.h>", *(f"static {t} *{name};" for name, t, _, _ in arrays)], lines
 
 
-def storage(name: str, upper: str, arena_bytes: int) -> tuple[list[str], str]:
-    """Declaration of a network's own workspace, and what a run does about it first."""
-    if arena_bytes <= STATIC_LIMIT:
+def storage(symbol: str, macro: str, size: int) -> tuple[list[str], str]:
+    """Declaration of memory that a network brings itself, and what a run does about it first.
+
+    Args:
+        symbol: what it is called.
+        macro: prefix of the macros about it: `NAME_ARENA`, with its size in `NAME_ARENA_SIZE`.
+        size: its bytes, without those for alignment.
+    """
+    if size <= STATIC_LIMIT:
         return [
             '/* In front of the workspace, such as __attribute__((section(".ram2"), aligned(64))). */',
-            f"#ifndef {upper}_ARENA_ATTR",
-            f"#define {upper}_ARENA_ATTR",
+            f"#ifndef {macro}_ATTR",
+            f"#define {macro}_ATTR",
             "#endif",
             "/* Empty: other files see the workspace. extern: another file has it, of this type and size. */",
-            f"#ifndef {upper}_ARENA_LINKAGE",
-            f"#define {upper}_ARENA_LINKAGE static",
+            f"#ifndef {macro}_LINKAGE",
+            f"#define {macro}_LINKAGE static",
             "#endif",
-            f"{upper}_ARENA_LINKAGE {upper}_ARENA_ATTR unsigned char {name}_storage[{upper}_ARENA_SIZE];",
+            f"{macro}_LINKAGE {macro}_ATTR unsigned char {symbol}[{macro}_SIZE];",
             "",
         ], ""
-    return ["#include <stdlib.h>", f"static void *{name}_storage; /* too large for a static array */", ""], (
-        f"  if (!{name}_storage) {name}_storage = malloc({upper}_ARENA_SIZE);\n"
+    return ["#include <stdlib.h>", f"static void *{symbol}; /* too large for a static array */", ""], (
+        f"  if (!{symbol}) {symbol} = malloc({macro}_SIZE);\n"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...tir.program import Slot
 from ..c_types import bare, literal, stored_type
 from ..interface import weights_digest
@@ -25,21 +27,18 @@ def definition(c: Slot, name: str) -> str:
     return "\n".join([f"{declaration(c, name)} = {{ /* [{shape}] */", *rows, "};"])
 
 
-def attribute(upper: str) -> list[str]:
-    """A macro in front of each constant, for whoever compiles: a section, an alignment."""
-    return [
-        '/* In front of each weight, such as __attribute__((section(".flash"))). */',
-        f"#ifndef {upper}_WEIGHTS_ATTR",
-        f"#define {upper}_WEIGHTS_ATTR",
-        "#endif",
-        "",
-    ]
+def attributes(macros: Iterable[str]) -> list[str]:
+    """Macros in front of constants, for whoever compiles: a section, an alignment."""
+    lines = ['/* In front of each weight, such as __attribute__((section(".flash"))). */']
+    for macro in macros:
+        lines += [f"#ifndef {macro}", f"#define {macro}", "#endif"]
+    return [*lines, ""]
 
 
-def linkage(upper: str) -> list[str]:
-    """The macros of constants that are defined where they are used: nobody else sees them, unless the second is empty."""
+def linkage(upper: str, macros: Iterable[str]) -> list[str]:
+    """The macros of constants that are defined where they are used: nobody else sees them, unless the last is empty."""
     return [
-        *attribute(upper)[:-1],
+        *attributes(macros)[:-1],
         "/* Empty: other files see the weights. */",
         f"#ifndef {upper}_WEIGHTS_LINKAGE",
         f"#define {upper}_WEIGHTS_LINKAGE static",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...tir.pools import Pool
 from ...tir.program import FAILED, Program, Slot
 from .. import sources
 from ..c_types import stored_type
@@ -16,6 +17,8 @@ _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_V
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
 _LOCAL = ("before", "code", "team", "own", "alone", "threads", "worker")
 """Variables of the functions that begin a run."""
+_IN_POOLS = ("pools", "room")
+"""More of them, where the workspace is in pools."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,12 @@ class Parameter(sources.Parameter):
 
 @dataclass(frozen=True)
 class EntryPoint(sources.EntryPoint):
-    """A function of the network that can be called from C."""
+    """A function of the network that can be called from C. `run_in_pools` takes a struct of pools before its tensors; empty where the
+    workspace is in one piece."""
 
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
+    run_in_pools: str = ""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -49,22 +54,26 @@ class EntryPoint(sources.EntryPoint):
         return ", ".join(p.name for p in self.tensors)
 
 
-def entry_points(program: Program, name: str, names: Identifiers) -> list[EntryPoint]:
-    """The entry points of a program, `NAME_run` first; functions get their names from `names`.
+def entry_points(
+    program: Program, name: str, names: Identifiers, constant_pools: Sequence[Pool] = ()
+) -> list[EntryPoint]:
+    """The entry points of a program, `NAME_run` first; functions get their names from `names`. Pools have macros of their own.
 
     The first entry is `NAME_run`; another one, `@encode`, is `NAME_run_encode`.
     """
-    macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in _SHARED_MACROS for s in ("", "_SIZE")))
+    of_pools = [f"{p.name.upper()}_POOL" for p in (*program.pools, *constant_pools)]
+    macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in (*_SHARED_MACROS, *of_pools) for s in ("", "_SIZE")))
     made = []
     for n, entry in enumerate(program.entries or [program.entry]):
         f = program.functions[entry]
         run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
-        local = names.inner(*_STANDARD, *_LOCAL)
+        local = names.inner(*_STANDARD, *_LOCAL, *(_IN_POOLS if program.pools else ()))
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
         inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
         outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
         with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
-        made.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena))
+        in_pools = names.fresh(f"{run}_in_pools") if program.pools else ""
+        made.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools))
     return made
 
 
@@ -104,6 +113,8 @@ def write_header(
     deep: bool = False,
     levels: Sequence[str] = (),
     fails: bool = False,
+    pool_macros: Sequence[str] = (),
+    pool_struct: Sequence[str] = (),
 ) -> str:
     """The text of `NAME.h`.
 
@@ -114,16 +125,12 @@ def write_header(
         deep: some function calls itself.
         fails: some branch is impossible with the program's shapes.
         levels: of processors, one of which is chosen where the program runs.
+        pool_macros: sizes of pools; `pool_struct`: those of the workspace, as a struct (see `pools`).
     """
     upper = name.upper()
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
-    lines += ["/* Bytes of workspace that one run needs. */"]
-    lines += [f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u", ""]
-    lines += ["/* Bytes of stack that a run takes at most, with all that it calls. */"]
-    lines += [f"#define {upper}_STACK_SIZE {stack_bytes}u", ""]
-    if weights_bytes:
-        lines += [f"/* Bytes of the weights file {name}.bin. */", f"#define {upper}_WEIGHTS_SIZE {weights_bytes}u", ""]
+    lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, pool_macros)
     for e in entries:
         lines += _macros(e)
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
@@ -145,6 +152,7 @@ def write_header(
             " * is looked at. Not while a run is going on. */",
             f"int {name}_set_weights(const void *bytes);",
         ]
+    lines += pool_struct
     own = "a workspace of its own"
     if arena_bytes > STATIC_LIMIT:
         own += ", which the first run takes from malloc"
@@ -159,6 +167,11 @@ def write_header(
             "/* The same in the caller's workspace: for any number of threads at once, each with a workspace of its own. */",
             f"int {e.run_with}(void *arena, size_t size{separator}{e.declarations});",
         ]
+        if e.run_in_pools:
+            lines += [
+                "/* The same in the caller's pools. */",
+                f"int {e.run_in_pools}(const struct {name}_workspace_pools *pools{separator}{e.declarations});",
+            ]
     if levels:
         lines += [
             "",
@@ -168,6 +181,22 @@ def write_header(
         ]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
+
+
+def _sizes(name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, pool_macros: Sequence[str]) -> list[str]:
+    """What a program takes of which memory."""
+    upper = name.upper()
+    return [
+        "/* Bytes of workspace that one run needs. */",
+        f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u",
+        "",
+        *pool_macros,
+        "/* Bytes of stack that a run takes at most, with all that it calls. */",
+        f"#define {upper}_STACK_SIZE {stack_bytes}u",
+        "",
+        *([f"/* Bytes of the weights file {name}.bin. */"] if weights_bytes else []),
+        *([f"#define {upper}_WEIGHTS_SIZE {weights_bytes}u", ""] if weights_bytes else []),
+    ]
 
 
 def _macros(e: EntryPoint) -> list[str]:

@@ -1,0 +1,53 @@
+"""Where a function's frame lies, in C: in an arena whose bounds the function gets, or in pools whose beginnings it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...tir.pools import locate
+from ...tir.program import HostFunction
+
+ARENA, END, POOLS = "arena", "arena_end", "pools"
+"""What a function calls the memory that it is given."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The frame of one function."""
+
+    function: HostFunction
+
+    @property
+    def names(self) -> list[str]:
+        """Its parameters."""
+        return [POOLS] if self.function.in_pools else [ARENA, END]
+
+    @property
+    def declarations(self) -> list[str]:
+        """Its parameters with their types."""
+        if self.function.in_pools:
+            return [f"unsigned char *const *{POOLS}"]
+        return [f"unsigned char *{ARENA}", f"unsigned char *{END}"]
+
+    @property
+    def begin(self) -> str:
+        """The parameter that addresses are made from."""
+        return self.names[0]
+
+    def address(self, offset: int) -> str:
+        """An expression of a place in the frame."""
+        base = ARENA
+        if self.function.in_pools:
+            pool, offset = locate(offset, self.function.pool_bytes)
+            base = f"{POOLS}[{pool}]"
+        return f"{base} + {offset}" if offset else base
+
+    def handed(self, offset: int, callee: HostFunction) -> list[str]:
+        """What a callee gets whose frame is at that place."""
+        end = f"{self.address(offset)} + {callee.frame_bytes}" if self.function.in_pools else END
+        return [self.address(offset), end]
+
+    def check(self) -> str:
+        """The statement that refuses an arena that is too small; empty where whoever calls has looked at each pool."""
+        size = self.function.frame_bytes
+        return f"  if ((size_t)({END} - {ARENA}) < {size}u) return 1;" if size and not self.function.in_pools else ""

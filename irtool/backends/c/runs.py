@@ -1,0 +1,119 @@
+"""The functions that run a network: with memory of its own, with the caller's, in one piece or in pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...tir.program import HostFunction
+from ..interface.entry import EntryPoint
+from ..interface.memory import ALIGNMENT
+from ..interface.pools import WorkspacePool
+from . import room
+
+
+def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> list[str]:
+    """Declarations of the memory that a network brings itself."""
+    upper = name.upper()
+    if not pools:
+        return room.storage(f"{name}_storage", f"{upper}_ARENA", arena_bytes)[0]
+    return [line for p in pools if p.bytes for line in room.storage(p.symbol, p.macro, p.bytes)[0]]
+
+
+@dataclass(frozen=True)
+class RunWriter:
+    """Writes the functions of one entry point. `check` is what each does before all else."""
+
+    name: str
+    entry: EntryPoint
+    check: str
+    pools: Sequence[WorkspacePool]
+    arena_bytes: int
+
+    @property
+    def memory(self) -> list[str]:
+        """Declarations of what the steps get of the memory."""
+        return ["unsigned char *const *room"] if self.pools else ["unsigned char *base", "unsigned char *end"]
+
+    @property
+    def handed(self) -> list[str]:
+        """What is handed over for these."""
+        return ["room"] if self.pools else ["base", "end"]
+
+    def memory_of(self, function: HostFunction) -> list[str]:
+        """What a function gets: its pools, or the beginning and the end of what its frame lies in."""
+        if not self.pools or function.in_pools:
+            return self.handed
+        home = next((n for n, size in enumerate(function.pool_bytes) if size), 0)
+        begin = f"room[{home}]"
+        return [begin, f"{begin} + {self.pools[home].bytes}" if self.pools[home].bytes else begin]
+
+    def write(self, last: str) -> str:
+        """The functions; `last` are the statements that run the steps."""
+        return self._in_pools(last) if self.pools else self._in_arena(last)
+
+    @property
+    def _separator(self) -> str:
+        return ", " if self.entry.tensors else ""
+
+    @property
+    def _head_with(self) -> str:
+        return f"int {self.entry.run_with}(void *arena, size_t size{self._separator}{self.entry.declarations}) {{\n"
+
+    def _in_arena(self, last: str) -> str:
+        e, size = self.entry, f"{self.name.upper()}_ARENA_SIZE"
+        symbol = f"{self.name}_storage"
+        first = room.storage(symbol, f"{self.name.upper()}_ARENA", self.arena_bytes)[1]
+        return (
+            f"{self._head_with}"
+            f"  unsigned char *base = (unsigned char *)arena, *end;\n"
+            f"{self.check}"
+            f"  if (!arena || size < {size}) return 1;\n"
+            f"  end = base + size;\n"
+            f"  base += {_skip('base')};\n"
+            f"{last}}}\n\n"
+            f"int {e.run}({e.declarations or 'void'}) {{\n{first}"
+            f"  return {e.run_with}({symbol}, {size}{self._separator}{e.arguments});\n}}\n"
+        )
+
+    def _in_pools(self, last: str) -> str:
+        e, struct = self.entry, f"struct {self.name}_workspace_pools"
+        arguments = f"{self._separator}{e.arguments}"
+        missing = "".join(f" || !pools->{p.name}" for p in self.pools if p.bytes)
+        begins = "".join(
+            f"  room[{n}] = (unsigned char *)pools->{p.name};\n"
+            + (f"  room[{n}] += {_skip(f'room[{n}]')};\n" if p.bytes else "")
+            for n, p in enumerate(self.pools)
+        )
+        offsets = [sum(p.bytes for p in self.pools[:n]) for n in range(len(self.pools))]
+        inside = "".join(
+            f"  pools.{p.name} = base{f' + {offset}' if offset else ''};\n"
+            for p, offset in zip(self.pools, offsets, strict=True)
+        )
+        own = "".join(
+            f"{room.storage(p.symbol, p.macro, p.bytes)[1]}  pools.{p.name} = {p.symbol};\n"
+            if p.bytes
+            else f"  pools.{p.name} = NULL;\n"
+            for p in self.pools
+        )
+        return (
+            f"int {e.run_in_pools}(const {struct} *pools{self._separator}{e.declarations}) {{\n"
+            f"  unsigned char *room[{len(self.pools)}];\n"
+            f"{self.check}"
+            f"  if (!pools{missing}) return 1;\n"
+            f"{begins}{last}}}\n\n"
+            f"{self._head_with}"
+            f"  {struct} pools;\n"
+            f"  unsigned char *base = (unsigned char *)arena;\n"
+            f"  if (!arena || size < {self.name.upper()}_ARENA_SIZE) return 1;\n"
+            f"  base += {_skip('base')};\n"
+            f"{inside}  return {e.run_in_pools}(&pools{arguments});\n}}\n\n"
+            f"int {e.run}({e.declarations or 'void'}) {{\n"
+            f"  {struct} pools;\n"
+            f"{own}  return {e.run_in_pools}(&pools{arguments});\n}}\n"
+        )
+
+
+def _skip(pointer: str) -> str:
+    """Bytes from an address to the next one that is aligned."""
+    return f"({ALIGNMENT}u - (uintptr_t){pointer} % {ALIGNMENT}u) % {ALIGNMENT}u"

@@ -1,0 +1,73 @@
+"""The pools of a program's workspace, as its header shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...tir.pools import Pool
+from ...tir.program import Program
+from .memory import ALIGNMENT
+from .names import Identifiers
+
+
+@dataclass(frozen=True)
+class WorkspacePool:
+    """A pool, the bytes of it that one run takes of whichever entry, and its names: `macro` is the prefix of its macros (`NET_SRAM_POOL`),
+    `symbol` the memory that the network brings itself."""
+
+    pool: Pool
+    bytes: int
+    macro: str
+    symbol: str
+
+    @property
+    def name(self) -> str:
+        """Its field in the struct of pools."""
+        return self.pool.name
+
+    @property
+    def size(self) -> int:
+        """Bytes that the pool must have at any address; 0 where nothing lies in it."""
+        return self.bytes + ALIGNMENT if self.bytes else 0
+
+
+def workspace_pools(programs: Sequence[Program], name: str, names: Identifiers) -> list[WorkspacePool]:
+    """The pools of a program that is made for several processors; none where there is one arena."""
+    entries = [p.functions[n] for p in programs for n in p.entries or [p.entry]]
+    return [
+        WorkspacePool(
+            pool,
+            max(f.pool_bytes[n] for f in entries),
+            f"{name.upper()}_{pool.name.upper()}_POOL",
+            names.fresh(f"{name}_storage_{pool.name}"),
+        )
+        for n, pool in enumerate(programs[0].pools)
+    ]
+
+
+def size_macros(pools: Sequence[WorkspacePool]) -> list[str]:
+    """The sizes of the pools, for a header."""
+    lines: list[str] = []
+    for p in pools:
+        hint = "no limit" if p.pool.size is None else f"of {p.pool.size}"
+        lines += [
+            f"/* Bytes of the workspace pool {p.name} that one run needs ({hint}). */",
+            f"#define {p.macro}_SIZE {p.size}u",
+            "",
+        ]
+    return lines
+
+
+def struct(name: str, pools: Sequence[WorkspacePool]) -> list[str]:
+    """The struct in which a caller hands over the pools, for a header."""
+    if not pools:
+        return []
+    fields = [f"  void *{p.name};{'' if p.bytes else ' /* not used */'}" for p in pools]
+    return [
+        "",
+        "/* The memory of a run: each pool has as many bytes as its macro says. */",
+        f"struct {name}_workspace_pools {{",
+        *fields,
+        "};",
+    ]

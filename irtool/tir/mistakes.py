@@ -1,0 +1,23 @@
+"""What is wrong with programs as data."""
+
+from __future__ import annotations
+
+from ..diagnostics import Code
+from ..plugin.codes import code
+
+
+@code("E0604")
+class PoolsTooSmall(Code):
+    """Workspace or constant pools without room for what a program has to keep.
+
+    Each buffer lies whole in one pool. A last pool without a size hint takes what the others have no room for. Recursive functions,
+    which take a frame for each call, have one arena and no pools.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 64), float32]) {
+  nn.softmax(nn.dense(%x, %x))
+}
+"""
+    command = "build --emit=c --workspace-pools=sram --workspace-pools-size-hint-bytes=sram:4096 --no-cache -o %t %s"
