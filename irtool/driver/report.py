@@ -22,7 +22,7 @@ from ..tir.program import (
     runs_of,
     steps,
 )
-from ..tir.stack import stack_bytes
+from ..tir.stack import recursion_bytes, stack_bytes
 from ..tir.stmt import Buffer, Scope
 
 
@@ -44,6 +44,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "arena_lower_bound": program.live_bytes,
         "workspace_pools": _pools(program),
         "stack_bytes": stack_bytes(program),
+        "recursion_stack_bytes": recursion_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": _inputs(entry),

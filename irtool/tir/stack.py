@@ -49,6 +49,11 @@ def host_bytes(program: Program, depth: int = 1) -> int:
     return max(total[n] for n in program.entries or [program.entry])
 
 
+def recursion_bytes(program: Program) -> int:
+    """Bytes of the stack that a further call of a recursive function takes at most; 0 where there are no such functions."""
+    return max((_host_frame(f) for f in program.functions.values() if f.recursive), default=0)
+
+
 def _host_frame(f: HostFunction) -> int:
     arguments = max((len(s.reads) + len(s.writes) for s in steps(f.body) if isinstance(s, RunKernel)), default=0)
     return _HOST_FRAME + _POINTER * (len(f.params) + len(f.results) + arguments)

@@ -123,3 +123,22 @@ def test_costs_and_the_storage_plan_are_two_things() -> None:
         assert (code, out) == (2, "") and "error[E0016]" in err
     assert command_line.irtool("info", "--cost", "nothing.relay")[0] == 1
     assert command_line.irtool("info", "--cost", "--target=nothing", SAMPLES[0])[0] == 2
+
+
+def test_recursion_says_what_each_call_adds_to_the_stack(tmp_path: Path) -> None:
+    """Only a run knows how deep it goes: the figures are for one call, and for as many as the arena has room for."""
+    body = "if (equal(%n, 0)) { %x } else { add(nn.softmax(%x), @main(nn.softmax(%x), subtract(%n, 1))) }"
+    head = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 64), float32], %n: int32)'
+    (tmp_path / "deep.relay").write_text(f"{head} -> Tensor[(4, 64), float32] {{ {body} }}\n")
+    (tmp_path / "flat.relay").write_text(
+        f"{head} {{ add(nn.softmax(%x), cast(%n, dtype=float32)) }}\n".replace("=float32)", '="float32")')
+    )
+    for name, is_deep in (("deep", True), ("flat", False)):
+        shown = irtool("info", "--memory", "--target=c{mcpu=none}", tmp_path / f"{name}.relay")
+        line = next(text for text in shown.splitlines() if "of stack at most" in text)
+        assert (
+            bool(re.search(r"at most, and [1-9]\d* more for each call of a function inside of itself", line)) == is_deep
+        )
+        irtool("build", "--emit=c", "--mcpu=none", "--name=net", "-o", tmp_path / name, tmp_path / f"{name}.relay")
+        header = (tmp_path / name / "net.h").read_text()
+        assert ("recursion as deep as a\n * workspace of that size allows" in header) == is_deep

@@ -130,7 +130,7 @@ def write_header(
     upper = name.upper()
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
-    lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, pool_macros)
+    lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, pool_macros, deep)
     for e in entries:
         lines += _macros(e)
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
@@ -183,15 +183,20 @@ def write_header(
     return "\n".join(lines)
 
 
-def _sizes(name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, pool_macros: Sequence[str]) -> list[str]:
+def _sizes(
+    name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, pool_macros: Sequence[str], deep: bool
+) -> list[str]:
     """What a program takes of which memory."""
     upper = name.upper()
+    recursion = (
+        ": recursion as deep as a\n * workspace of that size allows. A larger one allows a deeper one, which takes more"
+    )
     return [
         "/* Bytes of workspace that one run needs. */",
         f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u",
         "",
         *pool_macros,
-        "/* Bytes of stack that a run takes at most, with all that it calls. */",
+        f"/* Bytes of stack that a run takes at most, with all that it calls{recursion if deep else ''}. */",
         f"#define {upper}_STACK_SIZE {stack_bytes}u",
         "",
         *([f"/* Bytes of the weights file {name}.bin. */"] if weights_bytes else []),
