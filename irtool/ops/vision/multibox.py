@@ -12,6 +12,7 @@ from ...ir import TensorType, TupleType, Type
 from ...ir.attributes import since
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import convert
+from ..extremes import limited, limited_expression
 from ..relations import require_dtype
 from ..shapes import mul, require_compatible, require_floats, require_rank, tensor
 
@@ -77,8 +78,7 @@ class MultiBoxPrior(Operator):
         boxes = np.stack([x - half[:, 0], y - half[:, 1], x + half[:, 0], y + half[:, 1]], -1)
         boxes = boxes.reshape(1, -1, 4)
         if self.clip:
-            boxes = np.where(boxes < 1, boxes, np.float32(1))  # NaN becomes 1, as in `clip`
-            boxes = np.where(boxes > 0, boxes, np.float32(0))
+            boxes = limited(boxes, np.float32(0), np.float32(1))
         return convert(boxes, data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -102,7 +102,7 @@ class MultiBoxPrior(Operator):
                 te.select(corner.equal(2), x + w, y + h),
             )
             if self.clip:
-                value = te.max2(te.min2(value, f32(1)), f32(0))
+                value = limited_expression(value, f32(0), f32(1))
             return te.cast(value, out_type.dtype)
 
         return te.compute(out_type.shape, element, name="multibox_prior", tag="opaque")
@@ -181,7 +181,7 @@ class MultiBoxTransformLoc(Operator):
             w = np.exp(pw * vw) * width / dtype.type(2)
             h = np.exp(ph * vh) * height / dtype.type(2)
             corners = np.stack([cx - w, cy - h, cx + w, cy + h], -1)
-            corners = np.clip(corners, 0, 1) if self.clip else corners
+            corners = limited(corners, dtype.type(0), dtype.type(1)) if self.clip else corners
             n = int(kept.sum())
             out[b, :n, 0] = best[kept]
             out[b, :n, 1] = score[kept]
@@ -221,7 +221,7 @@ class MultiBoxTransformLoc(Operator):
                                 ib.store(
                                     boxes,
                                     (b, n(), k),
-                                    te.max2(zero, te.min2(one, value)) if self.clip else value,
+                                    limited_expression(value, zero, one) if self.clip else value,
                                 )
                         n.set(n() + 1)
                 ib.store(count, (b,), n())
