@@ -42,7 +42,7 @@ class ChangeBatch(FunctionPass):
         names = [p.name for f in module.functions.values() if isinstance(f, Function) for p in f.params]
         for name in self.data:
             if name not in names:
-                raise UsageError(f"no function has a parameter {name}", help=nearest(str(name), names))
+                raise IrError(f"no function has a parameter {name}", help=nearest(str(name), names))
         if self.batch_size < 1:
             raise UsageError(f"batch_size must be positive, not {self.batch_size}")
         changed = super().apply(module, context)

@@ -187,7 +187,7 @@ RESIDUAL = """#[version = "0.0.5"]
 def @main(%x: Tensor[(64, 256), float16], %w: Tensor[(96, 256), float16], %b: Tensor[(96), float16], %y: Tensor[(64, 96), float16]) {
   nn.relu(add(nn.bias_add(nn.dense(%x, %w, units=96), %b), %y)) }"""
 COMPILERS = {
-    "gcc": ("gcc", "sapphirerapids", r"v\w+ph\s.*zmm", r"vcvt|vfn?m(add|sub)", 14),
+    "gcc": ("gcc", "sapphirerapids", r"v\w+ph\s.*zmm", r"vcvt|vfn?m(add|sub)", 15),
     "clang": ("clang", "sapphirerapids", r"v\w+ph\s.*zmm", r"vcvt|vfn?m(add|sub)", 0),
     "Arm": (ARM[0], "neoverse-v1", r"\.8h", r"fcvt|fml[as]", 20),
 }

@@ -104,8 +104,14 @@ CASES = [
     (
         'ConvertLayout{desired_layouts={"nn.conv2d": ["XYZW", "default"]}}',
         main("nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3])", IMAGE),
-        "no default kernel layout of nn.conv2d for XYZW data",
+        "cannot turn the layout NCHW into 'XYZW'",
     ),
+    (
+        'ConvertLayout{desired_layouts={"nn.conv2d": ["CHWN", "default"]}}',
+        main("nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3])", IMAGE),
+        "no default kernel layout of nn.conv2d for CHWN data",
+    ),
+    ('ChangeBatch{data={"x": 0} batch_size=3}', main("%x.0", "%x: (Tensor[(1, 3), float32],)"), "%x has no batch"),
     (
         "qnn.CanonicalizeOps",
         main("qnn.concatenate(%t, %s, %s, 1f, 0)", "%t: (Tensor[(2), int8],), %s: (float32,), %z: (int32,)").replace(
@@ -262,6 +268,11 @@ CASES = [
     (
         'ConvertLayout{desired_layouts={"nn.max_pool2d": ["NCDHW"]}}',
         main("nn.max_pool2d(%x, pool_size=[2, 2])", "%x: Tensor[(1, 4, 8, 8), float32]"),
+        "cannot turn the layout NCHW into 'NCDHW'",
+    ),
+    (
+        'ConvertLayout{desired_layouts={"image.resize2d": ["NCDHW"]}}',
+        main("image.resize2d(%x, size=[4, 4], roi=[0f, 0f, 0f, 0f])", "%x: Tensor[(1, 4, 8, 8), float32]"),
         "cannot be turned into",
     ),
     (

@@ -27,6 +27,7 @@ MEANT = {
     "passes/flatten_atrous_conv.py": "the pattern of the pass: convolutions between space_to_batch_nd and batch_to_space_nd",
     "passes/lazy_gradient_init.py": "the functions of its library of GradCells",
     "passes/simplify/arithmetic.py": "the identities that the pass is made of",
+    "passes/simplify/clips.py": "the layers of bytes behind which libraries look for a clip",
     "passes/simplify_expr.py": "the identities that the pass is made of",
     "passes/partition/libraries/arm_compute_lib.py": "what a library takes is a fact of the library",
     "passes/partition/libraries/bnns.py": "what a library takes is a fact of the library",
