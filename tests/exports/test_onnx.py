@@ -401,3 +401,51 @@ def @main(%x: Tensor[(3, 40), float32], {params}) {{
     assert one == 1 and several > 4
     assert onnx.load_from_string(streamed) == onnx.load_from_string(whole)
     onnx.checker.check_model(streamed, full_check=True)
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("operator", ["qnn.dense", "qnn.batch_matmul", "qnn.conv2d"])
+@pytest.mark.parametrize("extent", ["?", "2"])
+def test_zero_points_that_are_computed_are_inputs_of_integer_nodes(operator: str, extent: str) -> None:
+    """As `DynamicQuantizeLinear` computes them: of the operand's dtype, cast to int32."""
+    shapes = {
+        "qnn.dense": ((2, 8), (3, 8), ", units=3"),
+        "qnn.batch_matmul": ((2, 3, 8), (2, 4, 8), ", transpose_b=True"),
+        "qnn.conv2d": ((2, 3, 5, 5), (4, 3, 3, 3), ", padding=[1, 1], channels=4, kernel_size=[3, 3]"),
+    }
+    data, weight, attributes = shapes[operator]
+    head = ", ".join((extent, *map(str, data[1:])))
+    text = f"""
+def @main(%x: Tensor[({head}), uint8], %zero: uint8, %w: Tensor[({", ".join(map(str, weight))}), int8]) {{
+  {operator}(%x, %w, cast(%zero, dtype="int32"), 3, 0.5f, 0.25f{attributes}, out_dtype="int32")
+}}"""
+    rng = np.random.default_rng(7)
+    x, w = rng.integers(0, 256, data).astype("uint8"), rng.integers(-128, 128, weight).astype("int8")
+    model = runs_equal(text, x, np.array(131, "uint8"), w)
+    assert {"MatMulInteger", "ConvInteger"} & {n.op_type for n in model.graph.node}
+
+
+@pytest.mark.promise("ONNX out")
+def test_a_zero_point_of_another_dtype_is_refused_where_extents_are_open() -> None:
+    text = """
+def @main(%x: Tensor[(?, 8), uint8], %zero: int32, %w: Tensor[(3, 8), int8]) {
+  qnn.dense(%x, %w, %zero, 3, 0.5f, 0.25f, units=3, out_dtype="int32")
+}"""
+    with pytest.raises(IrError, match="the shapes must be known where a zero point is computed"):
+        model_of(text)
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize("shape", ["?, 6, ?, ?", "2, 6, ?, 4", "?, 6, 5, 4"])
+def test_group_norm_takes_open_extents(shape: str) -> None:
+    x = np.random.default_rng(5).standard_normal((2, 6, 5, 4)).astype("float32")
+    g, b = (np.linspace(low, 2, 6, dtype="float32") for low in (1, -1))
+    runs_equal(
+        f"""
+def @main(%x: Tensor[({shape}), float32], %g: Tensor[(6), float32], %b: Tensor[(6), float32]) {{
+  nn.group_norm(%x, %g, %b, num_groups=3)
+}}""",
+        x,
+        g,
+        b,
+    )

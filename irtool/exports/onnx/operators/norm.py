@@ -115,7 +115,7 @@ class InstanceNorm(Form):
 @form("nn.group_norm")
 @dataclass(frozen=True)
 class GroupNorm(Form):
-    """`GroupNormalization` (from opset 21) if the channels are axis 1, else its parts"""
+    """`GroupNormalization` (from opset 21) if the channels are axis 1, else its parts; open extents need channels in axis 1"""
 
     direct: ClassVar[bool] = True
 
@@ -127,8 +127,13 @@ class GroupNorm(Form):
             return s.node(
                 "GroupNormalization", x, gamma, beta, num_groups=int(at.num_groups), epsilon=float(at.epsilon)
             )
-        shape = s.dims(0)
         groups = int(at.num_groups)
+        if axis == 1 and s.tensor(0).extents is None:
+            whole = s.shape(x)
+            flat = s.concat([s.slice(whole, [0], [1], [0]), s.ints(groups, -1)], 0)
+            made = normalised(s, s.node("Reshape", x, flat), [2], at.epsilon)
+            return _scaled(s, s.node("Reshape", made, whole), axis, rank)
+        shape = s.dims(0)
         grouped = s.reshape(x, [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
         made = normalised(s, grouped, list(range(axis + 1, rank + 1)), at.epsilon)
         return _scaled(s, s.reshape(made, shape), axis, rank)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ....deferred import np
 from ....ir import Constant, Expr, TensorType
+from ....ops.base import is_call_to
 from ....ops.qnn.fixed_point import EVEN
 from ....passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 from ..form import Expansion, decomposed, form, row
@@ -60,11 +61,21 @@ class Quantize(Expansion):
 
 
 def _zero(e: Expr, dtype: str) -> bool:
-    """Whether a zero point is a constant number that the dtype has."""
+    """Whether a zero point is a number that the dtype has: a constant, or one of that dtype which was cast."""
+    if _is_widened(e, dtype):
+        return True
     if not isinstance(e, Constant) or not isinstance(e.data, np.ndarray) or e.data.size != 1:
         return False
     info = np.iinfo(dtype)
     return bool(info.min <= int(e.data.reshape(-1)[0]) <= info.max)
+
+
+def _is_widened(e: Expr, dtype: str) -> bool:
+    """Whether one number is cast from that dtype, as `DynamicQuantizeLinear` computes a zero point."""
+    if not is_call_to(e, "cast"):
+        return False
+    t = e.args[0].checked_type
+    return isinstance(t, TensorType) and t.dtype == dtype and t.extents in ((), (1,))
 
 
 def _fits(s: LegalizationSite) -> bool:
@@ -85,11 +96,21 @@ def _fits(s: LegalizationSite) -> bool:
 def _zeros(s: OnnxSite) -> tuple[Value, Value]:
     """The zero points as scalars of the operands' dtypes."""
     x, w, x_zero, w_zero = s.inputs[:4]
-    return _narrow(s, x_zero, x.dtype, ()), _narrow(s, w_zero, w.dtype, ())
+    zeros = []
+    for number, zero, dtype in ((2, x_zero, x.dtype), (3, w_zero, w.dtype)):
+        if zero.name in s.constants.arrays:
+            zeros.append(_narrow(s, zero, dtype, ()))
+        elif _is_widened(s.call.args[number], dtype):
+            zeros.append(s.reshape(s.cast(zero, dtype), []))
+        else:
+            s.refuse("the shapes must be known where a zero point is computed")
+    return zeros[0], zeros[1]
 
 
 def _narrow(s: OnnxSite, zero: Value, dtype: str, shape: tuple[int, ...] | None = None) -> Value:
-    """A zero point that is a constant, as one of the data's dtype."""
+    """A zero point that is a constant, as one of the data's dtype. Raises NoForm for one that is computed."""
+    if zero.name not in s.constants.arrays:
+        s.refuse("the shapes must be known where a zero point is computed")
     data, _ = s.constants.arrays[zero.name]
     return s.constant(data if shape is None else data.reshape(shape), dtype, "zero_point")
 
