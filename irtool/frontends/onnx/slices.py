@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...deferred import np
 from .arithmetic import cast
-from .room import require_shape
+from .room import counted, filled, require_shape
 from .value import Value, apply
 
 
@@ -22,10 +22,10 @@ def distinct_slices(x: Value, axis: int, ascending: bool) -> list[Value]:
     width = rows.extents("the slices")[1]
     require_shape([count, count, width], "the pairs of slices")
     first, which, key = _places(rows, count, width, ascending)
-    places = Value.constant(np.arange(count, dtype="int64"))
+    places = Value.constant(counted(count, "the slices"))
     is_first = apply("equal", first, places)
     number = cast(is_first, "int64").call("sum", axis=[0], keepdims=True)
-    last = Value.constant(np.full(count, count, "int64"))
+    last = Value.constant(filled(count, count, "the slices", "int64"))
     heads = apply("where", is_first, key, last).call("argsort", axis=0, is_ascend=True, dtype="int64")
     begin, step = (Value.constant(np.array([n], "int64")) for n in (0, 1))
     nothing = dict.fromkeys(("begin", "end", "strides", "axes"))
@@ -40,14 +40,15 @@ def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value
     left, right = rows.call("expand_dims", axis=1), rows.call("expand_dims", axis=0)
     differ = cast(apply("not_equal", left, right), "int64")
     is_same = apply("equal", differ.call("sum", axis=[2]), Value.constant(np.int64(0)))
-    is_same = apply("logical_or", is_same, Value.constant(np.eye(count, dtype=bool)))  # NaN equals itself alone
-    places = Value.constant(np.arange(count, dtype="int64"))
+    places = Value.constant(counted(count, "the slices"))
+    is_self = apply("equal", places.call("expand_dims", axis=0), places.call("expand_dims", axis=1))
+    is_same = apply("logical_or", is_same, is_self)  # NaN equals itself alone
     none = Value.constant(np.int64(count))
     first = apply("where", is_same, places.call("expand_dims", axis=0), none).call("min", axis=[1])
     is_first = apply("equal", first, places)
     if ascending:
         # The sign of the first element that differs, in the first column that has one.
-        columns = Value.constant(np.arange(width, 0, -1, dtype="int64"))
+        columns = Value.constant(width - counted(width, "a slice"))
         weight = apply("multiply", differ, columns)
         is_head = apply("equal", weight, weight.call("max", axis=[2], keepdims=True))
         below = apply("logical_and", apply("less", right, left), is_head)

@@ -14,10 +14,12 @@ from irtool.frontends.onnx.room import (
     MOST_ELEMENTS,
     MOST_MADE,
     counted,
+    diagonal,
     filled,
     has_room,
     require_room,
     require_steps,
+    spread,
 )
 
 onnx = pytest.importorskip("onnx")
@@ -159,13 +161,14 @@ def test_room_has_one_measure() -> None:
     assert counted(3, "x").tolist() == [0, 1, 2] and filled((1, 2), 7, "x").tolist() == [[7, 7]]
     require_steps(4096, "x")
     require_room((4096, 4096, 4, 1), "x")
-    for make in (lambda: counted(MOST_MADE + 1, "x"), lambda: filled((0, MOST_MADE + 1), 1, "x"), lambda: counted(-1, "x"),
+    assert diagonal(2, 3, 1, "x").tolist() == [[0, 1, 0], [0, 0, 1]] and spread(-1, 1, 3, "x").tolist() == [-1, 0, 1]
+    for make in (lambda: diagonal(2**14, 2**13, 0, "x"), lambda: spread(0, 1, MOST_MADE + 1, "x"), lambda: counted(MOST_MADE + 1, "x"), lambda: filled((0, MOST_MADE + 1), 1, "x"), lambda: counted(-1, "x"),
                  lambda: require_steps(4097, "x"), lambda: require_room((2**26 + 1,), "x")):  # fmt: skip
         with pytest.raises(IrError):
             make()
 
 
-ALLOCATING = {"zeros", "ones", "full", "arange", "empty", "tile", "indices", "tri"}
+ALLOCATING = {"zeros", "ones", "full", "arange", "empty", "tile", "indices", "tri", "eye", "identity", "linspace"}
 OUTSIDE = {"room.py", "elements.py", "external.py", "initializers.py", "tensors.py", "layer_norm.py"}
 """Files that make arrays of what a file holds already, and of codes."""
 

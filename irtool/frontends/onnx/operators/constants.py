@@ -10,7 +10,7 @@ from ..arithmetic import cast
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined
-from ..room import MOST_MADE, counted, require_room, require_shape
+from ..room import MOST_MADE, counted, diagonal, require_shape
 from ..tensors import dtype_of
 from ..value import Value, apply
 
@@ -104,9 +104,8 @@ class EyeLike(OnnxOperator):
         if len(extents) != 2:
             raise IrError(f"the input is of rank {len(extents)}, and must be a matrix", code=DamagedModel)
         rows, columns = extents
-        require_room(extents, "the result of EyeLike")
         k = max(min(k, columns), -rows)
-        return Value.constant(np.eye(rows, columns, k, "uint8"), found)
+        return Value.constant(diagonal(rows, columns, k, "the result of EyeLike"), found)
 
 
 def _scalar(v: Value) -> np.ndarray:

@@ -6,7 +6,7 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted, require_steps
+from ..room import counted, require_steps, spread
 from ..value import Value, apply
 
 
@@ -68,7 +68,7 @@ class AffineGrid(OnnxOperator):
         for i, extent in enumerate(reversed(extents)):
             along = (2 * counted(extent, "an axis of the grid") + 1) / extent - 1
             if align_corners:
-                along = np.linspace(-1, 1, extent)
+                along = spread(-1, 1, extent, "an axis of the grid")
             shape = [1] * (axes + 2)
             shape[axes - i] = extent
             steps = Value.constant(along.reshape(shape), theta.dtype)
