@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -60,7 +60,7 @@ def write_with_weights(
     if output == "-" and not beside:
         write_text(None, text)
         return
-    _write(output, text, beside, form, weights)
+    _write(output, text, beside, form, weights, {output, params_out})
     if output == "-":
         write_text(None, text)
     elif not quiet:
@@ -88,8 +88,10 @@ def _params_path(output: str, form: str, named: str | None) -> str:
     return path
 
 
-def _write(output: str, text: str, beside: str, form: str, weights: Mapping[str, Any]) -> None:
-    """Writes both files, or neither. Raises IrError."""
+def _write(
+    output: str, text: str, beside: str, form: str, weights: Mapping[str, Any], named: Collection[str | None]
+) -> None:
+    """Writes both files, or neither; links are followed under `named` paths alone. Raises IrError."""
     from ..diagnostics import IrError
     from ..files import Draft, is_stream
     from ..parser.params import write_draft
@@ -103,7 +105,7 @@ def _write(output: str, text: str, beside: str, form: str, weights: Mapping[str,
     try:
         with ExitStack() as drafts:
             # The last one gets its bytes first. Where that fails, the others are not there: so it is the device, or the pipe.
-            for path, fill in sorted(files, key=lambda f: is_stream(f[0])):
-                fill(drafts.enter_context(Draft(path, path == output)))
+            for path, fill in sorted(files, key=lambda f: is_stream(f[0], f[0] in named)):
+                fill(drafts.enter_context(Draft(path, path in named)))
     except OSError as error:
         raise IrError(f"cannot write {path}: {error.strerror or error}", code=UnwritableFile) from None

@@ -145,6 +145,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      "--build-file make --vector none --math strict --no-openmp --testbench --no-cache", 0, ("out/n2_test.c:main", "out/n2.mk:n2")),
     ("build net.relay --params w.npz -o out --name n3 --emit c --weights file --no-verify-weights --no-vector --openmp --api tvm "
      "--no-cache --report out/n3.json --graph out/n3.graph.json", 0, ("out/n3.json:kernels", "out/n3.graph.json:nodes")),
+    ("build net.relay --params w.npz -o out --name pools --emit c --no-cache --workspace-pools sram,dram --workspace-pools-size-hint-bytes "
+     "sram:4000 --constant-pools flash --constant-pools-size-hint-bytes flash:9000 -v", 0, ("out:workspace pool sram: 0 bytes (of 4000)",)),
     ("build net.relay -o out --name n4 --emit c --explain --no-cache", 0, ("out:vectorize(",)),
     ("build net.relay -o out --name n5 --emit tir --print-before FuseOps --print-after FuseOps --print-changed --time-passes --cache -q",
      0, ("err:FuseOps", "out/n5.tir:")),
@@ -190,6 +192,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("info --nodes model.onnxtxt", 0, ("out:2  f = Cast<to=1>(k)",)),
     ("info --nodes net.relay", 2, ("err:--nodes lists the nodes of ONNX models",)),
     ("info --nodes --memory model.onnxtxt", 2, ("err:--nodes prints the nodes",)),
+    ("info net.relay --params w.npz --dtype x=float32 --inputs x.npz", 0, ("out:nn.dense",)),
     ("info net.relay --storage --format text --load own.py", 0, ("out:storage",)),
     ("info net.relay --cost --memory --target c", 0, ("out:arena",)),
     ("info any.relay --json --shape y=2,3 -v", 0, ('out:"main"', "err:read any.relay")),
@@ -242,6 +245,9 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("reduce net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "
      "Timing{style=json} --opt-level 1 -O 0 --target llvm --expect-text nn.dense --timeout 9 -q", 0, ("out:nn.dense",)),
     ("reduce net.relay --expect-crash -p FuseOps", 1, ("err:",)),
+    ("reduce open.relay -p FuseOps --entry f --expect-text add --shape x=2,3 --dtype x=float32 --inputs open.npz --params v.npz --prelude -q",
+     0, ("out:add",)),
+    ("reduce model.onnxtxt --dim n=2 --value k=1, -p FuseOps --expect-text nn.dense -q", 0, ("out:nn.dense",)),
     ("run net.relay --via interp --entry main --inputs x.npz --params w.npz --expect want.npz --rtol 0.001 --atol 0.001 --ulp 4 --top 2 "
      "--labels names.txt --dump-values values --repeat 2 -o out.npz -v", 0,
      ("out:agree with want.npz", "out:row 1:", "values/0000.nn.dense.npy:", "out.npz:")),

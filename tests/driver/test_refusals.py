@@ -46,18 +46,21 @@ def test_dynamic_dimensions_name_the_flag_of_each_parameter() -> None:
     assert [d.help for d in found] == ["pin it with --shape x=N,8", "pin it with --shape y=3,N,4"]
 
 
-def test_a_function_chosen_by_an_input_is_refused() -> None:
+def test_a_function_chosen_with_an_effect_is_refused() -> None:
     found = unsupported(
         parse(
             """
 def @main(%b: bool, %x: Tensor[(2), float32]) {
-  let %f = if (%b) { fn (%z: Tensor[(2), float32]) { add(%z, %x) } } else { fn (%z: Tensor[(2), float32]) { %z } };
-  %f(%x)
+  let %r = ref(%x);
+  let %f = if (%b) { let %u = ref_write(%r, exp(%x)); fn (%z: Tensor[(2), float32]) { add(%z, %x) } }
+           else { fn (%z: Tensor[(2), float32]) { %z } };
+  add(%f(%x), ref_read(%r))
 }
 """
         )
     )
-    assert len(found) == 1 and "function" in found[0].message and found[0].span is not None
+    (chosen,) = [d for d in found if "function" in d.message]
+    assert chosen.span is not None
 
 
 def test_data_chosen_by_an_input_is_refused_once() -> None:
