@@ -10,13 +10,15 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
 
-# Of each test function the cases that fit in a quarter of a second (tests/tiers.py): eight minutes on two cores.
+# Of each test function the cases that fit in a second (tests/tiers.py): eight minutes on two cores.
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=test
 
-# What takes no time, in all rooms or one: make quick ROOM=passes.
+# Units and goldens whose cases take no time, in the rooms of the middle or in one: make quick ROOM=passes.
+ROOMS = parser printer ir infer interp ops passes lower te tir relay
 quick: $(STAMP)-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=quick $(if $(ROOM),$(wildcard tests/$(ROOM) tests/golden/$(ROOM)))
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=quick $(addprefix tests/,$(or $(ROOM),$(ROOMS)))
+	$(BIN)/irtool test -j 2 $(if $(ROOM),$(or $(wildcard tests/golden/$(ROOM)),samples),tests/golden samples)
 
 # All of them: before a release, and at night.
 test-all: $(STAMP)-dev

@@ -16,6 +16,7 @@ CASES = [f"tests/a/test_b.py::test_c[{n}]" for n in range(100)]
         ("tests/a/test_b.py::test_c[1::2]", "tests/a/test_b.py::test_c"),
         ("tests/a/test_b.py::TestC::test_d", "tests/a/test_b.py::TestC::test_d"),
         ("tests/golden/passes/fuse.relay::2", "tests/golden/passes/"),
+        ("tests/test_b.py::test_c[samples/net.relay]", "tests/test_b.py::test_c[samples/"),
     ],
 )
 def test_groups(name: str, group: str) -> None:

@@ -1,6 +1,6 @@
 """Tiers: how much of the tests a run takes, by the recorded times of `tests/times.txt`.
 
-A group is a test function with all of its parameters, or a folder of goldens. `--tier=test` runs of each group the cases that fit in
+A group is a test function with all of its parameters, or a folder of files that one takes. `--tier=test` runs of each group the cases that fit in
 `Tier.each` seconds, and at least one; `--tier=quick` leaves out groups of which no case fits. The cases are those with the smallest
 checksums of their names: the same ones in every run, whatever cases are added. Without an option all tests run that are named.
 """
@@ -38,19 +38,22 @@ class Tier:
         return 0 if seconds > self.longest else max(1, int(self.each / seconds))
 
 
-TIERS = {"quick": Tier(each=0.1, longest=0.1), "test": Tier(each=0.25, longest=2.5)}
+TIERS = {"quick": Tier(each=0.1, longest=0.1), "test": Tier(each=1.0, longest=2.0)}
 
 
 def group_of(name: str) -> str:
-    """The group of a test, by its node's name."""
+    """The group of a test, by its node's name: the function, and of one that takes files the folder."""
     path = name.partition("::")[0]
-    return name.partition("[")[0] if path.endswith(".py") else f"{PurePosixPath(path).parent}/"
+    if not path.endswith(".py"):
+        return f"{PurePosixPath(path).parent}/"
+    function, _, case = name.partition("[")
+    return f"{function}[{case.rpartition('/')[0]}/" if "/" in case else function
 
 
 def recorded_times() -> dict[str, float]:
     """The seconds that a case takes, by group."""
     lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
-    return {group: float(seconds) for seconds, group in (line.split(maxsplit=1) for line in lines)}
+    return {group.strip(): float(seconds) for seconds, group in (line.split(maxsplit=1) for line in lines)}
 
 
 def chosen(names: Iterable[str], tier: Tier, times: dict[str, float]) -> set[str]:
