@@ -78,6 +78,7 @@ def run_rest(
 ) -> None:
     """Runs some of the stages, in order, as far as they apply; see `run_stages`."""
     for stage in counted("stage", stages, lambda s: s.name):
+        assert not (stage.once and program.lesser), f"{stage.name} would choose anew for every processor"
         if not stage.once and not program.lesser:
             program.lesser = [copy_program(program) for _ in lesser]
         for other, less in zip(program.lesser, lesser):

@@ -48,7 +48,7 @@ class ProgramStage:
     """A change of a whole program, in place.
 
     `vectors`: it only helps where there are vectors, and is left out on a target without. `once`: what it chooses holds for
-    all processors that a library is made for.
+    all processors that a library is made for, which share the weights that it makes; such stages come before all others.
     """
 
     name: str
@@ -267,6 +267,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FlushExponentials",
         "exponentials of a softmax are 0 where they would be subnormal, and slow, as its meaning says; stages are final",
         _flush_exponentials,
+        once=True,
     ),
     ProgramStage(
         "NoteFiniteWeights",

@@ -16,6 +16,7 @@ from irtool.backends.c import C
 from irtool.backends.library import Library
 from irtool.backends.toolchain.levels import find_levels
 from irtool.diagnostics import UsageError
+from irtool.driver.stages import STAGES
 
 pytestmark = pytest.mark.promise("several processors in one library")
 
@@ -92,6 +93,39 @@ def test_levels_share_their_weights_and_a_build_for_one_processor_has_none(tmp_p
     assert "-march=x86-64 " in text
     assert "LEVEL" not in (tmp_path / "one" / "net.c").read_text()
     assert "net_level" not in (tmp_path / "one" / "net.h").read_text()
+
+
+CHAIN = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 8, 12, 12), float32], %w0: Tensor[(32, 8, 1, 1), float32], %w1: Tensor[(32, 32, 3, 3), float32],
+          %w2: Tensor[(64, 32, 3, 3), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %w0, channels=32, kernel_size=[1, 1]));
+  %1 = nn.relu(nn.conv2d(%0, %w1, padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]));
+  nn.global_avg_pool2d(nn.conv2d(%1, %w2, strides=[2, 2], padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3]))
+}
+"""
+CHAIN_WEIGHTS = {
+    f"w{n}": GENERATOR.standard_normal(shape).astype("float32")
+    for n, shape in enumerate([(32, 8, 1, 1), (32, 32, 3, 3), (64, 32, 3, 3)])
+}
+
+
+@pytest.mark.skipif(not X86, reason="the levels are those of x86-64")
+@pytest.mark.parametrize("flags", ["winograd=2", "winograd=4"])
+def test_levels_share_weights_that_are_made_for_tiles_of_vectors(tmp_path: Path, flags: str) -> None:
+    bytes_by_mcpu = {}
+    for mcpu in ("portable", "x86-64-v4"):
+        artifact = irtool.build(
+            irtool.parse(CHAIN), CHAIN_WEIGHTS, f"c{{{flags}}}", out_dir=tmp_path / mcpu, emit="c", mcpu=mcpu
+        )
+        bytes_by_mcpu[mcpu] = artifact.report["weight_bytes"]
+        transformed = [c["name"] for c in artifact.report["constants"] if c["name"].endswith("_transformed")]
+        assert transformed == ["w1_transformed", "w2_transformed"]
+    assert len(set(bytes_by_mcpu.values())) == 1, bytes_by_mcpu
+
+
+def test_stages_that_hold_for_all_levels_come_before_those_of_each() -> None:
+    once = [stage.once for stage in STAGES]
+    assert once == sorted(once, reverse=True)
 
 
 def test_code_without_vectors_is_written_once(tmp_path: Path) -> None:
