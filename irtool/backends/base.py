@@ -29,7 +29,7 @@ from ..plugin.origin import is_outside
 from ..tir.program import Program
 from ..tir.vector_target import SIZES, VectorTarget
 from .flags import flag, merge_flags, read_flag, show_flag
-from .sources import Built, EntryPoint, Parameter, Request, Sources, entry_points
+from .sources import Built, Draw, EntryPoint, Parameter, Request, Sample, Sources, entry_points
 from .timing import TimingConditions, TimingJob
 
 __all__ = [
@@ -38,12 +38,14 @@ __all__ = [
     "OK",
     "Backend",
     "Built",
+    "Draw",
     "EntryPoint",
     "Finding",
     "Parameter",
     "Reentrant",
     "Request",
     "Runnable",
+    "Sample",
     "Sources",
     "TimingConditions",
     "TimingJob",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,21 +53,45 @@ def entry_points(program: Program) -> list[EntryPoint]:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """Numbers from `low` up to below `high` as `numpy.random.RandomState(seed)` draws them: `randint` if they are `whole`, or
+    `uniform`, one after the other in row-major order."""
+
+    seed: int
+    low: float
+    high: float
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Inputs of an entry, in the order of its tensors, and its outputs.
+
+    Attributes:
+        inputs: how each is drawn, or an array where that does not tell its elements.
+        outputs: flat arrays; 16-bit floats as float32.
+    """
+
+    inputs: Sequence[Draw | Any]
+    outputs: Sequence[Any]
+
+
+@dataclass(frozen=True)
 class Request:
     """What a build asks of a backend, beside its flags.
 
     Attributes:
         name: prefix of files and symbols; one that `Backend.fit_name` gives back as it is.
         emit: how far to go, one of the backend's `emits`.
-        expected: what the interpreter gives for an entry's inputs, as flat arrays; 16-bit floats as float32. Inputs are arrays
-            in the order of its tensors, 16-bit floats as their bits; they are asked for only if this machine can hold them.
+        sample: the random inputs of an entry and what the interpreter gives for them. Raises IrError where this machine cannot
+            hold them.
         folder: an empty folder in which `emit` may begin what `build` is to do there; None: it writes only.
         held: what is to be ended where the build ends before its time.
     """
 
     name: str
     emit: str
-    expected: Callable[[HostFunction, Iterable[Any]], list[Any]]
+    sample: Callable[[HostFunction], Sample]
     folder: Path | None = None
     held: ExitStack = field(default_factory=ExitStack)
 

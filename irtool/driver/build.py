@@ -82,7 +82,7 @@ def build(
         weights: where they are kept: `inline` in the source, `split` in a source of their own, in a `file` that is mapped
             when it is loaded; `auto` goes by their size.
         verify_weights: what is loaded from such a file is checked against its digest, which reads all of it.
-        testbench: also a C program that compares the outputs for fixed inputs with the interpreter's.
+        testbench: also a C program that compares the outputs for the inputs that `irtool run` draws with the interpreter's.
         cc: the compiler; by default that of the environment variable CC, or cc.
         cflags: further flags for the compiler, behind those of the environment variable CFLAGS.
         sanitize: what the code checks while it runs: `address`, `undefined`, `leak`, `thread`, `memory`, several with commas

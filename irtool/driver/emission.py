@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..backends.base import Request
+from ..backends.base import Draw, Request, Sample
 from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from ..lower.function_info import storage_report
@@ -22,6 +22,9 @@ from .options import TIR, Options
 from .outputs import Content, Emission, Made
 from .report import make_report
 from .stages import run_stages
+
+if TYPE_CHECKING:
+    from ..interp.feeds import RandomTensor
 
 
 def emit_files(
@@ -59,9 +62,7 @@ def emit_files(
     notes = () if backend.keeps_denormals else flush_constants(program)
     lowered = time.perf_counter()
     with ExitStack() as held:
-        request = Request(
-            name, options.emit, lambda f, inputs: _expected(source, options.entries[0], f, inputs), scratch, held
-        )
+        request = Request(name, options.emit, lambda f: _sample(source, given, options.entries[0], f), scratch, held)
         sources = backend.emit(program, request)
         emission = Emission(
             _contents(sources.files, scratch),
@@ -109,16 +110,21 @@ def _digests(files: Mapping[str, Content]) -> dict[str, str]:
     return found
 
 
-def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterable[Any]) -> list[Any]:
-    """The interpreter's results for an entry's parameters, as flat arrays; float16 as float32."""
+def _sample(source: Module, given: Module, entry: str, function: HostFunction) -> Sample:
+    """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results."""
     import numpy as np
 
     from ..interp import evaluate
+    from ..interp.feeds import random_tensors
 
     _refuse_to_evaluate(function)
-    leaves, slots = iter(inputs), iter(function.params)
-    values = [_nested(s, leaves, slots) for s in function.param_structures]
-    found: list[Any] = []
+    main, written = source[entry], given[entry]
+    places = {p.name: n for n, p in enumerate(written.params)}
+    tensors = random_tensors(main, 0, source, places)
+    arrays = [t.values() for t in tensors]
+    leaves = iter(arrays)
+    values = [_nested(s, leaves) for s in function.param_structures]
+    outputs: list[Any] = []
     stack = [evaluate(source, values, entry=entry)]
     while stack:
         v = stack.pop()
@@ -127,8 +133,16 @@ def _expected(source: Module, entry: str, function: HostFunction, inputs: Iterab
         else:
             array = np.asarray(v)
             half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
-            found.append(array.astype("float32") if half else array)
-    return found
+            outputs.append(array.astype("float32") if half else array)
+    return Sample([_draw(t) or array for t, array in zip(tensors, arrays, strict=True)], outputs)
+
+
+def _draw(t: RandomTensor) -> Draw | None:
+    """How a tensor is drawn, where that tells its elements; whole numbers of more than 32 bits are left out."""
+    evenly = t.range
+    if evenly is None or (evenly.whole and evenly.high - evenly.low > 1 << 32):
+        return None
+    return Draw(t.seed, evenly.low, evenly.high, evenly.whole)
 
 
 def _refuse_to_evaluate(function: HostFunction) -> None:
@@ -141,15 +155,6 @@ def _refuse_to_evaluate(function: HostFunction) -> None:
         raise IrError(f"the test bench needs the interpreter's results, {needed} bytes; this machine has {have}")
 
 
-def _nested(structure: Any, leaves: Any, slots: Any) -> Any:
+def _nested(structure: Any, leaves: Iterator[Any]) -> Any:
     """The value of a parameter, from its tensors."""
-    if structure is None:
-        data, slot = next(leaves), next(slots)
-        if slot.dtype == "float16":
-            return data.view("float16")
-        if slot.dtype == "bfloat16":
-            import ml_dtypes
-
-            return data.view(ml_dtypes.bfloat16)
-        return data
-    return tuple(_nested(s, leaves, slots) for s in structure)
+    return next(leaves) if structure is None else tuple(_nested(s, leaves) for s in structure)

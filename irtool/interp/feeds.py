@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..deferred import np
 from ..diagnostics import IrError, Span
 from ..ir import ANY, Function, Module, TensorType, TupleType, Type
 from ..ir.dtypes import numpy_dtype
-from ..ops.typical import Typical
+from ..ops.typical import Range, Typical
 from ..trampoline import trampoline
 from .uses import Uses
 
@@ -19,7 +21,32 @@ _MOST = 2**30
 """Most elements of one value."""
 
 
-def _untold(path: tuple[int, ...]) -> None:
+@dataclass(frozen=True)
+class RandomTensor:
+    """What one tensor is drawn from.
+
+    Attributes:
+        typical: the kind of its values.
+        seed: of the `numpy.random.RandomState` that draws this tensor alone, its elements in row-major order.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    typical: Typical
+    seed: int
+
+    @property
+    def range(self) -> Range | None:
+        """What each element is drawn from by itself; None where elements depend on each other."""
+        return self.typical.range(self.shape, self.dtype)
+
+    def values(self) -> Any:
+        """The array, of the dtype."""
+        drawn = self.typical.draw(np.random.RandomState(self.seed), self.shape, self.dtype)
+        return np.asarray(drawn).astype(numpy_dtype(self.dtype))
+
+
+def _no_uses(path: tuple[int, ...]) -> None:
     """Nothing is known of what a parameter is used for."""
 
 
@@ -29,21 +56,20 @@ def random_value(
     seed: int,
     place: int | str,
     span: Span | None = None,
-    typical: Callable[[tuple[int, ...]], Typical | None] = _untold,
+    typical: Callable[[tuple[int, ...]], Typical | None] = _no_uses,
 ) -> Any:
     """A value of that type, each tensor of the kind that `typical` says for its place among the fields of a tuple.
 
-    Where it says nothing: floats in [-1, 1), vectors of floats in [0.5, 1), integers in [0, 8), bools evenly. Vectors are
-    positive because many stand for variances or scales, whose square roots and reciprocals are taken. The numbers follow from
+    Where it says nothing, the values are those of `ops.typical.untold`. The numbers follow from
     the type, the kind, the seed and the place, which is that of a parameter among the others; the name is for messages
     alone, so that renaming changes no value.
 
     Raises IrError, at `span`, for a dynamic shape or a type that is neither tensor nor tuple.
     """
-    return trampoline(_random_value(ty, name, seed, str(place), span, typical, ()))
+    return trampoline(_draw(ty, name, seed, str(place), span, typical, (), RandomTensor.values))
 
 
-def _random_value(
+def _draw(
     ty: Type,
     name: str,
     seed: int,
@@ -51,11 +77,13 @@ def _random_value(
     span: Span | None,
     typical: Callable[[tuple[int, ...]], Typical | None],
     path: tuple[int, ...],
+    value: Callable[[RandomTensor], Any],
 ) -> Generator[Any, Any, Any]:
+    """The `value` of each tensor, in tuples as the type has them."""
     if isinstance(ty, TupleType):
         fields = []
         for i, field in enumerate(ty.fields):
-            fields.append((yield _random_value(field, f"{name}.{i}", seed, f"{place}.{i}", span, typical, (*path, i))))
+            fields.append((yield _draw(field, f"{name}.{i}", seed, f"{place}.{i}", span, typical, (*path, i), value)))
         return tuple(fields)
     if not isinstance(ty, TensorType):
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}", span)
@@ -69,22 +97,8 @@ def _random_value(
     shape = ty.static_shape
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
         raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}", span)
-    return _random_tensor(shape, ty.dtype, typical(path), (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF)
-
-
-def _random_tensor(shape: tuple[int, ...], dtype: str, typical: Typical | None, seed: int) -> Any:
-    import numpy as np
-
-    rng = np.random.RandomState(seed)
-    values = typical.draw(rng, shape, dtype) if typical is not None else None
-    if values is None:
-        if dtype == "bool":
-            values = rng.randint(0, 2, shape)
-        elif dtype.startswith(("int", "uint")):
-            values = rng.randint(0, 8, shape)
-        else:
-            values = rng.uniform(0.5, 1, shape) if len(shape) == 1 else rng.uniform(-1, 1, shape)
-    return np.asarray(values).astype(numpy_dtype(dtype))
+    own = (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF
+    return value(RandomTensor(shape, ty.dtype, typical(path) or Typical(), own))
 
 
 def name_random(names: Sequence[str], total: int, seeds: Sequence[int] = (0,), of: str = "") -> str:
@@ -113,11 +127,35 @@ def random_inputs(function: Function, seed: int = 0, module: Module | None = Non
 
     Where the `module` of the function is given, the values are of the kind that its uses tell (`interp.uses`).
     """
+    return _of_parameters(function, seed, module, {}, RandomTensor.values)
+
+
+def random_tensors(function: Function, seed: int, module: Module, places: Mapping[str, int]) -> list[RandomTensor]:
+    """What the tensors of all parameters are drawn from, in order, fields of tuples one by one.
+
+    Args:
+        module: that of the function, whose uses of the parameters tell the kinds of their values.
+        places: of parameters by name, where they stood elsewhere when there were weights among them.
+    """
+    tensors: list[RandomTensor] = []
+    _of_parameters(function, seed, module, places, tensors.append)
+    return tensors
+
+
+def _of_parameters(
+    function: Function,
+    seed: int,
+    module: Module | None,
+    places: Mapping[str, int],
+    value: Callable[[RandomTensor], Any],
+) -> list[Any]:
     uses = Uses(function, module) if module is not None else None
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
         if ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
-        values.append(random_value(ty, p.name, seed, place, p.span, partial(uses.of, p) if uses else _untold))
+        typical = partial(uses.of, p) if uses else _no_uses
+        own = str(places.get(p.name, place))
+        values.append(trampoline(_draw(ty, p.name, seed, own, p.span, typical, (), value)))
     return values

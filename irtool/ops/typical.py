@@ -15,14 +15,35 @@ from ..ir import TensorType, TupleType, Type
 
 
 @dataclass(frozen=True)
+class Range:
+    """Numbers from `low` up to below `high`, each as likely as any other; `whole` numbers only, or all of double precision."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+    def draw(self, rng: Any, shape: tuple[int, ...]) -> Any:
+        """Such numbers from a `numpy.random.RandomState`."""
+        if self.whole:
+            return rng.randint(int(self.low), int(self.high), shape, dtype="int64")
+        return rng.uniform(self.low, self.high, shape)
+
+
+@dataclass(frozen=True)
 class Typical:
     """A kind of values. Of two that one tensor is to have, the one that `counts` more is made."""
 
     counts: ClassVar[int] = 0
 
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
+        """What each element is drawn from by itself; None where elements depend on each other."""
+        return untold(shape, dtype)
+
     def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
-        """Such values in double precision, or as integers; None where the kind says nothing about the dtype."""
-        raise NotImplementedError
+        """Such values in double precision, or as integers, from a `numpy.random.RandomState`."""
+        evenly = self.range(shape, dtype)
+        assert evenly is not None, f"{type(self).__name__} draws elements that depend on each other"
+        return evenly.draw(rng, shape)
 
 
 @dataclass(frozen=True)
@@ -31,8 +52,8 @@ class NearZero(Typical):
 
     counts = 1
 
-    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
-        return rng.uniform(-0.25, 0.25, shape) if "float" in dtype else None
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
+        return Range(-0.25, 0.25) if "float" in dtype else untold(shape, dtype)
 
 
 @dataclass(frozen=True)
@@ -43,9 +64,9 @@ class Summed(Typical):
     fan_in: float
     counts = 2
 
-    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
         bound = math.sqrt(3 / max(self.fan_in, 1))
-        return rng.uniform(-bound, bound, shape) if "float" in dtype else None
+        return Range(-bound, bound) if "float" in dtype else untold(shape, dtype)
 
 
 @dataclass(frozen=True)
@@ -54,10 +75,10 @@ class NearOne(Typical):
 
     counts = 3
 
-    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
         if dtype == "bool":
-            return None
-        return rng.uniform(0.75, 1.25, shape) if "float" in dtype else rng.randint(1, 8, shape)
+            return untold(shape, dtype)
+        return Range(0.75, 1.25) if "float" in dtype else Range(1, 8, whole=True)
 
 
 @dataclass(frozen=True)
@@ -67,11 +88,11 @@ class Below(Typical):
     size: int
     counts = 4
 
-    def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
         if dtype == "bool":
-            return None
+            return untold(shape, dtype)
         most = min(self.size, 1 << (int(dtype.lstrip("uint")) - dtype.startswith("int")) if "int" in dtype else 1 << 24)
-        return rng.randint(0, max(most, 1), shape, dtype="int64")
+        return Range(0, max(most, 1), whole=True)
 
 
 @dataclass(frozen=True)
@@ -80,6 +101,9 @@ class Rows(Typical):
 
     size: int
     counts = 5
+
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
+        return None
 
     def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
         import numpy as np
@@ -94,11 +118,14 @@ class Sorted(Typical):
 
     counts = 5
 
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
+        return untold(shape, dtype) if not shape or dtype == "bool" else None
+
     def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
         import numpy as np
 
-        if not shape or dtype == "bool":
-            return None
+        if self.range(shape, dtype) is not None:
+            return super().draw(rng, shape, dtype)
         return np.sort(rng.uniform(-1, 1, shape) if "float" in dtype else rng.randint(0, 8, shape), axis=-1)
 
 
@@ -111,14 +138,28 @@ class Regions(Typical):
     width: float
     counts = 5
 
+    def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
+        return None if len(shape) == 2 and shape[1] == 5 else untold(shape, dtype)
+
     def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
         import numpy as np
 
-        if len(shape) != 2 or shape[1] != 5:
-            return None
+        if self.range(shape, dtype) is not None:
+            return super().draw(rng, shape, dtype)
         corners = np.sort(rng.uniform(0, 1, (shape[0], 2, 2)), axis=1) * np.array([self.width, self.height])
         images = rng.randint(0, max(self.images, 1), (shape[0], 1))
         return np.concatenate([images, corners.reshape(-1, 4)], axis=1)
+
+
+def untold(shape: tuple[int, ...], dtype: str) -> Range:
+    """What a tensor is drawn from whose uses tell nothing: floats from [-1, 1), vectors of floats from [0.5, 1), integers from
+    [0, 8), bools evenly.
+
+    Vectors are positive because many stand for variances or scales, whose square roots and reciprocals are taken.
+    """
+    if "float" in dtype:
+        return Range(0.5, 1) if len(shape) == 1 else Range(-1, 1)
+    return Range(0, 2 if dtype == "bool" else 8, whole=True)
 
 
 def of_both(a: Typical | None, b: Typical | None) -> Typical | None:
@@ -201,6 +242,7 @@ __all__ = [
     "Below",
     "NearOne",
     "NearZero",
+    "Range",
     "Regions",
     "Rows",
     "Sorted",
@@ -214,4 +256,5 @@ __all__ = [
     "of_both",
     "shape_of",
     "summed",
+    "untold",
 ]

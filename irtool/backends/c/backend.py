@@ -27,7 +27,7 @@ from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
 from .program import CText, write_program
-from .testbench import fixed_input, write_testbench
+from .testbench import write_testbench
 from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
 from .units import UNIT_LENGTH
@@ -253,10 +253,9 @@ class C(Backend):
         main = ""
         if self.testbench:
             main = f"{name}_test.c"
-            inputs = (fixed_input(p, n) for n, p in enumerate(entry.inputs))
-            expected = request.expected(entry.function, inputs)
             narrow = {b.dtype for k in program.kernels for b in k.params}
-            files[main] = [write_testbench(name, entry, expected, bool(text.weights), narrow).encode()]
+            sample = request.sample(entry.function)
+            files[main] = [write_testbench(name, entry, sample, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
             files[main] = [write_main(name, entry.function, bool(text.weights)).encode()]

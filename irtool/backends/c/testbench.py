@@ -1,75 +1,35 @@
-"""A C program that runs a compiled network on fixed inputs and compares what it gives with known outputs.
+"""A C program that runs a compiled network on the random inputs of `irtool run` and compares what it gives with known outputs.
 
-Inputs are made from their position by an integer mixing function that C and numpy compute alike, so that only the outputs
-have to be stored; of a large output, every n-th element is.
+The program draws the inputs itself (`draws`), so that only the outputs have to be stored; of a large output, every n-th element is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from typing import Any
 
 from ...tir import dtypes
 from ..c_types import bare, literal, stored_type
-from ..interface.entry import EntryPoint, Parameter
+from ..interface.entry import EntryPoint
+from ..sources import Sample
 from ..vectors.types import HALVES
-from . import room
+from . import draws, room
 
 _MOST = 4096
 """Elements of an output that are compared, at most about."""
 
-_PER_LINE = 8
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-1}
 """Largest difference, relative to the largest element of the output; integers are equal."""
 
 
-def fixed_input(p: Parameter, number: int) -> Any:
-    """The value that the program gives to input `number`; halves as their bits."""
-    import numpy as np
-
-    dtype, shape = p.slot.dtype, p.slot.shape
-    with np.errstate(over="ignore"):
-        x = np.arange(p.slot.size, dtype="uint32") + np.uint32(_seed(number))
-        for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-            x = (x ^ (x >> np.uint32(shift))) * np.uint32(factor)
-        x = x ^ (x >> np.uint32(16))
-    if dtype in HALVES:
-        half, bits = (0x3800, 22) if dtype == "float16" else (0x3F00, 25)
-        sign = (x & np.uint32(0x8000)) if len(shape) != 1 else np.uint32(0)
-        return (np.uint32(half) + (x >> np.uint32(bits)) + sign).astype("uint16").reshape(shape)
-    if dtypes.is_float(dtype):
-        unit = (x >> np.uint32(8)).astype(dtype) * np.dtype(dtype).type(2.0**-24)
-        scaled = unit * 2 - 1 if len(shape) != 1 else unit * np.dtype(dtype).type(0.5) + np.dtype(dtype).type(0.5)
-        return scaled.astype(dtype).reshape(shape)
-    few = x & np.uint32(1 if dtype == "bool" else 7)
-    return few.astype(dtype).reshape(shape)
-
-
-def _seed(number: int) -> int:
-    return (number + 1) * 0x9E3779B9 & 0xFFFFFFFF
-
-
-def _formula(p: Parameter) -> str:
-    """The C expression of an element, from its mixed position `x`."""
-    dtype, vector = p.slot.dtype, len(p.slot.shape) == 1
-    if dtype in HALVES:
-        half, bits = ("0x3800u", 22) if dtype == "float16" else ("0x3f00u", 25)
-        return f"(uint16_t)({half} + (x >> {bits}){'' if vector else ' + (x & 0x8000u)'})"
-    if dtypes.is_float(dtype):
-        t, end = stored_type(dtype), "f" if dtype == "float32" else ""
-        unit = f"({t})(x >> 8) * {2.0**-24!r}{end}"
-        return f"{unit} * 0.5{end} + 0.5{end}" if vector else f"{unit} * 2.0{end} - 1.0{end}"
-    return f"({stored_type(dtype)})(x & {1 if dtype == 'bool' else 7}u)"
-
-
-def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_weights: bool, held: Set[str]) -> str:
-    """The program; `expected` are the outputs for the fixed inputs, as arrays (halves as float), `held` the dtypes that kernels
-    read and write: numbers that pass through 16 bits agree with those of the interpreter to as many.
+def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: bool, held: Set[str]) -> str:
+    """The program; `held` are the dtypes that kernels read and write: numbers that pass through 16 bits agree with those of the
+    interpreter to as many.
 
     It takes the path of the weights file as its argument, `NAME.bin` if there is none, and returns 0 where all agrees.
     """
     lines = [
-        f"/* Runs {name} on fixed inputs and compares its outputs with those of the interpreter. */",
+        f"/* Runs {name} on random inputs, always the same, and compares its outputs with those of the interpreter. */",
         f'#include "{name}.h"',
         "#include <math.h>",
         "#include <stdio.h>",
@@ -79,15 +39,15 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
     declared, prepared = room.tensors(arrays)
     lines += declared
     steps = []
-    for p, want in zip(entry.outputs, expected):
+    for p, want in zip(entry.outputs, sample.outputs, strict=True):
         flat = want.reshape(-1)
         step = max(1, flat.size // _MOST)
         steps.append((step, flat[::step]))
-        numbers = [_number(v) for v in flat[::step].tolist()] or ["0"]
-        lines.append(f"static const double {p.name}_expected[{len(numbers)}] = {{")
-        lines += ["  " + ", ".join(numbers[i : i + _PER_LINE]) + "," for i in range(0, len(numbers), _PER_LINE)]
-        lines.append("};")
-    lines += ["", *(_MIX if entry.inputs else ()), *_COMPARE]
+        lines += draws.table(f"const double {p.name}_expected", [_number(v) for v in flat[::step].tolist()])
+    inputs = list(zip(entry.inputs, sample.inputs, strict=True))
+    for p, given in inputs:
+        lines += draws.given_values(p, given)
+    lines += ["", *draws.generator(inputs), "", *_COMPARE]
     used = {p.slot.dtype for p in entry.outputs}
     lines += [text for dtype, text in _WIDEN.items() if dtype in used]
     lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;", *prepared]
@@ -98,13 +58,8 @@ def write_testbench(name: str, entry: EntryPoint, expected: Sequence[Any], has_w
         ]
     else:
         lines += ["  (void)argc;", "  (void)argv;"]
-    for n, p in enumerate(entry.inputs):
-        lines += [
-            f"  for (i = 0; i < {p.slot.size}u; ++i) {{",
-            f"    const uint32_t x = mix((uint32_t)i + {_seed(n)}u);",
-            f"    {p.name}_data[i] = {_formula(p)};",
-            "  }",
-        ]
+    for p, given in inputs:
+        lines += draws.fill(p, given)
     lines += [
         f"  code = {entry.run}({', '.join(p.name + '_data' for p in entry.tensors)});",
         f'  if (code) {{ printf("{entry.run} failed: error %d\\n", code); return 1; }}',
@@ -139,14 +94,6 @@ def _coarsest(output: str, through: Set[str]) -> str:
     return max(found, key=lambda d: _TOLERANCE.get(d, 0.0))
 
 
-_MIX = (
-    "static uint32_t mix(uint32_t x) {",
-    "  x = (x ^ (x >> 16)) * 0x7feb352du;",
-    "  x = (x ^ (x >> 15)) * 0x846ca68bu;",
-    "  return x ^ (x >> 16);",
-    "}",
-    "",
-)
 _COMPARE = (
     "static int differs(const char *what, unsigned long at, double got, double want, double allowed) {",
     "  if (got == want || fabs(got - want) <= allowed || (got != got && want != want)) return 0;",

@@ -1,0 +1,137 @@
+"""Random inputs in C: the numbers that numpy's `RandomState` draws, so that large inputs need not be stored.
+
+The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998), seeded by a single word. A double has 53 bits of two
+outputs, and a whole number is the first output whose lowest bits are in range; numpy keeps both as they are for `RandomState`
+("Compatibility policy" in its manual).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..c_types import bare, literal, stored_type
+from ..interface.entry import Parameter
+from ..sources import Draw
+from ..vectors.types import HALVES
+
+_PER_LINE = 8
+
+
+def given_values(p: Parameter, given: Draw | Any) -> list[str]:
+    """The declaration of an input's values where they are not drawn."""
+    if isinstance(given, Draw):
+        return []
+    flat = given.reshape(-1)
+    if p.slot.dtype in HALVES:
+        numbers = [f"{v}u" for v in flat.view("uint16").tolist()]
+    else:
+        numbers = [bare(literal(v, p.slot.dtype)) for v in flat.tolist()]
+    return table(f"const {stored_type(p.slot.dtype)} {p.name}_given", numbers)
+
+
+def table(declared: str, numbers: Sequence[str]) -> list[str]:
+    """A static array of these numbers; C has none without elements."""
+    numbers = numbers or ["0"]
+    rows = ("  " + ", ".join(numbers[i : i + _PER_LINE]) + "," for i in range(0, len(numbers), _PER_LINE))
+    return [f"static {declared}[{len(numbers)}] = {{", *rows, "};"]
+
+
+def generator(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[str]:
+    """The functions that draw these inputs."""
+    drawn = [(p.slot.dtype, given) for p, given in inputs if isinstance(given, Draw)]
+    if not drawn:
+        return []
+    lines = [*_TWISTER]
+    lines += _BELOW if any(d.whole for _, d in drawn) else ()
+    lines += _UNIFORM if any(not d.whole for _, d in drawn) else ()
+    for dtype in sorted({dtype for dtype, _ in drawn if dtype in HALVES}):
+        lines += _NARROW[dtype]
+    return lines
+
+
+def fill(p: Parameter, given: Draw | Any) -> list[str]:
+    """Statements that give an input its values; `i` is a variable of type `unsigned long`."""
+    value = f"{p.name}_given[i]"
+    seeded = []
+    if isinstance(given, Draw):
+        seeded = [f"  seed({given.seed}u);"]
+        if given.whole:
+            value = f"below({int(given.high - given.low) - 1}u)"
+            value = f"{literal(given.low, 'int32')} + {value}" if given.low else value
+        else:
+            value = f"uniform({bare(literal(given.low, 'float64'))}, {literal(given.high - given.low, 'float64')})"
+        value = (
+            f"narrow_{p.slot.dtype}({value})" if p.slot.dtype in HALVES else f"({stored_type(p.slot.dtype)})({value})"
+        )
+    return [*seeded, f"  for (i = 0; i < {p.slot.size}u; ++i) {p.name}_data[i] = {value};"]
+
+
+_TWISTER = """\
+static uint32_t state[624];
+static int drawn;
+
+static void seed(uint32_t s) {
+  uint32_t n;
+  state[0] = s;
+  for (n = 1; n < 624; ++n) state[n] = 1812433253u * (state[n - 1] ^ (state[n - 1] >> 30)) + n;
+  drawn = 624;
+}
+
+static uint32_t next_word(void) {
+  uint32_t y;
+  int n;
+  if (drawn == 624) {
+    for (n = 0; n < 624; ++n) {
+      y = (state[n] & 0x80000000u) | (state[(n + 1) % 624] & 0x7fffffffu);
+      state[n] = state[(n + 397) % 624] ^ (y >> 1) ^ (y & 1u ? 0x9908b0dfu : 0u);
+    }
+    drawn = 0;
+  }
+  y = state[drawn++];
+  y ^= y >> 11;
+  y ^= (y << 7) & 0x9d2c5680u;
+  y ^= (y << 15) & 0xefc60000u;
+  return y ^ (y >> 18);
+}
+""".splitlines()
+_BELOW = """
+static uint32_t below(uint32_t last) {
+  uint32_t mask = last, y;
+  int n;
+  if (!last) return 0;
+  for (n = 1; n < 32; n *= 2) mask |= mask >> n;
+  do y = next_word() & mask; while (y > last);
+  return y;
+}
+""".splitlines()
+# The product is stored before the sum, which would be rounded once with it where the compiler makes one instruction of both.
+_UNIFORM = """
+static double uniform(double low, double width) {
+  const double high_bits = next_word() >> 5, low_bits = next_word() >> 6;
+  const volatile double offset = width * ((high_bits * 67108864.0 + low_bits) / 9007199254740992.0);
+  return low + offset;
+}
+""".splitlines()
+_NARROW = {
+    "float16": """
+static uint16_t narrow_float16(double v) {
+  const uint32_t sign = v < 0.0 ? 0x8000u : 0u;
+  uint32_t bits;
+  int exponent;
+  if (v == 0.0) return 0;
+  frexp(v, &exponent);
+  if (exponent < -13) exponent = -13;
+  if (exponent > 17) exponent = 17;
+  bits = ((uint32_t)(exponent + 14) << 10) + (uint32_t)rint(ldexp(fabs(v), 11 - exponent)) - 1024u;
+  return (uint16_t)(sign | (bits < 0x7c00u ? bits : 0x7c00u));
+}
+""".splitlines(),
+    "bfloat16": """
+static uint16_t narrow_bfloat16(double v) {
+  union { float value; uint32_t bits; } u;
+  u.value = (float)v;
+  return (uint16_t)((u.bits + 0x7fffu + ((u.bits >> 16) & 1u)) >> 16);
+}
+""".splitlines(),
+}
