@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
 
-# Of each test function the cases that fit in a second (tests/tiers.py): eight minutes on two cores.
+# Of each test function the cases that fit in half a second (tests/tiers.py): less than eight minutes on two cores.
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=test
 

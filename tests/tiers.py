@@ -38,7 +38,7 @@ class Tier:
         return 0 if seconds > self.longest else max(1, int(self.each / seconds))
 
 
-TIERS = {"quick": Tier(each=0.1, longest=0.1), "test": Tier(each=1.0, longest=2.0)}
+TIERS = {"quick": Tier(each=0.1, longest=0.1), "test": Tier(each=0.5, longest=1.5)}
 
 
 def group_of(name: str) -> str:
