@@ -63,12 +63,55 @@ def test_nodes_have_the_names_of_variables_and_places() -> None:
         ((2, 6, 4), "[0, -4, 2, -1, -2]"),
         ((2, 6, 4), "[0, -4, -1, 3, 0]"),
         ((4, 6, 5), "[-4, -1, 2, -3]"),
+        ((2, 0, 4, 5), "[-3, 0, 0]"),
+        ((2, 0, 3), "[-3, 0]"),
+        ((3, 6, 0), "[0, -4, -1, 2, 0]"),
     ],
 )
 def test_reshapes_with_several_open_extents_compute_their_shape(shape: tuple[int, ...], codes: str) -> None:
     x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
     opened = ", ".join("?" * len(shape))
     runs_equal(f"def @main(%x: Tensor[({opened}), float32]) {{ reshape(%x, newshape={codes}) }}", x)
+
+
+@pytest.mark.promise("ONNX out")
+@pytest.mark.parametrize(
+    ("shape", "codes"),
+    [
+        ((2, 3, 4), "[-3, 0]"),
+        ((2, 3, 4, 5), "[0, -3, 0]"),
+        ((2, 3, 4), "[-1, 0]"),
+        ((3, 0, 2), "[0, -3]"),
+        ((2, 3, 0), "[-3, 0]"),
+    ],
+)
+def test_reshapes_from_the_back_compute_their_shape(shape: tuple[int, ...], codes: str) -> None:
+    x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+    opened = ", ".join("?" * len(shape))
+    runs_equal(f"def @main(%x: Tensor[({opened}), float32]) {{ contrib_reverse_reshape(%x, newshape={codes}) }}", x)
+
+
+@pytest.mark.promise("ONNX out")
+def test_computed_shapes_are_those_of_onnx_runtime() -> None:
+    """One model at several extents, among them none."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    bodies = (
+        "reshape(%x, newshape=[-3, 0])",
+        "reshape(%x, newshape=[-3, -1])",
+        "reshape(%x, newshape=[0, -4, -1, 2, 0])",
+        "reshape(%x, newshape=[0, -4, 1, -1, -1])",
+        "contrib_reverse_reshape(%x, newshape=[-3, 0])",
+        "contrib_reverse_reshape(%x, newshape=[1, -1, -3])",
+        "reshape_like(%x, reshape(%x, newshape=[-3, 0]))",
+    )
+    for body in bodies:
+        text = f"def @main(%x: Tensor[(?, ?, ?), float32]) {{ {body} }}"
+        module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
+        session = onnxruntime.InferenceSession(model_of(text).SerializeToString(), providers=["CPUExecutionProvider"])
+        for shape in ((2, 4, 3), (1, 2, 1), (5, 0, 3), (3, 2, 0), (0, 6, 2)):
+            x = np.arange(np.prod(shape), dtype="float32").reshape(shape)
+            (out,) = session.run(None, {"x": x})
+            np.testing.assert_array_equal(out, evaluate(module, [x]), body)
 
 
 @pytest.mark.promise("ONNX out")

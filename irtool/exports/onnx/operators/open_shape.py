@@ -9,34 +9,52 @@ from ..graph import Value
 from ..site import OnnxSite
 
 
-def shape_of_codes(s: OnnxSite, codes: Sequence[int]) -> Value:
-    """The shape that TVM's codes of `reshape` stand for, as a vector of int64; -1 stays for `Reshape` to find out.
+def shape_of_codes(s: OnnxSite, codes: Sequence[int], backwards: bool = False) -> Value:
+    """The shape that TVM's codes of `reshape` stand for, as a vector of int64.
 
-    0 takes over an extent, -2 all that are left, -3 the product of the next two, and -4 parts one into the next two codes.
+    0 takes over an extent, -2 all that are left, -3 the product of the next two, and -4 parts one into the next two codes. -1 is
+    the product of the extents that no other code takes, over the numbers: `Reshape` finds none where another extent is 0.
+    Extents, codes and the result are read from the back if it goes `backwards`.
     """
+    if backwards:
+        codes = codes[::-1]
     rank, at, n = len(s.tensor(0).shape), 0, 0
-    extents = s.shape(s.inputs[0])
+    extents = _turned(s, s.shape(s.inputs[0]), backwards)
     parts: list[Value] = []
+    left, numbers, inferred = set(range(rank)), 1, -1
     while n < len(codes):
         code = codes[n]
         if code == -2:
             parts.append(s.slice(extents, [at], [rank], [0]))
+            left -= set(range(at, rank))
             at = rank
         elif code == -3:
             parts.append(s.node("ReduceProd", s.slice(extents, [at], [at + 2], [0]), keepdims=1))
+            left -= {at, at + 1}
             at += 2
         elif code == -4:
             parts += _parted(s, s.slice(extents, [at], [at + 1], [0]), codes[n + 1], codes[n + 2])
+            left.discard(at)
             at += 1
             n += 2
         elif code == 0:
             parts.append(s.slice(extents, [at], [at + 1], [0]))
+            left.discard(at)
             at += 1
         else:
+            inferred = len(parts) if code == -1 else inferred
+            numbers *= code if code != -1 else 1
             parts.append(s.ints(code))
             at += 1
         n += 1
-    return s.concat(parts, 0)
+    if inferred >= 0:
+        rest = s.node("ReduceProd", s.node("Gather", extents, s.ints(*sorted(left))), keepdims=1) if left else s.ints(1)
+        parts[inferred] = s.div(rest, s.ints(numbers)) if numbers != 1 else rest
+    return _turned(s, s.concat(parts, 0), backwards)
+
+
+def _turned(s: OnnxSite, vector: Value, backwards: bool) -> Value:
+    return s.slice(vector, [-1], [-(1 << 63) + 1], [0], [-1]) if backwards else vector
 
 
 def _parted(s: OnnxSite, extent: Value, first: int, second: int) -> list[Value]:

@@ -41,10 +41,10 @@ class Reshape(Form):
         if name == "nn.batch_flatten" and not s.out.is_static:
             return s.node("Flatten", x, axis=1)
         unknown = sum(not isinstance(d, int) for d in s.out.shape)
-        if unknown > 1 and name == "reshape":
+        if unknown > 1 and name in ("reshape", "contrib_reverse_reshape"):
             return self._computed(s)
         if unknown > 1 and name == "reshape_like":
-            return s.node("Reshape", x, shape_of_like(s, at))
+            return s.node("Reshape", x, shape_of_like(s, at), allowzero=1)
         if unknown > 1:
             s.refuse("more than one extent of the result is not known")
         shape = [int(d) if isinstance(d, int) else -1 for d in s.out.shape]
@@ -57,9 +57,10 @@ class Reshape(Form):
         codes = list(s.attrs.newshape)
         if not all(isinstance(c, int) for c in codes):
             s.refuse("more than one extent of the result is not known")
-        rank = len(s.tensor(0).shape)
-        if any(c < -1 for c in codes) or any(c == 0 and i >= rank for i, c in enumerate(codes)):
-            return s.node("Reshape", s.inputs[0], shape_of_codes(s, codes))
+        rank, backwards = len(s.tensor(0).shape), s.attrs.name == "contrib_reverse_reshape"
+        if backwards or any(c < -1 for c in codes) or any(c == 0 and i >= rank for i, c in enumerate(codes)):
+            # A computed extent may be 0, which is to be one, rather than taken over from the place where it stands.
+            return s.node("Reshape", s.inputs[0], shape_of_codes(s, codes, backwards), allowzero=1)
         return s.node("Reshape", s.inputs[0], s.ints(*codes))
 
 
