@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...tir.kernel import Kernel
 from ...tir.program import Slot
 from .names import sanitize
@@ -10,11 +12,32 @@ _GENERIC_PREFIX = "tvmgen_default_"
 """What names of kernels begin with until the program has a name."""
 
 
+_LONGEST = 64
+"""Characters of what follows the program in the name of a kernel: what is longer is read no more, and wraps lines."""
+
+
 def kernel_symbol(kernel: Kernel, program: str) -> str:
-    """The name of a kernel in a program: `tvmgen_net_fused_nn_relu`."""
-    if kernel.name.startswith(_GENERIC_PREFIX):
-        return f"tvmgen_{program}_{kernel.name.removeprefix(_GENERIC_PREFIX)}"
-    return kernel.name
+    """The name of a kernel in a program: `tvmgen_net_fused_nn_relu`.
+
+    If what follows the program is longer than 64 characters, the name has the first operators and the number of the others,
+    `tvmgen_net_fused_nn_conv2d_cast_multiply_and_9_more`. Such names may collide; see `Identifiers.fresh`.
+    """
+    if not kernel.name.startswith(_GENERIC_PREFIX):
+        return kernel.name
+    own = kernel.name.removeprefix(_GENERIC_PREFIX)
+    if len(own) > _LONGEST and kernel.operators:
+        own = _first_operators(kernel.operators)
+    return f"tvmgen_{program}_{own}"
+
+
+def _first_operators(operators: Sequence[str]) -> str:
+    """The longest name of at most 64 characters that has the first operators, at least one, and the number of the others."""
+    for named in range(len(operators), 0, -1):
+        others = len(operators) - named
+        name = "_".join(["fused", *operators[:named], *([f"and_{others}_more"] if others else [])])
+        if len(name) <= _LONGEST:
+            break
+    return sanitize(name)
 
 
 def constant_symbol(constant: Slot, program: str) -> str:
