@@ -19,5 +19,7 @@ def is_of_kind(value: Any, annotation: Any) -> bool:
     for many in ("tuple[", "Sequence["):
         if kind.startswith(many):
             element = _KINDS.get(kind[len(many) :].removesuffix("]").removesuffix(", ..."))
-            return isinstance(value, tuple) and (element is None or all(isinstance(v, element) for v in value))
+            return isinstance(value, tuple) and (
+                element is None or all(issubclass(t, element) for t in set(map(type, value)))
+            )
     return kind not in _KINDS or isinstance(value, _KINDS[kind])

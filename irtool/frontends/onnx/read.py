@@ -163,7 +163,7 @@ def _shown(a: Any) -> str:
     if a.type == a.STRING:
         return f"{a.name}={a.s.decode('utf-8', 'replace')!r:.60}"
     if a.type in (a.INTS, a.FLOATS):
-        values = list(a.ints if a.type == a.INTS else a.floats)
+        values = a.ints if a.type == a.INTS else a.floats
         more = ", …" if len(values) > _LONGEST else ""
         return f"{a.name}=[{', '.join(f'{v:g}' for v in values[:_LONGEST])}{more}]"
     return ""
