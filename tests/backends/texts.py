@@ -23,7 +23,7 @@ import numpy as np
 import irtool
 from irtool.backends.c.backend import C
 from irtool.backends.llvm.backend import Llvm
-from irtool.backends.sources import Request
+from irtool.backends.sources import Request, Sample
 from irtool.diagnostics import IrError
 from irtool.driver.prepare import is_dynamic, prepare
 from irtool.driver.stages import run_stages
@@ -129,7 +129,7 @@ def written(key: str, made: Any = None) -> Iterator[tuple[str, str]]:
     left_out = others[zlib.crc32(key.encode()) % len(others)]
     for setting in [first, *(s for s in others if s != left_out)]:
         backend = SETTINGS[setting]
-        request = Request("model", backend.emits[0], expected=_nothing)
+        request = Request("model", backend.emits[0], sample=_nothing)
         program = run_stages(prepared, ["main"], backend.machine())
         files = backend.emit(program, request).files
         yield setting, "\n".join(f"{name}\n{_plain(b''.join(map(bytes, text)))}" for name, text in files.items())
@@ -161,8 +161,8 @@ def _weights(module: Module) -> dict[str, np.ndarray]:
     return found
 
 
-def _nothing(*_: Any) -> list[np.ndarray]:
-    return []
+def _nothing(*_: Any) -> Sample:
+    return Sample([], [])
 
 
 def _plain(text: bytes) -> str:
