@@ -20,6 +20,12 @@ def quick_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     _add_flag(monkeypatch, "-O1")
 
 
+@pytest.fixture
+def own_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processor at hand is looked at, whatever IRTOOL_MACHINE describes; for tests of what is read of it."""
+    monkeypatch.delenv("IRTOOL_MACHINE", raising=False)
+
+
 @pytest.fixture(scope="module")
 def keeps_denormals() -> Iterator[None]:
     """Compiles C whose runs do not take denormal numbers for zeros: own functions are right for these as well."""

@@ -12,6 +12,8 @@ from irtool.backends.toolchain.caches import cache_sizes
 from irtool.backends.toolchain.compiler import Compiler
 from tests.backends.instructions import X86
 
+pytestmark = pytest.mark.usefixtures("own_machine")
+
 
 def core(folder: Path, siblings: str, *found: tuple[str, str, str, str]) -> Path:
     """What Linux has of a core: its threads, and of each cache the level, the type, the size and who shares it."""

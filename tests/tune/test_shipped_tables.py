@@ -55,6 +55,7 @@ def test_each_is_a_table_for_a_processor() -> None:
             assert any(e["choice"] != e["untuned"] for e in machine["stages"].values())
 
 
+@pytest.mark.usefixtures("own_machine")
 def test_a_processor_is_known_by_its_numbers_or_its_name(zen4: None, tmp_path: Path) -> None:
     here = C(mcpu="native")
     found = table_for("native", here.processor_numbers())
