@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).parent / "times.txt"
@@ -77,6 +78,9 @@ class Tiers:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        if config.option.tier in TIERS:  # properties are tried on the same examples each time, too
+            settings.register_profile("tier", derandomize=True)
+            settings.load_profile("tier")
         self.seconds: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
 
     @pytest.hookimpl
