@@ -61,7 +61,11 @@ class TurnedWindows:
                 return e
             return Load(turned, (simplify(e.indices[-1] - self.first.indices[-1]), lane))
 
-        results = tuple(Store(made, (const(n), lane), rewrite(s.value, read)) for n, s in enumerate(self.form.stores))
+        # Averages divide by sizes of windows, which may tell the row, too.
+        here: dict[Expr, Expr] = {self.rows[0]: number * self.size + lane}
+        results = tuple(
+            Store(made, (const(n), lane), rewrite(s.value, read, dict(here))) for n, s in enumerate(self.form.stores)
+        )
         make = Map(((lane, self.size),), results)
         lane, result = Var("lane"), Var("i")
         back = Map(

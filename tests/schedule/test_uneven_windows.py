@@ -41,6 +41,19 @@ def test_the_code_and_the_workspace_are_small(tmp_path: Path) -> None:
     assert built.arena_bytes <= 16_384  # 236 KB, or 59 KB, where all rows were combined before any column
 
 
+@pytest.mark.parametrize("machine", ["neoverse-v1", "zen2", "no-caches"])
+@pytest.mark.parametrize("size", [[7, 7], [5, 7], [7, 3]])
+def test_averages_of_rows_of_different_sizes(machine: str, size: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sum is divided by depends on the row as well."""
+    monkeypatch.setenv("IRTOOL_MACHINE", machine)
+    text = f"""#[version = "0.0.5"]
+    def @main(%x: Tensor[(1, 9, 33, 31), float32]) {{ nn.adaptive_avg_pool2d(%x, output_size={size}) }}"""
+    module, x = irtool.parse(text), np.random.RandomState(0).uniform(-9, 9, (1, 9, 33, 31)).astype("float32")
+    np.testing.assert_allclose(
+        irtool.build(module, cflags="-O1").run([x]), irtool.evaluate(module, [x]), rtol=1e-4, atol=1e-5
+    )
+
+
 @pytest.mark.parametrize("channels", [64, 67])
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
 def test_windows_along_rows_are_found_in_turned_rows(dtype: str, channels: int) -> None:
