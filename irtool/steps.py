@@ -1,4 +1,4 @@
-"""How far long work is: whoever does it says so, and whoever listens (a bar on a terminal, say) hears it.
+"""Progress of long work: its author reports steps, and a listener, such as a bar on a terminal, gets them.
 
 Work is nested: a build runs stages, one of them schedules kernels. None of the functions between takes a callback for that.
 """
@@ -20,7 +20,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """What this thread says of its steps meanwhile, this listener hears, and no other."""
+    """Context in which a listener, and no other, hears of the steps of this thread."""
     before = _listener.set(listener)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Which tests a tier runs."""
+"""Choice of tests by tier."""
 
 from __future__ import annotations
 

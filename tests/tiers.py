@@ -24,7 +24,7 @@ SHORTEST = 0.5
 
 @dataclass(frozen=True)
 class Tier:
-    """What a run takes of each group.
+    """Share of each group that a run takes.
 
     Attributes:
         each: the seconds that a group may take.
@@ -35,7 +35,7 @@ class Tier:
     longest: float
 
     def cases(self, seconds: float) -> int:
-        """How many cases a group runs whose cases take that many seconds each."""
+        """Number of cases that run of a group whose cases take that many seconds each."""
         return 0 if seconds > self.longest else max(1, int(self.each / seconds))
 
 

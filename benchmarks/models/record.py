@@ -1,4 +1,4 @@
-"""What was learned of each package's models: a file per package, so that an interruption loses at most the model being tried."""
+"""Results of the models of each package: a file per package, so that an interruption loses at most the model being tried."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def is_right(result: Result) -> bool:
 
 
 def answers(result: Result) -> bool:
-    """Whether every command answered on the model."""
+    """True if every command answered on the model."""
     return bool(result["commands"]) and not any(result["commands"].values())
 
 
@@ -67,4 +67,4 @@ def verdict(result: Result) -> str:
 
 
 REFUSED = "build: "
-"""How the error of a model begins that `irtool build` does not take."""
+"""Beginning of the error of a model that `irtool build` refuses."""

@@ -61,7 +61,7 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _per_call(record: Mapping[str, Any]) -> str:
-    """What recursion adds, which only a run knows: each call has a frame in the arena and one on the stack."""
+    """Memory that recursion adds, which only a run knows: each call has a frame in the arena and one on the stack."""
     more = record["recursion_stack_bytes"]
     return f", and {more} more for each call of a function inside of itself, as the arena has room for" if more else ""
 

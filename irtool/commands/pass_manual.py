@@ -230,7 +230,7 @@ def reference() -> str:
 
 
 def _prerequisites(cls: type[Pass]) -> tuple[str, str]:
-    """What always runs before a pass, and what runs only where a `Sequential` runs it, as in TVM."""
+    """Prerequisites that always run before a pass, and those that only a `Sequential` runs, as in TVM."""
     always = [name for name in cls.required if name == "InferType"]
     return ", ".join(always), ", ".join(name for name in cls.required if name not in always)
 

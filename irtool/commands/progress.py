@@ -100,7 +100,7 @@ class _Bar:
         start = self.start
 
         class Count(ProgressColumn):
-            """How many steps are done of how many, and the time since the command began, earlier kinds of steps included."""
+            """Number of finished steps and of all steps, and the time since the command began, earlier kinds of steps included."""
 
             def render(self, task: Any) -> Text:
                 steps = f"{task.completed:.0f}/{task.total:.0f} " if task.total else ""

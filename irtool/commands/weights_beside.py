@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..ir import Module
 
 _PARAMS_MAGIC = 0xF7E58D4F05049CB7
-"""How a file of parameters of TVM begins (`kTVMNDArrayListMagic` in its src/runtime/file_utils.h)."""
+"""First bytes of a file of parameters of TVM (`kTVMNDArrayListMagic` in its src/runtime/file_utils.h)."""
 _MOST_NAMES = 1 << 20
 _LONGEST_HEADER = 1 << 26
 """Bounds of what a damaged file may ask for: names, and bytes."""

@@ -138,7 +138,7 @@ def _sample(source: Module, given: Module, entry: str, function: HostFunction) -
 
 
 def _draw(t: RandomTensor) -> Draw | None:
-    """How a tensor is drawn, where that tells its elements; whole numbers of more than 32 bits are left out."""
+    """The draw of a tensor; None where elements depend on each other, and for whole numbers of more than 32 bits."""
     evenly = t.range
     if evenly is None or (evenly.whole and evenly.high - evenly.low > 1 << 32):
         return None

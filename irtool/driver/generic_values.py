@@ -21,8 +21,8 @@ def with_types_in_branches(module: Module) -> Module:
     for name, f in module.relay_functions.items():
         if any(_gives_generic(e, generic) for e in post_order(f.body)):
             functions[name] = rewrite(f, lambda old, new: _typed(old, new, generic))
-    made = module.with_functions(functions)
-    return made if made is module else infer_types(made)
+    typed = module.with_functions(functions)
+    return typed if typed is module else infer_types(typed)
 
 
 def _gives_generic(e: Expr, generic: set[str]) -> bool:

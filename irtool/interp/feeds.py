@@ -23,7 +23,7 @@ _MOST = 2**30
 
 @dataclass(frozen=True)
 class RandomTensor:
-    """What one tensor is drawn from.
+    """Distribution and seed of one tensor.
 
     Attributes:
         typical: the kind of its values.
@@ -37,7 +37,7 @@ class RandomTensor:
 
     @property
     def range(self) -> Range | None:
-        """What each element is drawn from by itself; None where elements depend on each other."""
+        """Range that each element is drawn from by itself; None where elements depend on each other."""
         return self.typical.range(self.shape, self.dtype)
 
     def values(self) -> Any:
@@ -131,7 +131,7 @@ def random_inputs(function: Function, seed: int = 0, module: Module | None = Non
 
 
 def random_tensors(function: Function, seed: int, module: Module, places: Mapping[str, int]) -> list[RandomTensor]:
-    """What the tensors of all parameters are drawn from, in order, fields of tuples one by one.
+    """Distributions of the tensors of all parameters, in order, fields of tuples one by one.
 
     Args:
         module: that of the function, whose uses of the parameters tell the kinds of their values.

@@ -1,4 +1,4 @@
-"""What an `if` or a `match` gives: the results of its branches, behind the `let`s that they begin with."""
+"""Results of the branches of an `if` or a `match`, behind the `let`s that the branches begin with."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class _Frame:
         return sum(used), f.live_bytes
 
     def _what(self, interval: Interval, groups: Mapping[Slot, Interval]) -> str:
-        """What has that interval, in words."""
+        """Name of the owner of an interval, for messages."""
         for slot, i in groups.items():
             if i is interval:
                 return f"the value {slot.name}: {slot.dtype}[{', '.join(map(str, slot.shape))}]"

@@ -1,4 +1,4 @@
-"""What a message means instead (`help: did you mean nn.relu?`), as changes of the text."""
+"""Suggestions of messages (`help: did you mean nn.relu?`) as edits of the text."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def fixes(analysis: Analysis, start: int, end: int) -> list[Fix]:
 
 def _meant(help: str) -> list[str]:
     """The names of `did you mean A, B or C?`."""
-    said = _MEANT.search(help)
-    return re.split(r", | or ", said[1]) if said else []
+    suggestion = _MEANT.search(help)
+    return re.split(r", | or ", suggestion[1]) if suggestion else []
 
 
 def _changes(text: str, d: Diagnostic, name: str) -> Iterator[Fix]:
     """Each name in the place of a diagnostic that its message speaks of, as the name that is meant."""
     assert d.span is not None
-    said = {word.lstrip(_SIGILS) for word in _NAME.findall(d.message)}
+    names = {word.lstrip(_SIGILS) for word in _NAME.findall(d.message)}
     for word in _NAME.finditer(text, d.span.start, max(d.span.end, d.span.start)):
         plain = word[0].lstrip(_SIGILS)
-        if plain in said and plain != name.lstrip(_SIGILS):
+        if plain in names and plain != name.lstrip(_SIGILS):
             sigil = word[0][: len(word[0]) - len(plain)]
             yield Fix(d, word.start(), word.end(), sigil + name.lstrip(_SIGILS))
 

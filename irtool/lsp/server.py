@@ -201,8 +201,8 @@ def _serve_editing(server: RelayServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         document = server.document(params.text_document.uri)
-        wanted = params.context.only
-        if wanted is not None and not any(k in ("", lsp.CodeActionKind.QuickFix) for k in wanted):
+        kinds = params.context.only
+        if kinds is not None and not any(k in ("", lsp.CodeActionKind.QuickFix) for k in kinds):
             return []
         start, end = (document.offset(p) for p in (params.range.start, params.range.end))
         return [

@@ -122,12 +122,12 @@ def bounds_of(cls: type[Operator]) -> dict[str, float]:
     for n, line in _lines(path) if path else ():
         if not line.startswith("within "):
             continue
-        said = _BOUND.match(line)
-        dtypes = (said["dtypes"] or " ".join(FLOATS)).split() if said else []
-        if said is None or not set(dtypes) <= set(FLOATS):
+        bound = _BOUND.match(line)
+        dtypes = (bound["dtypes"] or " ".join(FLOATS)).split() if bound else []
+        if bound is None or not set(dtypes) <= set(FLOATS):
             raise IrError(f"{path.name}:{n}: a bound is written as within N units of DTYPES: NAMES, not {line!r}")  # type: ignore[union-attr]  # only a path has lines
-        if cls.name in said["names"].split():
-            bounds |= dict.fromkeys(dtypes, float(said["units"]))
+        if cls.name in bound["names"].split():
+            bounds |= dict.fromkeys(dtypes, float(bound["units"]))
     return bounds
 
 

@@ -90,13 +90,13 @@ class OnnxNode(Operator):
     @property
     def versions(self) -> dict[str, int]:
         """The opset version by domain; ONNX's own domain is the empty string. Raises RelationError for entries of another form."""
-        found = {}
+        versions = {}
         for text in _strings("opsets", self.opsets):
             match = _OPSET.fullmatch(text)
             if match is None:
                 raise RelationError(f"{text!r:.40} in opsets is no version of a domain; one is ai.onnx=17")
-            found["" if match[1] == "ai.onnx" else match[1]] = int(match[2])
-        return found
+            versions["" if match[1] == "ai.onnx" else match[1]] = int(match[2])
+        return versions
 
     @classmethod
     def _no_meaning(cls) -> str:

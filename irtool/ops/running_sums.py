@@ -30,7 +30,7 @@ BLOCK = 512
 
 
 def levels(extent: Any, dtype: str) -> int:
-    """How many sums are kept: 1 plus the levels of blocks, for an axis of that extent.
+    """Number of partial sums: 1 plus the levels of blocks, for an axis of that extent.
 
     An extent that is not known before the run takes blocks of blocks, which are short enough for 2^30 elements.
     """

@@ -36,7 +36,7 @@ class Typical:
     counts: ClassVar[int] = 0
 
     def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
-        """What each element is drawn from by itself; None where elements depend on each other."""
+        """Range that each element is drawn from by itself; None where elements depend on each other."""
         return untold(shape, dtype)
 
     def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
@@ -152,7 +152,7 @@ class Regions(Typical):
 
 
 def untold(shape: tuple[int, ...], dtype: str) -> Range:
-    """What a tensor is drawn from whose uses tell nothing: floats from [-1, 1), vectors of floats from [0.5, 1), integers from
+    """Default distribution of a tensor whose uses tell nothing: floats from [-1, 1), vectors of floats from [0.5, 1), integers from
     [0, 8), bools evenly.
 
     Vectors are positive because many stand for variances or scales, whose square roots and reciprocals are taken.

@@ -187,8 +187,8 @@ def _keeps_places(e: Call, value: Expr, joined: int | None) -> bool:
     operator, shape = e.op.operator, tensor(value).shape
     if tensor(e).shape != shape:
         # Broadcast to more rows, or to more axes in front, an axis that is counted from the end stays where it is.
-        kept = joined is not None and joined < 0 and tensor(e).shape[joined:] == shape[joined:]
-        return kept and not operator.vector_axis and operator.shared_layout_rule() == "broadcast"
+        stays = joined is not None and joined < 0 and tensor(e).shape[joined:] == shape[joined:]
+        return stays and not operator.vector_axis and operator.shared_layout_rule() == "broadcast"
     if operator.vector_axis and value is e.args[0]:
         return joined is not None and getattr(e.attrs, operator.vector_axis) % len(shape) == joined % len(shape)
     return operator.shared_layout_rule() in ("elementwise", "broadcast")

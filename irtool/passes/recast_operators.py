@@ -55,9 +55,9 @@ class Recast(FunctionPass):
         count = max(depths.values(), default=-1) + 1
         skipped = {i if i >= 0 else count + i for i in self.skip_layers}
         chosen = {e for e, depth in depths.items() if count - depth - 1 not in skipped}
-        made = rewrite(function, lambda old, new: self.recast(old, new) if old in chosen else new)
-        assert isinstance(made, Function)
-        return made
+        rewritten = rewrite(function, lambda old, new: self.recast(old, new) if old in chosen else new)
+        assert isinstance(rewritten, Function)
+        return rewritten
 
     def recast(self, old: Expr, new: Expr) -> Expr:
         """A chosen call in the other data type. Raises IrError where it takes or gives what cannot be cast."""

@@ -1,4 +1,4 @@
-"""What x86 processors compute with, by LLVM's names for them, grouped as TVM 0.10 groups them (`topi/x86/utils.py`)."""
+"""Instruction sets of x86 processors, by LLVM's names for these, grouped as TVM 0.10 groups them (`topi/x86/utils.py`)."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _SSE42 = _AVX2 | frozenset(
 
 
 def has_sse42(cpu: str) -> bool:
-    """Whether the processor of that name has SSE 4.2: multiplication of unsigned by signed bytes, and rounding."""
+    """True if the processor of that name has SSE 4.2: multiplication of unsigned by signed bytes, and rounding."""
     return cpu in _SSE42
 
 
 def has_byte_dots(cpu: str) -> bool:
-    """Whether the processor of that name sums up four products of bytes at once (VNNI)."""
+    """True if the processor of that name sums up four products of bytes at once (VNNI)."""
     return cpu in _DOTS_AND_AVX512 or cpu == "alderlake"
 
 
 def vector_lanes(target: Target) -> int:
-    """How many float32 TVM's schedules put into a vector: 16 with AVX-512, 8 with AVX2, else 4; or the option `lanes`."""
+    """Number of float32 that TVM's schedules put into a vector: 16 with AVX-512, 8 with AVX2, else 4; or the option `lanes`."""
     given, cpu = target.option("lanes"), target.option("mcpu")
     return int(given) if given else 16 if cpu in _AVX512 else 8 if cpu in _AVX2 else 4

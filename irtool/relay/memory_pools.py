@@ -12,7 +12,7 @@ from ..ir.module import describe
 
 @dataclass(frozen=True)
 class PoolInfoProperties:
-    """What is known of a pool. `size_hint_bytes`: -1 for a pool that is as large as it has to be. The others change nothing here."""
+    """Properties of a pool. `size_hint_bytes`: -1 for a pool that is as large as it has to be. The others change nothing here."""
 
     size_hint_bytes: int = -1
     clock_frequency_hz: int = -1

@@ -1,4 +1,4 @@
-"""What to write in place of attributes of TVM's arrays and integers, said where their lack ends a program.
+"""Notes on attributes of TVM's arrays and integers that Python's lack, where such a lack ends a program.
 
 Constants hold numpy arrays, and extents are Python's integers: types that cannot get an attribute, or a message of their own. An
 AttributeError knows its object and its name, so whoever shows an error that nobody caught can say more of it.
@@ -29,7 +29,7 @@ def explain_uncaught() -> None:
 
 
 def explanation(error: AttributeError) -> str:
-    """What to write in place of the attribute that an array or an integer does not have; empty for all others."""
+    """Advice in place of an attribute that an array or an integer does not have; empty for all others."""
     name = error.name or ""
     kinds = {cls.__name__ for cls in type(error.obj).__mro__} & {"int", "ndarray"}
     return next((said for kind in sorted(kinds) if (said := counterpart(kind, name))), "")

@@ -1,4 +1,4 @@
-"""What is wrong with programs as data."""
+"""Codes of mistakes in programs."""
 
 from __future__ import annotations
 

@@ -35,5 +35,5 @@ def locate(offset: int, sizes: Sequence[int]) -> tuple[int, int]:
 
 
 def pool_record(pool: Pool, taken: int) -> dict[str, Any]:
-    """What a report says of a pool of which a run takes so many bytes."""
+    """Entry of a report for a pool of which a run takes so many bytes."""
     return {"name": pool.name, "size_hint_bytes": pool.size, "bytes": taken}

@@ -1,4 +1,4 @@
-"""Which part of a buffer statements touch: a range along each axis, whose beginning is a sum of what stands around them."""
+"""Regions of buffers that statements touch: a range along each axis, whose beginning is a sum of outer variables."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class _Verifier:
         yield from self.place(s.buffer, s.indices, guarded)
 
     def prefetch(self, place: Load) -> Iterator[str]:
-        """What is wrong with a place that is asked for: it may be beyond its buffer, as nothing is read there."""
+        """Problems of an address that is prefetched: it may be beyond its buffer, as nothing is read there."""
         buffer = place.source
         if buffer not in self.buffers:
             yield f"a prefetch from {buffer.name}, which is not declared there"

@@ -1,4 +1,4 @@
-"""How far a build is, on a terminal: stages, kernels, compilations; nothing elsewhere."""
+"""Progress of a build on a terminal: stages, kernels, compilations; nothing elsewhere."""
 
 from __future__ import annotations
 

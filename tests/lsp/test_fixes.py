@@ -1,4 +1,4 @@
-"""What messages mean instead, as changes of the text: `irtool.lsp.fixes`, and code actions of the server."""
+"""Suggestions of messages as edits of the text: `irtool.lsp.fixes`, and code actions of the server."""
 
 from __future__ import annotations
 

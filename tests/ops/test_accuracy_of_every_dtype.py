@@ -67,7 +67,7 @@ STATISTICS = """
 
 
 MEASURED = ["sum", "mean", "max", "nn.layer_norm", "nn.instance_norm", "nn.l2_normalize", "nn.group_norm"]
-"""What each of the statistics is a result of."""
+"""Operator of which each statistic is a result."""
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

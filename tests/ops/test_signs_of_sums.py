@@ -30,7 +30,7 @@ SUMS = {
     "cumsum(%x, axis=2)": np.float32(-0.0),
     "nn.space_to_depth(%x, block_size=1)": np.float32(-0.0),
 }
-"""What is summed, and what each element is; of nothing to sum, the element itself. Running sums are numpy's, which begin with an element."""
+"""Operands of sums, and their elements; of nothing to sum, the element itself. Running sums are numpy's, which begin with an element."""
 
 PARAMS = (
     "%x: Tensor[(2, 4, 4, 1), float32], %w: Tensor[(4, 1, 1, 1), float32], %d: Tensor[(3, 1), float32], "

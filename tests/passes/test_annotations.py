@@ -152,7 +152,7 @@ def test_prefetches_in_c_and_llvm(tmp_path: Path, quick_compiles: None) -> None:
 
 
 def test_which_lines_are_asked_for() -> None:
-    """What a line has of the last axes, as far as they are whole; each line of a part that is longer."""
+    """A line holds the last axes, as far as they are whole; of a longer part each line is prefetched."""
     i, j, k = Var("i"), Var("j"), Var("k")
     out = Buffer("out", (8,))
 
@@ -264,7 +264,7 @@ def doubled(f: PrimFunc, split: int = 1) -> tuple[PrimFunc, list[str]]:
 
 @pytest.mark.parametrize("split", [0, 1, 2, 4, 6])
 def test_both_halves_hold_what_one_did(split: int) -> None:
-    """Whatever the loop takes at a time, and where more is taken than it has."""
+    """For each number of steps at a time, more than the loop has included."""
     made, said = doubled(tiled(), split)
     assert not said
     (buffer,) = (s.buffer for s in pre_order(made.body) if isinstance(s, Allocate))

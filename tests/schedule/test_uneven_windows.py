@@ -44,7 +44,7 @@ def test_the_code_and_the_workspace_are_small(tmp_path: Path) -> None:
 @pytest.mark.parametrize("machine", ["neoverse-v1", "zen2", "no-caches"])
 @pytest.mark.parametrize("size", [[7, 7], [5, 7], [7, 3]])
 def test_averages_of_rows_of_different_sizes(machine: str, size: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a sum is divided by depends on the row as well."""
+    """The divisor of a sum depends on the row as well."""
     monkeypatch.setenv("IRTOOL_MACHINE", machine)
     text = f"""#[version = "0.0.5"]
     def @main(%x: Tensor[(1, 9, 33, 31), float32]) {{ nn.adaptive_avg_pool2d(%x, output_size={size}) }}"""

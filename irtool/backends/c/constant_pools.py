@@ -22,7 +22,7 @@ class ConstantPool:
 
 
 class ConstantPools:
-    """Which constant lies in which pool.
+    """Assignment of constants to pools.
 
     A constant counts as whole cache lines, as much as a compiler and a linker may take for it at any alignment.
 
@@ -61,7 +61,7 @@ class ConstantPools:
         return {c: f"{self._pool_of[c].macro}_ATTR" if self.pools else usual for c in constants}
 
     def size_macros(self) -> list[str]:
-        """What is taken of each pool, for a header."""
+        """Macros of a header with the bytes that are used of each pool."""
         lines: list[str] = []
         for p in self.pools:
             hint = "no limit" if p.pool.size is None else f"of {p.pool.size}"

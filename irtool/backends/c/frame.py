@@ -1,4 +1,4 @@
-"""Where a function's frame lies, in C: in an arena whose bounds the function gets, or in pools whose beginnings it gets."""
+"""Addresses in a function's frame, in C: in an arena whose bounds the function gets, or in pools whose beginnings it gets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...tir.pools import locate
 from ...tir.program import HostFunction
 
 ARENA, END, POOLS = "arena", "arena_end", "pools"
-"""What a function calls the memory that it is given."""
+"""Names, within a function, of the memory that it is given."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Frame:
         return f"{base} + {offset}" if offset else base
 
     def handed(self, offset: int, callee: HostFunction) -> list[str]:
-        """What a callee gets whose frame is at that place."""
+        """Arguments for a callee whose frame begins at that offset."""
         end = f"{self.address(offset)} + {callee.frame_bytes}" if self.function.in_pools else END
         return [self.address(offset), end]
 

@@ -154,9 +154,9 @@ class HostWriter:
             found = self.places[slot] = self.names.fresh(slot.name)
             self.used.add(self.frame.begin)
             t = stored_type(slot.dtype)
-            at = self.frame.address(slot.offset or 0)
+            address = self.frame.address(slot.offset or 0)
             shape = ", ".join(map(str, slot.shape))
-            self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({at}); /* [{shape}] */")
+            self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({address}); /* [{shape}] */")
         self.used.add(found)
         return found
 

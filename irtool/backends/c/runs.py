@@ -37,11 +37,11 @@ class RunWriter:
 
     @property
     def handed(self) -> list[str]:
-        """What is handed over for these."""
+        """Arguments for these parameters."""
         return ["room"] if self.pools else ["base", "end"]
 
     def memory_of(self, function: HostFunction) -> list[str]:
-        """What a function gets: its pools, or the beginning and the end of what its frame lies in."""
+        """Parameters of a function: its pools, or the beginning and the end of the memory of its frame."""
         if not self.pools or function.in_pools:
             return self.handed
         home = next((n for n, size in enumerate(function.pool_bytes) if size), 0)

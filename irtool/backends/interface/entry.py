@@ -186,7 +186,7 @@ def write_header(
 def _sizes(
     name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, pool_macros: Sequence[str], deep: bool
 ) -> list[str]:
-    """What a program takes of which memory."""
+    """Bytes that a program takes of each kind of memory."""
     upper = name.upper()
     recursion = (
         ": recursion as deep as a\n * workspace of that size allows. A larger one allows a deeper one, which takes more"

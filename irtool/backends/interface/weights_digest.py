@@ -73,7 +73,7 @@ class Digest:
 
 
 def lanes_within(stack_bytes: int) -> int:
-    """How many lanes are computed at a time in so many bytes of stack: a power of two, eight at least."""
+    """The number of lanes that are computed at a time in so many bytes of stack: a power of two, eight at least."""
     return min(LANES, 1 << max(8, stack_bytes // 8).bit_length() - 1)
 
 

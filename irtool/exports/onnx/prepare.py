@@ -56,9 +56,9 @@ def needs_evaluation(module: Module) -> bool:
 def first_order(module: Module) -> Module:
     """The module without what partial evaluation removes; the module itself where it cannot."""
     try:
-        made = make_first_order(module, instruments=())
-        made = infer_types(run_passes(made, "RemoveUnusedFunctions", instruments=()))
-        return infer_types(without_unread_references(made))
+        prepared = make_first_order(module, instruments=())
+        prepared = infer_types(run_passes(prepared, "RemoveUnusedFunctions", instruments=()))
+        return infer_types(without_unread_references(prepared))
     except IrError:
         return module
 

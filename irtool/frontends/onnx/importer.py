@@ -83,7 +83,7 @@ def attempt_of(model: Model, values: Mapping[str, np.ndarray]) -> Attempt:
 def conversion_with(
     shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int], values: Mapping[str, np.ndarray]
 ) -> Convert:
-    """What imports a model with these shapes and values, all else being open, and gives the nodes that wait for more."""
+    """Imports of a model with given shapes and values, all else being open; each gives the nodes that wait for more."""
 
     def convert(model: Model) -> Mapping[Node, str]:
         importer = _Importer(model, shapes, dims, False, values, None, None, True)
@@ -124,7 +124,7 @@ class _Importer:
         self.say = say
         self.open_extents = open_extents
         self.waiting: Mapping[Node, str] = {}
-        """What waits for open extents, once `run` is through, with the reasons."""
+        """The nodes that wait for open extents, after `run`, with the reasons."""
 
     def run(self) -> tuple[Module, dict[str, np.ndarray]]:
         graph = self.model.graph
@@ -167,7 +167,7 @@ class _Importer:
         return module, {v.name: _marked(v, self.weights[v]) for v in weights}
 
     def _notes(self, functions: Functions, types: Mapping[str, TensorType]) -> Iterator[Diagnostic]:
-        """What is to be said of the module."""
+        """Notes and warnings about the module."""
         if functions.waiting:
             yield waiting_nodes(functions.waiting, self.model, types, self._attempt, self.dims)
         for node, error in functions.impossible.items():

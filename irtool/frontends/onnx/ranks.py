@@ -38,7 +38,7 @@ def with_ranks(model: Model, known: Iterable[str], convert: Convert, say: Callab
     names = without_rank(model, known)
     if not names:
         return model
-    found, failure = None, None
+    imported, failure = None, None
     for ranks in islice(_choices(len(names)), _MOST_TRIED):
         ranked = _ranked(model, dict(zip(names, ranks, strict=True)))
         try:
@@ -46,14 +46,14 @@ def with_ranks(model: Model, known: Iterable[str], convert: Convert, say: Callab
         except IrError as error:
             failure = failure or error
             continue
-        if found is None or not waiting:
-            found = ranked, ranks
+        if imported is None or not waiting:
+            imported = ranked, ranks
         if not waiting:
             break
-    if found is None:
+    if imported is None:
         assert failure is not None
         raise failure
-    for name, rank in zip(names, found[1], strict=True):
+    for name, rank in zip(names, imported[1], strict=True):
         say(
             Diagnostic(
                 f"the model does not say the rank of the input {name}: {rank} is taken, and its extents are open",
@@ -62,7 +62,7 @@ def with_ranks(model: Model, known: Iterable[str], convert: Convert, say: Callab
                 filename=model.name,
             )
         )
-    return found[0]
+    return imported[0]
 
 
 def _choices(count: int) -> Iterator[tuple[int, ...]]:

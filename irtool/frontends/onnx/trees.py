@@ -219,18 +219,18 @@ class _Numbered:
             raise IrError("a node of a tree is there twice", code=DamagedModel)
 
     def places(self, tree: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Where these are among all nodes. Raises IrError for one that is not there."""
+        """Positions of these among all nodes. Raises IrError for one that is not there."""
         first, second = np.searchsorted(self.trees, tree), np.searchsorted(self.nodes, node)
-        found = np.searchsorted(self.keys, first * len(self.nodes) + second)
-        known = (first < len(self.trees)) & (second < len(self.nodes)) & (found < len(self.keys))
-        first, second, found = (np.where(known, v, 0) for v in (first, second, found))
+        positions = np.searchsorted(self.keys, first * len(self.nodes) + second)
+        known = (first < len(self.trees)) & (second < len(self.nodes)) & (positions < len(self.keys))
+        first, second, positions = (np.where(known, v, 0) for v in (first, second, positions))
         if len(self.keys):
             known &= (self.trees[first] == tree) & (self.nodes[second] == node)
-            known &= self.keys[found] == first * len(self.nodes) + second
+            known &= self.keys[positions] == first * len(self.nodes) + second
         if not known.all():
             wrong = int(np.flatnonzero(~known)[0])
             raise IrError(f"tree {tree[wrong]} has no node {node[wrong]}", code=DamagedModel)
-        return self.order[found]
+        return self.order[positions]
 
 
 def ensemble_of(

@@ -85,10 +85,10 @@ class Conv2DBackwardWeight(Operator):
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         grad, data = permuted(args[0], self.data_layout, "NCHW"), permuted(args[1], self.kernel_layout, "NCHW")
-        made = permuted(out, self.out_layout, "OIHW")
-        if self.kernel_size is None or not (grad or data or made):
+        weight = permuted(out, self.out_layout, "OIHW")
+        if self.kernel_size is None or not (grad or data or weight):
             return list(args), out
-        g, x, w = ([*(s or (None,) * 4)] for s in (grad, data, made))
+        g, x, w = ([*(s or (None,) * 4)] for s in (grad, data, weight))
         w[2:] = map(meet_dims, w[2:], self.kernel_size)
         g[0] = x[0] = meet_dims(g[0], x[0], "the number of images")
         g[1] = w[0] = meet_dims(g[1], w[0], "the number of channels")

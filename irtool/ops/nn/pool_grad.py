@@ -94,7 +94,7 @@ class PoolGrad(Operator):
         return [tuple(windows), tuple(size)], tuple(size)
 
     def _reach(self, axis: int) -> Dim:
-        """How far a window reaches along a spatial axis."""
+        """Extent of a window along a spatial axis, dilation included."""
         return dilated(self.pool_size[axis], self.gaps[axis])
 
     @staticmethod

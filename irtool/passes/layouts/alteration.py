@@ -1,4 +1,4 @@
-"""What AlterOpLayout does with the calls of an operator: rules by the operator's name."""
+"""Rules of AlterOpLayout for calls of an operator, by the operator's name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def altered(old: Call, new: Call, target: Target) -> Call | None:
 
 
 def has_libraries(target: Target, *names: str) -> bool:
-    """Whether the target's option `libs` names one of these libraries, whose kernels take plain layouts."""
+    """True if the target's option `libs` names one of these libraries, whose kernels take plain layouts."""
     return any(name in target.option("libs").replace(",", " ").split() for name in names)
 
 

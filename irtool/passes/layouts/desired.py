@@ -24,7 +24,7 @@ def conversion(*operators: str) -> Callable[[Conversion], Conversion]:
 
 
 def find_conversion(operator: type[Operator]) -> Conversion | None:
-    """How calls of an operator get wanted layouts: by its own rule, by its `kernel_layouts`, or as a pool; None if not at all."""
+    """Rule that gives calls of an operator the desired layouts: its own, that of its `kernel_layouts`, or that of pools; None if there is none."""
     own = _CONVERSIONS.find(operator.name)
     if own is not None:
         return own

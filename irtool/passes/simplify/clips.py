@@ -54,7 +54,7 @@ def casts_of_clips() -> RewriteRule:
 
 
 def _holds(dtype: str, least: float, most: float) -> bool:
-    """Whether a dtype has every whole number between two bounds, and casts of these from it wrap as those of integers."""
+    """True if a dtype has every whole number between two bounds, and casts of these from it wrap as those of integers."""
     if not (math.isfinite(least) and math.isfinite(most)):
         return False
     low, high = whole_numbers(dtype)

@@ -51,8 +51,8 @@ def inject_double_buffers(f: PrimFunc, split_loop: int, report: Report) -> PrimF
             report(scope.annotation, reason)
             body = rewrite_stmt(body, lambda s, a=scope.annotation: a.body if s is a else s)  # type: ignore[misc]  # mypy infers no lambda with a default
         else:
-            made = _Halves(scope).loop(split_loop)
-            body = rewrite_stmt(body, lambda s, old=scope.loop, new=made: new if s is old else s)  # type: ignore[misc]  # the same
+            halves = _Halves(scope).loop(split_loop)
+            body = rewrite_stmt(body, lambda s, old=scope.loop, new=halves: new if s is old else s)  # type: ignore[misc]  # the same
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class _Scope:
         return self._dependence()
 
     def _dependence(self) -> str:
-        """What keeps the body from running a step earlier."""
+        """Reason why the body cannot run a step earlier."""
         assert self.loop is not None
         a, b = self.annotation, self.annotation.buffer
         inside = list(pre_order(a.body))
@@ -125,7 +125,7 @@ class _Halves:
         self.both = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
 
     def loop(self, split: int) -> Stmt:
-        """What stands in the place of the loop."""
+        """Statements that replace the loop."""
         v, steps = self.old.var, self.old.steps
         first = fresh_copy(self._fill(const(0, v.dtype)))
         if split == 0:

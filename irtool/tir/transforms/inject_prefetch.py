@@ -34,7 +34,7 @@ from ..stmt import (
 
 @dataclass(frozen=True)
 class _Around:
-    """What is around a statement: the variable of the innermost loop; those of vectorized loops further out, which take all their
+    """Loops around a statement: the variable of the innermost loop; those of vectorized loops further out, which take all their
     values at once; and those that a `let` binds in the innermost loop, whose later values are not known."""
 
     loop: Var | None = None
@@ -73,8 +73,8 @@ def inject_prefetches(f: PrimFunc, report: Report) -> PrimFunc:
             below = around.below(s)
             stack.extend((k, False, below) for k in reversed(kids))
             continue
-        at = len(done) - len(kids)
-        stmt = rebuild(s, done[at:], expressions(s))
+        begin = len(done) - len(kids)
+        stmt = rebuild(s, done[begin:], expressions(s))
         if isinstance(stmt, Annotate) and stmt.key == PREFETCH_SCOPE:
             asked = _ahead(stmt, around, simplify)
             if isinstance(asked, str):
@@ -82,7 +82,7 @@ def inject_prefetches(f: PrimFunc, report: Report) -> PrimFunc:
                 stmt = stmt.body
             else:
                 stmt = seq([asked, stmt.body])
-        done[at:] = [stmt]
+        done[begin:] = [stmt]
     return f.with_body(done[0])
 
 

@@ -131,12 +131,12 @@ class GroupNorm(Form):
         if axis == 1 and s.tensor(0).extents is None:
             whole = s.shape(x)
             flat = s.concat([s.slice(whole, [0], [1], [0]), s.ints(groups, -1)], 0)
-            made = normalised(s, s.node("Reshape", x, flat), [2], at.epsilon)
-            return _scaled(s, s.node("Reshape", made, whole), axis, rank)
+            normalized = normalised(s, s.node("Reshape", x, flat), [2], at.epsilon)
+            return _scaled(s, s.node("Reshape", normalized, whole), axis, rank)
         shape = s.dims(0)
         grouped = s.reshape(x, [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
-        made = normalised(s, grouped, list(range(axis + 1, rank + 1)), at.epsilon)
-        return _scaled(s, s.reshape(made, shape), axis, rank)
+        normalized = normalised(s, grouped, list(range(axis + 1, rank + 1)), at.epsilon)
+        return _scaled(s, s.reshape(normalized, shape), axis, rank)
 
 
 def normalised(s: OnnxSite, x: Value, axes: Sequence[int], epsilon: float) -> Value:

@@ -61,7 +61,7 @@ class Quantize(Expansion):
 
 
 def _zero(e: Expr, dtype: str) -> bool:
-    """Whether a zero point is a number that the dtype has: a constant, or one of that dtype which was cast."""
+    """True if the dtype has the zero point's number: a constant, or one of that dtype which was cast."""
     if _is_widened(e, dtype):
         return True
     if not isinstance(e, Constant) or not isinstance(e.data, np.ndarray) or e.data.size != 1:
@@ -71,7 +71,7 @@ def _zero(e: Expr, dtype: str) -> bool:
 
 
 def _is_widened(e: Expr, dtype: str) -> bool:
-    """Whether one number is cast from that dtype, as `DynamicQuantizeLinear` computes a zero point."""
+    """True if one number is cast from that dtype, as `DynamicQuantizeLinear` computes a zero point."""
     if not is_call_to(e, "cast"):
         return False
     t = e.args[0].checked_type
