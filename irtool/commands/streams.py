@@ -69,15 +69,18 @@ class Output:
 
     def write(self, text: str) -> int:
         """Writes text; returns its length."""
-        clear = _clear.get()
-        if clear is not None and self._is_filtered:  # else it is what moves that is being drawn
-            clear()
         try:
-            return self._stream.write(_shown(text) if self._is_filtered else text)
+            return self._put(text)
         except BrokenPipeError:
             raise
         except OSError as error:
             raise self._lost(error) from None
+
+    def _put(self, text: str) -> int:
+        clear = _clear.get()
+        if clear is not None and self._is_filtered:  # else it is what moves that is being drawn
+            clear()
+        return self._stream.write(_shown(text) if self._is_filtered else text)
 
     def flush(self) -> None:
         """Hands on what has been written."""
@@ -120,7 +123,7 @@ class Messages(Output):
     def write(self, text: str) -> int:
         """Writes text; returns its length."""
         with contextlib.suppress(OSError):
-            return self._stream.write(_shown(text) if self._is_filtered else text)
+            return self._put(text)
         _discard(self._stream)
         return len(text)
 

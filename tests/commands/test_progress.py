@@ -12,7 +12,7 @@ import pytest
 
 from irtool.cli import run
 from irtool.commands import progress
-from irtool.commands.streams import Output
+from irtool.commands.streams import Messages, Output
 from irtool.plugin.loading import plugins_kept
 from irtool.steps import counted, heard_by, say_step
 from tests.command_line import irtool
@@ -77,10 +77,11 @@ def test_none_where_there_is_no_terminal(terminal: Terminal) -> None:
     assert code == 0 and not err and "stage: " not in out
 
 
+@pytest.mark.parametrize("kind", [Output, Messages])
 def test_bars_within_bars_are_one_and_messages_take_it_away(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+    kind: type[Output], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "stderr", Output(terminal))
+    monkeypatch.setattr(sys, "stderr", kind(terminal))
     with progress.steps_shown("reading", quiet=False), progress.progress_bar("importing") as step:
         assert step is not None
         step(1, 4)
