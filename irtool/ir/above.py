@@ -3,7 +3,8 @@
 A node knows nothing of the printer, of operators, of inference, nor of what walks over all kinds of nodes. So these conveniences
 are found by name when they are used, as the registries find their modules, and nothing is imported for a program that
 does not use them. So is the quantizer of a build in 8 bits, which calibrates by programs that the driver builds, and what has
-TVM's names on nodes, patterns and builds (`astext`, `pattern.match(e)`, `lib["default"]`). Nothing else is found this way.
+TVM's names on nodes, patterns and builds (`astext`, `pattern.match(e)`, `lib["default"]`), and the importer that puts operators in
+the place of nodes of ONNX once their extents are known. Nothing else is found this way.
 """
 
 from __future__ import annotations

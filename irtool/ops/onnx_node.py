@@ -6,13 +6,14 @@ import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from functools import lru_cache
 from typing import Any
 
 from ..diagnostics import IrError
-from ..ir import ANY, Call, Expr, Module, Op, TensorType, TupleType, Type, post_order
+from ..ir import ANY, Expr, Module, TensorType, TupleType, Type, post_order
+from ..ir.above import from_above
 from ..ir.dtypes import is_dtype
-from .base import Operator, Pattern, RelationError, Reporter, operator
+from .base import Operator, Pattern, RelationError, Reporter, is_call_to, operator
 
 _EXTENT = r"(?:[0-9]{1,19}|\?)"
 _TYPE = re.compile(rf"([a-z]+[a-z0-9]*)\[((?:{_EXTENT}(?:, {_EXTENT})*)?)\]")
@@ -32,6 +33,15 @@ def read_result(text: str) -> TensorType:
     if match is None or not is_dtype(match[1]) or any(isinstance(d, int) and d >= 1 << 63 for d in extents):
         raise RelationError(f"{text!r:.40} is no type of a result; one is float32[?, 4]")
     return TensorType(tuple(extents), match[1])
+
+
+@lru_cache(maxsize=16)
+def _decoded(text: str) -> bytes:
+    """A serialized node; kept, since each inference of a call's type asks for it. Raises RelationError for text that is not base64."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise RelationError(f"node is no base64: {error}") from None
 
 
 def _strings(attribute: str, value: object) -> list[str]:
@@ -82,10 +92,7 @@ class OnnxNode(Operator):
     @property
     def node_bytes(self) -> bytes:
         """The node as a serialized NodeProto. Raises RelationError for text that is not base64."""
-        try:
-            return base64.b64decode(self.node, validate=True)
-        except ValueError as error:
-            raise RelationError(f"node is no base64: {error}") from None
+        return _decoded(self.node)
 
     @property
     def versions(self) -> dict[str, int]:
@@ -132,16 +139,12 @@ class OnnxImpossible(Operator):
 
 def is_waiting(e: Expr) -> bool:
     """True for a call of `onnx.node`."""
-    return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == OnnxNode.name
+    return is_call_to(e, OnnxNode.name)
 
 
 def has_waiting_nodes(module: Module) -> bool:
     """True if an `onnx.node` is called anywhere."""
     return any(is_waiting(e) for f in module.relay_functions.values() for e in post_order(f))
-
-
-_SETTLING = "irtool.frontends.onnx.settling"
-"""The file whose `settle` puts operators in the place of such calls. It stands above this one, so that it is found by name."""
 
 
 def settle_waiting(module: Module, entry: str, weights: Mapping[str, Any] | None = None) -> Module:
@@ -152,5 +155,5 @@ def settle_waiting(module: Module, entry: str, weights: Mapping[str, Any] | None
     """
     if not has_waiting_nodes(module):
         return module
-    settled: Module = import_module(_SETTLING).settle(module, entry, weights or {})
+    settled: Module = from_above("frontends.onnx.settling", "settle")(module, entry, weights or {})
     return settled

@@ -33,13 +33,11 @@ def settle(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Mod
     `weights` has values of parameters of `entry`, which may decide shapes. Raises IrError where a node has no form with its shapes.
     """
     for _ in range(_MOST_ROUNDS):
-        if not has_waiting_nodes(module):
-            return module
         # What was computed while the program runs is known by now, in part.
         module = run_passes(module, "DynamicToStatic", opt_level=3, instruments=())
         settled = _round(module, entry, weights)
-        if settled is module:
-            return module
+        if settled is module or not has_waiting_nodes(settled):
+            return settled
         module = settled
     return module
 
