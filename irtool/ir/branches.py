@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .expr import Expr, If, Let, Match
+from .expr import Expr, If, Let, Match, children, rebuild
 from .walk import let_chain
 
 
 def branch_results(e: If | Match) -> list[Expr]:
     """The expression that each branch ends with."""
-    branches = (e.true_branch, e.false_branch) if isinstance(e, If) else [c.body for c in e.clauses]
+    _, *branches = children(e)
     return [let_chain(b)[1] for b in branches]
 
 
@@ -26,10 +26,5 @@ def with_branch_results(e: If | Match, change: Callable[[Expr], Expr]) -> If | M
             new = Let(let.var, let.value, new, let.span)
         return new
 
-    if isinstance(e, If):
-        branches = changed(e.true_branch), changed(e.false_branch)
-        is_same = branches == (e.true_branch, e.false_branch)
-        return e if is_same else If(e.cond, *branches, e.span)
-    clauses = tuple(c.with_body(changed(c.body)) for c in e.clauses)
-    is_same = all(a.body is b.body for a, b in zip(clauses, e.clauses, strict=True))
-    return e if is_same else Match(e.data, clauses, e.complete, e.span)
+    chosen_by, *branches = children(e)
+    return rebuild(e, [chosen_by, *map(changed, branches)])

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..diagnostics import UsageError, nearest
 from ..ir import Call, Function, Module
 from ..ops.base import operators
 from .base import FunctionPass, register_pass
 from .context import PassContext
+from .given_options import require_operator
 from .layouts.desired import find_conversion, require_layouts, with_layouts
 from .layouts.rewriter import change_layouts
 
@@ -39,8 +39,7 @@ class ConvertLayout(FunctionPass):
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         wanted: Mapping[str, Any] = self.desired_layouts
         for name, layouts in wanted.items():
-            if name not in operators:
-                raise UsageError(f"unknown operator {name} in desired_layouts", help=nearest(name, operators.names()))
+            require_operator(name, "desired_layouts")
             if find_conversion(operators.get(name)) is None:
                 context.warn(f"{name} keeps its layout: ConvertLayout has no rule for it")
             require_layouts(name, layouts)

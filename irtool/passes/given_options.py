@@ -39,3 +39,11 @@ def check_options(
         if key not in values and dataclasses.MISSING is field.default is field.default_factory:
             raise UsageError(f"{kind} {name} needs the option {key}: write {name}{{{key}=…}}", code=WrongPassOption)
     return values
+
+
+def require_operator(name: str, option: str) -> None:
+    """Raises UsageError where an option of a pass names an operator that does not exist."""
+    from ..ops.base import operators
+
+    if name not in operators:
+        raise UsageError(f"unknown operator {name} in {option}", help=nearest(name, operators.names()))

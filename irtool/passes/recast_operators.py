@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..diagnostics import IrError, UsageError, nearest
-from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, rewrite
+from ..diagnostics import IrError, UsageError
+from ..ir import Call, Expr, Function, Module, TensorType, Tuple, rewrite
 from ..ir.expr import children
-from ..ops.base import attributes_of, call, operators
+from ..ops.base import attributes_of, call, is_call_to
 from ..ops.dtypes import has_arrays
 from .base import FunctionPass, register_pass
 from .context import PassContext
+from .given_options import require_operator
 
 
 @register_pass("recast", level=0, required=("InferType",))
@@ -46,8 +47,7 @@ class Recast(FunctionPass):
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         for name in self.ops:
-            if name not in operators:
-                raise UsageError(f"unknown operator {name} in ops", help=nearest(name, operators.names()))
+            require_operator(name, "ops")
         for dtype in (self.dtype, self.out_dtype):
             if not has_arrays(dtype):
                 raise UsageError(f"there are no tensors of dtype {dtype!r}")
@@ -90,7 +90,7 @@ def _depths(function: Function, names: set[str]) -> dict[Expr, int]:
         if e in seen:
             continue
         seen.add(e)
-        if isinstance(e, Call) and isinstance(e.op, Op) and e.op_name in names:
+        if is_call_to(e, *names):
             depths[e] = depth
             depth += 1
         waiting.extend((child, depth) for child in reversed(children(e)))

@@ -48,6 +48,21 @@ def dilated(kernel: Dim, dilation: Dim) -> Dim:
     return add(mul(sub(kernel, 1), dilation), 1)
 
 
+def reached(
+    sizes: Sequence[int],
+    out: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+) -> list[tuple[int, int]]:
+    """Padding of each axis, with the part beyond it that windows reach in `ceil_mode`."""
+    return [
+        (before, max(after, (o - 1) * s + (k - 1) * d + 1 - before - size))
+        for size, o, k, s, d, (before, after) in zip(sizes, out, kernel, strides, dilation, pads, strict=True)
+    ]
+
+
 def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
     """How many positions a window of extent `kernel` (dilated) has on an axis of `size`, `pad` added in all.
 

@@ -15,7 +15,7 @@ from ..layout import Layout, LayoutError
 from ..partial import meet_dims, window_input
 from ..shape.partly_known import same_axes
 from ..shapes import add, require_numbers, sub, tensor
-from .geometry import dilated, pad_amounts, per_axis, positions
+from .geometry import dilated, pad_amounts, per_axis, positions, reached
 from .pool_reference import average_windows, max_windows
 from .window_expression import least, pooled, quotient, window_count
 
@@ -121,32 +121,26 @@ class Pool(Operator):
         (x,) = inputs
         axes = spatial_axes(self.layout, self.letters, x.ndim)
         pads: Any = pad_amounts(self.padding, self.rank)
-        reached = self.reached([x.shape[a] for a in axes], [out_type.shape[a] for a in axes], pads)
+        sizes, out = ([shape[a] for a in axes] for shape in (x.shape, out_type.shape))
+        ends = reached(sizes, out, self.pool_size, self.strides, self.dilation, pads)
         if not self.average:
             return pooled(
-                x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape, lowest=least(x.dtype)
+                x, axes, self.pool_size, self.strides, ends, self.dilation, out_type.shape, lowest=least(x.dtype)
             )
-        total = pooled(x, axes, self.pool_size, self.strides, reached, self.dilation, out_type.shape)
+        total = pooled(x, axes, self.pool_size, self.strides, ends, self.dilation, out_type.shape)
         with_padding = getattr(self, "count_include_pad", False)
 
         def mean(*i: Any) -> Any:
             count: Any = 1
             for j, axis in enumerate(axes):
                 size, k, s, d = x.shape[axis], self.pool_size[j], self.strides[j], self.dilation[j]
-                if reached[j] == (0, 0) or (with_padding and reached[j][1] <= pads[j][1]):
+                if ends[j] == (0, 0) or (with_padding and ends[j][1] <= pads[j][1]):
                     count = count * k
                 else:
                     count = count * window_count(i[axis], size, k, s, pads[j], d, with_padding)
             return quotient(total[i], count if isinstance(count, int) else te.maximum(count, 1), x.dtype)
 
         return te.compute(out_type.shape, mean, name="mean", tag="elemwise")
-
-    def reached(self, sizes: Sequence[int], out: Sequence[int], pads: Any) -> list[tuple[int, int]]:
-        """Padding with what windows reach beyond it in `ceil_mode`."""
-        found = []
-        for size, o, k, s, d, (a, b) in zip(sizes, out, self.pool_size, self.strides, self.dilation, pads, strict=True):
-            found.append((a, max(b if a or b else 0, (o - 1) * s + (k - 1) * d + 1 - size - a)))
-        return found
 
 
 @operator("nn.max_pool1d", "data", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool1DAttrs", level=2)

@@ -17,7 +17,7 @@ from ..relations import require_dtype
 from ..shape.partly_known import same_axes
 from ..shapes import add, require_compatible, require_numbers, require_rank, tensor
 from .convolve import pad_spatial, tap_view
-from .geometry import dilated, pad_amounts, per_axis, positions
+from .geometry import dilated, pad_amounts, per_axis, positions, reached
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
@@ -110,22 +110,13 @@ class PoolGrad(Operator):
         last = [data.ndim - 2, data.ndim - 1]
         grad, x = np.moveaxis(widen(gradient), axes, last), np.moveaxis(data, axes, last)
         pads: Any = pad_amounts(self.padding, 2)
-        reach = self.reached(x.shape[-2:], grad.shape[-2:], pads)
+        reach = reached(x.shape[-2:], grad.shape[-2:], self.pool_size, self.strides, self.gaps, pads)
         total = np.zeros(
             (*x.shape[:-2], *[a + n + b for (a, b), n in zip(reach, x.shape[-2:], strict=True)]), grad.dtype
         )
         self.spread(grad, x, reach, pads, total)
         cut = pad_spatial(total, [(-a, -b) for a, b in reach])
         return np.ascontiguousarray(narrow(np.moveaxis(cut, last, axes), gradient.dtype))
-
-    def reached(self, sizes: Sequence[int], out: Sequence[int], pads: Any) -> list[tuple[int, int]]:
-        """Padding with what the windows reach beyond it."""
-        return [
-            (before, max(after, (o - 1) * s + (k - 1) * d + 1 - before - size))
-            for (before, after), o, s, k, d, size in zip(
-                pads, out, self.strides, self.pool_size, self.gaps, sizes, strict=True
-            )
-        ]
 
     def spread(self, grad: np.ndarray, x: np.ndarray, reach: Any, pads: Any, total: np.ndarray) -> None:
         """Adds each window's gradient to the padded `total`."""
@@ -176,7 +167,8 @@ class MaxPool2DGrad(PoolGrad):
             tap_view(total, tap, out, self.strides, self.gaps)[...] += np.where(chosen == i, grad, 0)
 
     def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        reach = self.reached([x.shape[a] for a in axes], [grad.shape[a] for a in axes], pads)
+        sizes, out = ([shape[a] for a in axes] for shape in (x.shape, grad.shape))
+        reach = reached(sizes, out, self.pool_size, self.strides, self.gaps, pads)
         padded = pad_axes(x, axes, reach, least(x.dtype))
         over = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(self.pool_size)]
 
