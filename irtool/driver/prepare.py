@@ -123,7 +123,6 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
     lowering finds equal kernels.
     """
-    from ..infer import infer_types
     from ..passes.legalize import BYTE_PRODUCTS
     from ..passes.pad_channels import LANES
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from ..diagnostics import Diagnostic, IrError
+from ..diagnostics import IrError
 from ..tir.kernel import Kernel
 from ..tir.mistakes import PoolsTooSmall
 from ..tir.pools import Pool
@@ -96,14 +96,10 @@ def _no_room(program: Program, function: HostFunction, buffer: str, size: int) -
     few = ", ".join(map(str, program.pools))
     live = f"{function.live_bytes} bytes of @{function.name} are alive at one time"
     return IrError(
-        [
-            Diagnostic(
-                f"the workspace pools are too small: {buffer}, {size} bytes, has room in none of {few}",
-                help=f"{live}, and {ALIGNMENT} bytes of each pool are for its alignment; a last pool without a size hint takes what the "
-                "others have no room for",
-                code=PoolsTooSmall,
-            )
-        ]
+        f"the workspace pools are too small: {buffer}, {size} bytes, has room in none of {few}",
+        help=f"{live}, and {ALIGNMENT} bytes of each pool are for its alignment; a last pool without a size hint takes what the "
+        "others have no room for",
+        code=PoolsTooSmall,
     )
 
 
@@ -164,13 +160,9 @@ class _Frame:
             return place(items)
         if f.deep:
             raise IrError(
-                [
-                    Diagnostic(
-                        f"@{f.name} is recursive, or calls what is: how much memory a run takes is not known, so it cannot lie in pools",
-                        help="build it without workspace pools: with one arena",
-                        code=PoolsTooSmall,
-                    )
-                ]
+                f"@{f.name} is recursive, or calls what is: how much memory a run takes is not known, so it cannot lie in pools",
+                help="build it without workspace pools: with one arena",
+                code=PoolsTooSmall,
             )
         f.live_bytes = largest_live(items)
         if not f.in_pools:

@@ -20,6 +20,10 @@ _SOME = 100
 _MANY = 1500
 
 
+Placed = tuple[int, int, int, int]
+"""An interval with a place: begin and end in memory, first and last step."""
+
+
 def align(n: int) -> int:
     """`n` rounded up to the alignment."""
     return -(-n // ALIGNMENT) * ALIGNMENT
@@ -142,26 +146,24 @@ def largest_live(items: Sequence[Interval]) -> int:
 
 def _fit(order: Sequence[Interval]) -> tuple[int, list[int]]:
     """First fit in this order."""
-    placed: list[tuple[int, int, int, int]] = []
+    placed: list[Placed] = []
     offsets: list[int] = []
     total = 0
     for item in order:
-        at = 0
-        for begin, end, first, last in placed:
-            if first <= item.last and item.first <= last:
-                if begin - at >= item.size:
-                    break
-                if end > at:
-                    at = end
-        offsets.append(at)
-        entry = (at, at + item.size, item.first, item.last)
-        low, high = 0, len(placed)
-        while low < high:
-            mid = (low + high) // 2
-            if placed[mid] < entry:
-                low = mid + 1
-            else:
-                high = mid
-        placed.insert(low, entry)
-        total = max(total, at + item.size)
+        offset = lowest(item, placed)
+        offsets.append(offset)
+        insort(placed, (offset, offset + item.size, item.first, item.last))
+        total = max(total, offset + item.size)
     return total, offsets
+
+
+def lowest(item: Interval, placed: Sequence[Placed]) -> int:
+    """The lowest offset that is free while the interval lasts; `placed` is sorted."""
+    offset = 0
+    for begin, end, first, last in placed:
+        if first <= item.last and item.first <= last:
+            if begin - offset >= item.size:
+                break
+            if end > offset:
+                offset = end
+    return offset

@@ -7,10 +7,11 @@ Pools are filled in their order, the first one being the one that a program shou
 from __future__ import annotations
 
 import random
+from bisect import insort
 from collections.abc import Sequence
 
 from ..tir.pools import Pool
-from .placing import Interval, place
+from .placing import Interval, Placed, largest_live, lowest, place
 
 _TRIES = 60
 _MANY = 400
@@ -23,10 +24,11 @@ def place_in_pools(items: Sequence[Interval], pools: Sequence[Pool]) -> tuple[li
     the orders that were tried.
     """
     items = [i for i in items if i.size]
-    total, _ = place(items)
     first = pools[0].capacity
-    if first is None or total <= first:
-        return [total, *(0 for _ in pools[1:])], None
+    if first is None or largest_live(items) <= first:  # else no placement has room there
+        total, _ = place(items)
+        if first is None or total <= first:
+            return [total, *(0 for _ in pools[1:])], None
     orders = [
         sorted(items, key=lambda i: (-i.size, i.first)),
         sorted(items, key=lambda i: (-i.size * (i.last - i.first + 1), i.first)),
@@ -56,13 +58,12 @@ class _Attempt:
         self.used = [0] * len(pools)
         self.places: list[tuple[int, int]] = []
         self.homeless: list[Interval] = []
-        taken: list[list[tuple[int, int, Interval]]] = [[] for _ in pools]
+        placed: list[list[Placed]] = [[] for _ in pools]
         for item in order:
             for n, pool in enumerate(pools):
-                offset = _lowest(item, taken[n])
+                offset = lowest(item, placed[n])
                 if pool.capacity is None or offset + item.size <= pool.capacity:
-                    taken[n].append((offset, offset + item.size, item))
-                    taken[n].sort(key=lambda t: t[:2])
+                    insort(placed[n], (offset, offset + item.size, item.first, item.last))
                     self.places.append((n, offset))
                     self.used[n] = max(self.used[n], offset + item.size)
                     break
@@ -74,14 +75,3 @@ class _Attempt:
     def cost(self) -> tuple[int, list[int]]:
         """Bytes without a place, then those of the last pool, and so on to the first."""
         return sum(i.size for i in self.homeless), self.used[::-1]
-
-
-def _lowest(item: Interval, taken: Sequence[tuple[int, int, Interval]]) -> int:
-    """The lowest offset that is free while the interval lasts; `taken` is sorted."""
-    lowest = 0
-    for begin, end, other in taken:
-        if other.first <= item.last and item.first <= other.last:
-            if begin - lowest >= item.size:
-                break
-            lowest = max(lowest, end)
-    return lowest

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .expr import Const, Expr, Load, Var, post_order
+from .regions import accesses
 from .simplify import Simplifier
-from .stmt import Allocate, Buffer, For, Let, Store, expressions, pre_order
+from .stmt import Allocate, Buffer, For, Let, Store, pre_order
 
 Ranges = Mapping[Any, tuple[float, float]]
 
@@ -44,12 +45,7 @@ class LoopAccesses:
 
     def places(self, buffer: Buffer) -> list[Expr]:
         """The places of every access to a buffer, from its beginning."""
-        exprs = [buffer.offset(s.indices) for s in self.inside if isinstance(s, Store) and s.buffer is buffer]
-        for s in self.inside:
-            for root in expressions(s):
-                loads = (e for e in post_order(root) if isinstance(e, Load) and e.source is buffer)
-                exprs += [buffer.offset(e.indices) for e in loads]
-        return exprs
+        return [buffer.offset(indices) for indices in accesses(self.loop.body, buffer)]
 
     def is_apart(self, buffer: Buffer) -> bool:
         """True if each step of the loop has elements of its own in the buffer."""

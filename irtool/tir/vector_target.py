@@ -162,12 +162,9 @@ class VectorTarget:
 USUAL = VectorTarget()
 """A core with unknown properties."""
 
-SIZES = {
-    f.name: f
-    for f in fields(VectorTarget)
-    if f.name not in ("vector_bytes", "first_factor", "winograd", "strassen", "pools")
-}
-"""The fields that a target may set, by name; the width of vectors and what dot products take follow from the processor, `winograd`, `strassen` and `pools` from flags. `metadata` has `unit` and `meaning`."""
+SIZES = {f.name: f for f in fields(VectorTarget) if "unit" in f.metadata and f.name != "vector_bytes"}
+"""The fields that a target may set, by name: those whose `metadata` has `unit` and `meaning`, but for the width of vectors, which follows
+from the processor. Fields without a unit follow from the processor or from flags."""
 
 
 def _read(name: str, value: Any) -> int | float:

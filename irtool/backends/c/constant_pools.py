@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...diagnostics import Diagnostic, IrError
+from ...diagnostics import IrError
 from ...tir.mistakes import PoolsTooSmall
 from ...tir.pools import Pool
 from ...tir.program import Slot
@@ -47,13 +47,9 @@ class ConstantPools:
         few = ", ".join(f"{p.pool}, {p.bytes} of them taken" for p in self.pools)
         what = f"{c.name}: {c.dtype}[{', '.join(map(str, c.shape))}], {c.nbytes} bytes"
         raise IrError(
-            [
-                Diagnostic(
-                    f"the constant pools are too small: the constant {what}, has room in none of {few}",
-                    help="a last pool without a size hint takes what the others have no room for",
-                    code=PoolsTooSmall,
-                )
-            ]
+            f"the constant pools are too small: the constant {what}, has room in none of {few}",
+            help="a last pool without a size hint takes what the others have no room for",
+            code=PoolsTooSmall,
         )
 
     def attributes(self, constants: Iterable[Slot], usual: str) -> dict[Slot, str]:

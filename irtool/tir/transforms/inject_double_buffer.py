@@ -127,7 +127,7 @@ class _Halves:
     def loop(self, split: int) -> Stmt:
         """Statements that replace the loop."""
         v, steps = self.old.var, self.old.steps
-        first = fresh_copy(self._fill(const(0, v.dtype)))
+        first = self._fill(const(0, v.dtype))
         if split == 0:
             more = v + 1 < const(steps, v.dtype)
             return Allocate(self.both, seq([first, For(v, self.old.extent, self._step(more))]))
