@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..diagnostics import Diagnostic
+    from ..driver.cache import Key
     from ..driver.precision import Calibrated
     from ..driver.session import BuildInput
     from ..ir import Module
@@ -211,11 +212,14 @@ def _build_input(
     def calibration() -> Any:
         return precision.calibration(given.names)
 
-    content = repr((subject.key(), asked.key(), missing_constants, precision.key())).encode("utf-8", "surrogatepass")
+    def identify(key: Key) -> None:
+        told = (subject.key(), asked.key(), missing_constants, precision.key())
+        key.add(repr(told).encode("utf-8", "surrogatepass"))
+
     return BuildInput(
         module,
         weights,
-        lambda key: key.add(content),
+        identify,
         inputs or None,
         passes,
         said,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import kinds
-from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
+from .known_types import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
 from .pass_options import loads_files
 from .verbosity import is_quiet
 from .wrong_usage import Command
@@ -146,8 +146,7 @@ def _typed(module: Module, wanted: Wanted, say: Callable[[Diagnostic], None]) ->
     problems = list(verify(module))
     if problems:
         return problems
-    if wanted.given or wanted.entry:
-        module = wanted.given.bind(module, entry_of(module, wanted.entry), say)
+    module = wanted.given.apply(module, wanted.entry, say)
     module, open_types = infer_known_types(module)
     if wanted.target is not None and not open_types:
         from ..driver import unsupported

@@ -59,8 +59,6 @@ def _options(command: click.Command, ctx: click.Context) -> list[str]:
     records = [r for p in command.params if (r := p.get_help_record(ctx)) is not None]
     # click keeps the first option for help that it has made, with the names of whatever context asked for it.
     records.append((", ".join(ctx.help_option_names), "Show this message and exit."))
-    if not records:
-        return []
     rows = [f"| `{names.replace('|', ' or ')}` | {_escaped(' '.join(text.split()))} |" for names, text in records]
     return ["| option | meaning |", "| --- | --- |", *rows, ""]
 

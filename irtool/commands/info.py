@@ -168,11 +168,10 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
 
 def _read(file: str, given: Given) -> Module:
     """The module of a file with what is known of it, weights as constants."""
-    from .known_types import entry_of
     from .subject import read_module
 
     module, given = read_module(file, given)
-    return given.bind(module, entry_of(module, None)) if given else module
+    return given.apply(module, None)
 
 
 def _describe(f: Any) -> dict[str, Any]:

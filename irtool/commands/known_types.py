@@ -138,6 +138,10 @@ class Given:
         module = self.specialize(module, entry, say)
         return bind_params(module, self.weights, entry) if self.params or self.bound or self.fixed else module
 
+    def apply(self, module: Module, entry: str | None, say: Callable[[Diagnostic], None] | None = None) -> Module:
+        """The same for the function that `entry_of` tells; the module itself where neither values nor an entry are given."""
+        return self.bind(module, entry_of(module, entry), say) if self or entry else module
+
     def key(self) -> tuple[object, ...]:
         """What tells this from another that says something else, with the contents of files."""
         told = tuple(sorted(said.items()) for said in (self.shapes, self.dtypes, self.single, self.dims, self.fixed))

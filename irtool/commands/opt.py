@@ -14,7 +14,7 @@ import click
 
 from . import kinds
 from .grouped import grouped
-from .known_types import ARRAYS, ONE_ARRAY, Given, entry_of, entry_option, type_options
+from .known_types import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
 from .mistakes import UnwritableFile
 from .optional_value import OptionalValues
 from .pass_options import PassChoice, pass_options, report_instruments
@@ -205,8 +205,7 @@ def command(
     timing, limit = watched.timing(), watched.limit()
     with _stage(timing, "parse"):
         module, given = read_module(file, given)
-    if given or entry:
-        module = given.bind(module, entry_of(module, entry))
+    module = given.apply(module, entry)
     if watched.bisect:
         from .bisecting import bisect
 

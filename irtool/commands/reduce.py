@@ -184,7 +184,7 @@ def _read(file: str, given: Given, expected: Expectation) -> Module:
 
     module, given = read_module(file, given, is_settled=expected.diff or expected.via != "interp")
     named = None if expected.entry == "main" else expected.entry
-    return given.bind(module, entry_of(module, named)) if given or named else module
+    return given.apply(module, named)
 
 
 def _require_inputs(module: Module, expected: Expectation) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import kinds
-from .known_types import ARRAYS, Given, entry_of, entry_option, type_options
+from .known_types import ARRAYS, Given, entry_option, type_options
 from .mistakes import ClashingOptions
 from .output import write_text
 from .pass_options import PassChoice, pass_options
@@ -135,8 +135,7 @@ def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | Non
     subject = read_subject(file)
     module, given = module_of(subject, given)
     text = subject.text if isinstance(subject, RelayText) else None
-    if given or entry:
-        module = given.bind(module, entry_of(module, entry))
+    module = given.apply(module, entry)
     return module, text, os.path.basename(subject.name)
 
 
