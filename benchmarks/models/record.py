@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import benchmarks.__main__ as benchmarks
+from irtool.files import Draft
 
 from .packages import Package
 
@@ -35,9 +35,9 @@ class Record:
         if (here := setting()) not in self.settings:
             self.settings.append(here)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        part = self._path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps({"models": self.models, "settings": self.settings}, indent=1), encoding="utf-8")
-        part.replace(self._path)
+        text = json.dumps({"models": self.models, "settings": self.settings}, indent=1)
+        with Draft(self._path) as draft:
+            draft.out.write(text.encode("utf-8"))
 
     def keep(self, models: set[str]) -> None:
         """Forgets what the package no longer has, or that it could not be downloaded."""

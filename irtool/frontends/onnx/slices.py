@@ -21,22 +21,25 @@ def distinct_slices(x: Value, axis: int, ascending: bool) -> list[Value]:
     rows = x.call("transpose", axes=order).call("reshape", newshape=[count, -1])
     width = rows.extents("the slices")[1]
     require_shape([count, count, width], "the pairs of slices")
-    first, which, key = _places(rows, count, width, ascending)
+    which, is_first = _places(rows, count, width, ascending)
     places = Value.constant(counted(count, "the slices"))
-    is_first = apply("equal", first, places)
     number = cast(is_first, "int64").call("sum", axis=[0], keepdims=True)
     last = Value.constant(filled(count, count, "the slices", "int64"))
-    heads = apply("where", is_first, key, last).call("argsort", axis=0, is_ascend=True, dtype="int64")
-    begin, step = (Value.constant(np.array([n], "int64")) for n in (0, 1))
-    nothing = dict.fromkeys(("begin", "end", "strides", "axes"))
-    heads = heads.call("dyn.strided_slice", begin, number, step, **nothing)
+    heads = apply("where", is_first, which, last).call("argsort", axis=0, is_ascend=True, dtype="int64")
+    heads = head(heads, number)
     same = apply("equal", which.call("expand_dims", axis=0), places.call("expand_dims", axis=1))
-    counts = cast(same, "int64").call("sum", axis=[1]).call("dyn.strided_slice", begin, number, step, **nothing)
+    counts = head(cast(same, "int64").call("sum", axis=[1]), number)
     return [x.call("take", heads, axis=axis), heads, which, counts]
 
 
-def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value, Value, Value]:
-    """Of each slice: the first one that equals it, its number among the distinct ones, and the key of that order."""
+def head(x: Value, number: Value) -> Value:
+    """The first elements along axis 0, as many as a tensor of one int64 says."""
+    begin, step = (Value.constant(np.array([n], "int64")) for n in (0, 1))
+    return x.call("dyn.strided_slice", begin, number, step, **dict.fromkeys(("begin", "end", "strides", "axes")))
+
+
+def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value, Value]:
+    """Of each slice: its number among the distinct ones, and whether it is the first one that equals it."""
     left, right = rows.call("expand_dims", axis=1), rows.call("expand_dims", axis=0)
     differ = cast(apply("not_equal", left, right), "int64")
     is_same = apply("equal", differ.call("sum", axis=[2]), Value.constant(np.int64(0)))
@@ -56,5 +59,4 @@ def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value
     else:
         earlier = apply("less", places.call("expand_dims", axis=0), first.call("expand_dims", axis=1))
         before = apply("logical_and", earlier, is_first.call("expand_dims", axis=0))
-    which = cast(before, "int64").call("sum", axis=[1])
-    return first, which, which
+    return cast(before, "int64").call("sum", axis=[1]), is_first

@@ -98,12 +98,10 @@ def _zeros(s: OnnxSite) -> tuple[Value, Value]:
     x, w, x_zero, w_zero = s.inputs[:4]
     zeros = []
     for number, zero, dtype in ((2, x_zero, x.dtype), (3, w_zero, w.dtype)):
-        if zero.name in s.constants.arrays:
-            zeros.append(_narrow(s, zero, dtype, ()))
-        elif _is_widened(s.call.args[number], dtype):
+        if zero.name not in s.constants.arrays and _is_widened(s.call.args[number], dtype):
             zeros.append(s.reshape(s.cast(zero, dtype), []))
         else:
-            s.refuse("the shapes must be known where a zero point is computed")
+            zeros.append(_narrow(s, zero, dtype, ()))
     return zeros[0], zeros[1]
 
 

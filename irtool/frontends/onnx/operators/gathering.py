@@ -9,7 +9,7 @@ from ..arithmetic import cast
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import filled
-from ..slices import distinct_slices
+from ..slices import distinct_slices, head
 from ..value import Value, apply
 from .choice import constant_number
 
@@ -214,12 +214,8 @@ class Unique(OnnxOperator):
         from ....ir import TupleGetItem
 
         values, first, which, number, counts = (Value.of(TupleGetItem(found.expr, i)) for i in range(5))
-        begin, step = (Value.constant(np.array([n], "int64")) for n in (0, 1))
         end = cast(number, "int64")
-        nothing = dict.fromkeys(("begin", "end", "strides", "axes"))
-        values, first, counts = (
-            v.call("dyn.strided_slice", begin, end, step, **nothing) for v in (values, first, counts)
-        )
+        values, first, counts = (head(v, end) for v in (values, first, counts))
         return [values, *(cast(v, "int64") for v in (first, which, counts))]
 
 
