@@ -1,10 +1,12 @@
-"""Test modules stand alone: helpers are in modules of their own."""
+"""Test modules stand alone: helpers are in modules of their own, and a rule about many files is one test."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
+
+import pytest
 
 from tests.statements import statements
 
@@ -44,3 +46,12 @@ def test_no_program_in_a_string_imports_a_test_module() -> None:
     pattern = re.compile(r"(?:import|from) +tests(?:\.\w+)*\.test_\w+")
     importers = [str(p.relative_to(TESTS)) for p in sorted(TESTS.rglob("*.py")) if pattern.search(p.read_text("utf-8"))]
     assert not importers, importers
+
+
+def test_no_parameter_is_a_source_file(request: pytest.FixtureRequest) -> None:
+    """A rule about many files is one test that lists all that break it; this looks at all tests of the run."""
+    names = (re.fullmatch(r"(.*)\[([^\[]+\.py)\]", item.nodeid) for item in request.session.items)
+    by_file = {
+        m[1] for m in names if m and any((TESTS.parent / room / m[2]).exists() for room in ("", "irtool", "tests"))
+    }
+    assert not by_file, sorted(by_file)
