@@ -17,7 +17,7 @@ def explain(kernels: Iterable[Mapping[str, Any]]) -> str:
 
 def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:
     from ..diagnostics import UsageError
-    from ..schedule.script import read_script
+    from ..schedule.scripts.script import read_script
 
     name = kernel["name"] if len(kernel["stages"]) == 1 else f"{kernel['name']} stage {stage['number']}"
     said = f"{stage['strategy']} — {stage['reason']}"

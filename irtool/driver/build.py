@@ -101,7 +101,7 @@ def build(
         required_pass, disabled_pass: passes that the pipeline runs whatever the level, and those that it leaves out.
         config: options of single passes, `{"relay.FuseOps.max_depth": 8}`.
         schedule: primitives for chosen stages of kernels, in place of irtool's strategies: text such as `build --explain`
-            prints; see `irtool.schedule.script`.
+            prints; see `irtool.schedule.scripts.script`.
         tuned: a file that `irtool tune` wrote: kernels that were measured on this machine get the choice that was fastest.
             `shipped` is the table that comes with irtool.
             Where it has none for this machine, a warning says so.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..lower.lower_call import LoweredCall
-from ..schedule.handmade import Schedule
+from ..schedule.scripts.handwritten import Schedule
 
 
 def create_schedule(lowered: LoweredCall, name: str = "main") -> Schedule:
     """A schedule of what `irtool.lower_call` gives, to be written stage by stage; `name` is that of the loop nest.
 
-    See `irtool.schedule.handmade`.
+    See `irtool.schedule.scripts.handwritten`.
     """
     return Schedule(lowered.kernel(name), lowered.attributes(name))

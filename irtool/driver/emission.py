@@ -14,8 +14,8 @@ from ..backends.base import Draw, Request, Sample
 from ..diagnostics import IrError, ToolError
 from ..ir import Module
 from ..lower.function_info import storage_report
-from ..schedule.script import scripted
-from ..schedule.tuned import tuned
+from ..schedule.scripts.script import scripted
+from ..schedule.scripts.tuned import tuned
 from ..tir.program import HostFunction
 from .denormals import flush_constants
 from .options import TIR, Options

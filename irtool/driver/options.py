@@ -26,8 +26,8 @@ class Options:
 
     `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
     `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
-    sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.script`. `tuned` has choices that were
-    measured, by stage, see `irtool.schedule.tuned`. `precision` is that of products, see `irtool.driver.precision`.
+    sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.scripts.script`. `tuned` has choices that were
+    measured, by stage, see `irtool.schedule.scripts.tuned`. `precision` is that of products, see `irtool.driver.precision`.
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())

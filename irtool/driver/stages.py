@@ -11,7 +11,7 @@ from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..passes.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
-from ..schedule.equal_constants import share_equal_constants
+from ..schedule.constants.dedup_constants import share_equal_constants
 from ..steps import counted
 from ..tir.program import Program
 from ..tir.program_copy import copy_program

@@ -8,7 +8,7 @@
                             "microseconds": 81.2, "untuned": "register_tile: …", "untuned_microseconds": 95.0,
                             "trials": {"register_tile: …": 95.0, …}}}}}}
 
-A stage's key tells what it computes (`schedule.tuned.stage_key`), and a choice which offer of which strategy it gets.
+A stage's key tells what it computes (`schedule.scripts.tuned.stage_key`), and a choice which offer of which strategy it gets.
 """
 
 from __future__ import annotations

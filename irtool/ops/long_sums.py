@@ -1,7 +1,7 @@
 """Sums and means by numpy whose rounding errors do not grow with their length, whichever axes they are along.
 
 numpy adds in pairs along the last axis only; along others, one number after the other, it loses a float32's digits where there are
-many. Such sums are made in float64, as compiled code makes them in blocks (see `schedule.block_sums`).
+many. Such sums are made in float64, as compiled code makes them in blocks (see `schedule.core.block_sums`).
 """
 
 from __future__ import annotations

@@ -9,38 +9,38 @@ from ..steps import counted
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
-from .attention.find import fuse_attention
-from .attention.softmax import flush_exponentials
-from .block_sums import block_sums
-from .bound_stack import bound_stack
-from .copy_other_shapes import copy_other_shapes
-from .equal_constants import share_equal_constants
-from .finite_weights import FiniteWeights
-from .fuse_epilogues import fuse_epilogues
-from .fuse_kernels import fuse_kernels
-from .fuse_padding import fuse_padding
-from .fuse_row_loops import fuse_row_loops
-from .gathered_phases import decompose_gathers
-from .grouped_channels import part_groups
-from .inline_padding import inline_row_padding
-from .kernel import schedule_kernel
+from .constants.dedup_constants import share_equal_constants
+from .constants.finite_weights import FiniteWeights
+from .constants.narrow_constants import narrow_constants
+from .constants.slice_constants import slice_constants
+from .constants.split_weights import part_weights
+from .core.block_sums import block_sums
+from .graph.bound_stack import bound_stack
+from .graph.canonical_views import read_own_shapes
+from .graph.fuse_epilogues import fuse_epilogues
+from .graph.fuse_kernels import fuse_kernels
+from .graph.fuse_padding import fuse_padding
+from .graph.fuse_row_loops import fuse_row_loops
+from .graph.kernel import schedule_kernel
+from .graph.materialize_views import copy_other_shapes
+from .graph.separate_formulas import separate_formulas
+from .graph.share_kernels import share_kernels
+from .graph.share_loops import shared_kernels
+from .graph.split_groups import part_groups
+from .graph.store_canonical_views import store_own_shapes
+from .graph.widen_float16 import widen_halves
+from .instructions.elide_packing import read_words_in_place
+from .instructions.store_shifted_bytes import store_moved_bytes
+from .instructions.tensorize import tensorize_products
 from .layouts.stage import assign_layouts, row_major_slots
-from .narrow_constants import narrow_constants
-from .own_shapes import read_own_shapes
-from .part_weights import part_weights
-from .partition_padded_windows import partition_padded_windows
-from .read_words_in_place import read_words_in_place
-from .separate_formulas import separate_formulas
-from .share_kernels import share_kernels
-from .share_loops import shared_kernels
-from .slice_constants import slice_constants
-from .store_moved_bytes import store_moved_bytes
-from .store_own_shapes import store_own_shapes
-from .strassen.stage import halve_products
-from .subpixel import decompose_subpixels, stores_vectors
-from .tensorize import tensorize_products
-from .widen_halves import widen_halves
-from .winograd.stage import transform_convolutions
+from .strategies.attention.find import fuse_attention
+from .strategies.attention.softmax import flush_exponentials
+from .strategies.strassen.stage import halve_products
+from .strategies.winograd.stage import transform_convolutions
+from .windows.gathered_phases import decompose_gathers
+from .windows.inline_padding import inline_row_padding
+from .windows.partition_padded_windows import partition_padded_windows
+from .windows.subpixel import decompose_subpixels, stores_vectors
 
 
 @dataclass(frozen=True)

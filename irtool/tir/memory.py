@@ -9,4 +9,4 @@ LAST_CACHE = 16 << 20
 """Bytes of a tensor that some cache may keep until they are read again."""
 
 KERNEL_SCRATCH = 1 << 20
-"""Bytes of scratch memory that a thread has for itself in a kernel, at most. The stack keeps a part of them: see `schedule.bound_stack`."""
+"""Bytes of scratch memory that a thread has for itself in a kernel, at most. The stack keeps a part of them: see `schedule.graph.bound_stack`."""

@@ -156,7 +156,7 @@ class Stmt:
 
 class For(Stmt):
     """A loop of `var` over 0 … extent - 1. `kind` is `serial`, `parallel`, `vectorized` or `unrolled`; or `tiled`, of a loop of one step
-    around sums that matrix tiles may make (see `schedule.matrix_tile_nest`)."""
+    around sums that matrix tiles may make (see `schedule.strategies.matrix_tile.nest`)."""
 
     __slots__ = ("body", "extent", "kind", "var")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..schedule.block import Block
+from ..schedule.core.block import Block
 from ..tir.forms import Reduction
 from ..tir.show import show_expr, show_stmt
 from .brief import cut

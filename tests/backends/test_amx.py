@@ -18,16 +18,16 @@ import pytest
 
 import irtool
 from irtool.backends.toolchain.compiler import Compiler
-from irtool.schedule.forms import Reduction
-from irtool.schedule.matrix_tile_nest import nest_in_tiles
-from irtool.schedule.matrix_tiles import choose_matrix_tiling
+from irtool.schedule.core.forms import Reduction
+from irtool.schedule.instructions.matrix_tiles import choose_matrix_tiling
+from irtool.schedule.strategies.matrix_tile.nest import nest_in_tiles
 from irtool.tir.expr import Var, const
 from irtool.tir.pairs import dot2
 from irtool.tir.stmt import Buffer, PrimFunc, Scope, Store
 from irtool.tir.vector_target import VectorTarget
 from irtool.tir.words import dot
-from tests.backends.assembly import count, loops
 from tests.backends.instructions import FLAGS, X86, require_processor
+from tests.backends.test_assembly import count, loops
 from tests.nests import run_nest
 
 V = '#[version = "0.0.5"]\n'

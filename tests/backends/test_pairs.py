@@ -11,8 +11,8 @@ import pytest
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
 from irtool.passes.bind import bind_params
-from irtool.schedule.affine import loads as reads_of
-from irtool.schedule.word_kinds import word_kinds
+from irtool.schedule.core.affine import loads as reads_of
+from irtool.schedule.instructions.dot_kinds import word_kinds
 from irtool.tir.forms import nest_of
 from irtool.tir.pairs import DOT_PAIR, NUMBERS, meaning
 from irtool.tir.stmt import PrimFunc

@@ -9,7 +9,7 @@ import pytest
 
 import irtool
 from tests.backends.direct import PROCESSORS, Functions
-from tests.backends.units import units
+from tests.backends.test_accuracy import units
 
 pytestmark = pytest.mark.usefixtures("keeps_denormals")
 

@@ -13,7 +13,8 @@ import irtool
 from irtool.diagnostics import InternalError, IrError
 from irtool.passes.base import passes
 from irtool.passes.instruments.values import difference
-from tests.corpus.scorer import CORPUS, scorer
+
+from .test_corpus import CORPUS, scorer
 
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus beside the checkout")
 

@@ -12,8 +12,8 @@ import pytest
 
 import irtool
 from irtool.backends.c.nest import KernelWriter
+from irtool.backends.c.object_files import Objects
 from irtool.backends.toolchain.compiler import Compiler
-from irtool.backends.toolchain.objects import Objects
 from irtool.diagnostics import ToolError, UsageError
 from tests.driver.programs import dense, parse, run
 

@@ -8,8 +8,8 @@ import pytest
 
 import irtool
 from irtool.commands.explaining import explain
+from irtool.schedule.scripts.tuned import noting
 from irtool.schedule.strategies.base import label_of, stage_variants
-from irtool.schedule.tuned import noting
 
 CASES = {
     "pixels": ("nn.relu(nn.conv2d(%0, %w, padding=[0, 0]))", (1, 96, 5, 5), (64, 96, 1, 1), 1024),

@@ -7,7 +7,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule.axes import fuse_axes, fuse_sums
+from irtool.schedule.core.axes import fuse_axes, fuse_sums
 from irtool.tir.forms import Map, Reduction
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule.own_shapes import reshaped
+from irtool.schedule.graph.canonical_views import reshaped
 from irtool.tir.expr import Expr, Var, const
 from irtool.tir.simplify import Simplifier
 from tests.backends.instructions import require_processor

@@ -7,9 +7,9 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule.block import Block
-from irtool.schedule.guards import take_guards
-from irtool.schedule.nest import open_guards
+from irtool.schedule.core.block import Block
+from irtool.schedule.core.guards import take_guards
+from irtool.schedule.core.nest import open_guards
 from irtool.schedule.primitives.loop_partition import loop_partition
 from irtool.tir.forms import Reduction
 

@@ -10,10 +10,10 @@ import pytest
 
 import irtool
 from irtool.backends.c import program
-from irtool.schedule import share_loops
-from irtool.schedule.halves import Halves
-from irtool.schedule.owners import ALONE
-from irtool.schedule.threads import all_shared_loops, with_deeper
+from irtool.schedule.core.data_affinity import ALONE
+from irtool.schedule.graph import share_loops
+from irtool.schedule.graph.thread_split import Halves
+from irtool.schedule.graph.threads import all_shared_loops, with_deeper
 from irtool.tir.expr import Load, Var, const, maximum
 from irtool.tir.stmt import (
     PARALLEL,

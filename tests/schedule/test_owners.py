@@ -10,8 +10,8 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.driver.stages import run_stages
-from irtool.schedule.owners import is_same, shares_inside
-from irtool.schedule.threads import all_shared_loops
+from irtool.schedule.core.data_affinity import is_same, shares_inside
+from irtool.schedule.graph.threads import all_shared_loops
 from irtool.tir.expr import Var
 from irtool.tir.program import runs_of
 from irtool.tir.stmt import Buffer, Scope

@@ -7,7 +7,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.schedule.subpixel import decompose_subpixels, span_in_phase
+from irtool.schedule.windows.subpixel import decompose_subpixels, span_in_phase
 from irtool.tir.expr import Var
 from irtool.tir.stmt import Allocate, Scope, pre_order
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.schedule.tiles import Tile, choose_tile, vectors_per_block
+from irtool.schedule.cost.register_tiles import Tile, choose_tile, vectors_per_block
 from irtool.tir.vector_target import VectorTarget
 
 WIDE = VectorTarget(64, 32)

@@ -15,8 +15,8 @@ from irtool.driver.prepare import prepare
 from irtool.driver.stages import run_stages
 from irtool.lower import lower_module
 from irtool.printer.program import program_text
+from irtool.schedule.cost.register_tiles import choose_tile
 from irtool.schedule.layouts.choice import layout_preferences
-from irtool.schedule.tiles import choose_tile
 from irtool.tir.vector_target import SIZES, VectorTarget
 
 pytestmark = pytest.mark.promise("sizes")

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from irtool.schedule.sliding import choose_sliding
+from irtool.schedule.windows.sliding import choose_sliding
 from irtool.tir.expr import Binary, Const, Load, Var, const, if_then_else, post_order
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import VECTORIZED, Buffer, For, Scope, Store, expressions, pre_order

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from irtool.schedule.attention.softmax import find_softmax, flush_exponentials, largest_of
-from irtool.schedule.attention.tiled import quotient
+from irtool.schedule.strategies.attention.softmax import find_softmax, flush_exponentials, largest_of
+from irtool.schedule.strategies.attention.tiled import quotient
 from irtool.tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const
 from irtool.tir.forms import AnyForm, Map, Reduction
 from irtool.tir.stmt import Buffer, Scope, Store

@@ -18,14 +18,14 @@ from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
-from irtool.schedule.matrix_sums import Matrix, sums
-from irtool.schedule.script import scripted
-from irtool.schedule.strassen.algorithm import DATA, PRODUCTS, RESULT, WEIGHTS
-from irtool.schedule.threads import shared_loops
+from irtool.schedule.core.matrix_sums import Matrix, sums
+from irtool.schedule.graph.threads import shared_loops
+from irtool.schedule.scripts.script import scripted
+from irtool.schedule.strategies.strassen.algorithm import DATA, PRODUCTS, RESULT, WEIGHTS
 from irtool.tir.program import Program
 from irtool.tir.stmt import PARALLEL, For, pre_order
 from tests.nests import run_program
-from tests.schedule.programs import error, values
+from tests.schedule.test_winograd import error, values
 
 V = '#[version = "0.0.5"]\n'
 

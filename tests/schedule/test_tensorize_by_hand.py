@@ -6,7 +6,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import UsageError
-from irtool.schedule.word_kinds import intrinsics
+from irtool.schedule.instructions.dot_kinds import intrinsics
 from irtool.tir.pairs import DOT_PAIR
 from irtool.tir.wide_pairs import DOT_WIDE
 from irtool.tir.words import ALL_DOTS

@@ -9,7 +9,7 @@ import pytest
 import irtool
 from irtool.backends.c import program
 from irtool.schedule import SCHEDULE
-from irtool.schedule.threads import share_loops, share_size, shared_loops
+from irtool.schedule.graph.threads import share_loops, share_size, shared_loops
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.kernel import Kernel
 from irtool.tir.program import Program

@@ -11,11 +11,11 @@ from irtool.interp.feeds import random_inputs
 from irtool.lower import lower_module
 from irtool.passes.bind import bind_params
 from irtool.schedule import schedule_program
-from irtool.schedule.block import Block
-from irtool.schedule.forms import Reduction
-from irtool.schedule.strategies.register_tile import tile_reduction
-from irtool.schedule.tile_choice import choose_register_tile
-from irtool.schedule.tiles import Tile, choose_tile, choose_window
+from irtool.schedule.core.block import Block
+from irtool.schedule.core.forms import Reduction
+from irtool.schedule.cost.register_tiles import Tile, choose_tile, choose_window
+from irtool.schedule.cost.tile_choice import choose_register_tile
+from irtool.schedule.strategies.register_tile.strategy import tile_reduction
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import Buffer, Scope, Store
 from irtool.tir.vector_target import VectorTarget

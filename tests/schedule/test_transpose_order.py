@@ -2,8 +2,8 @@
 
 import pytest
 
-from irtool.schedule.square_segments import Squares, in_groups, in_strips, squares_of
-from irtool.schedule.transpose_order import Moved, choose_order, lines_at_one_place, widths
+from irtool.schedule.strategies.transpose.transpose_order import Moved, choose_order, lines_at_one_place, widths
+from irtool.schedule.strategies.transpose.transpose_tiles import Squares, in_groups, in_strips, squares_of
 from irtool.tir.vector_target import VectorTarget
 
 WIDE, NARROW = VectorTarget(64, 32), VectorTarget(32, 16)

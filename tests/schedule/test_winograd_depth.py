@@ -13,10 +13,10 @@ import irtool
 from irtool.driver.prepare import prepare
 from irtool.passes.bind import bind_params
 from irtool.schedule import VectorTarget
-from irtool.schedule.winograd.axes import DepthAxis
+from irtool.schedule.strategies.winograd.axes import DepthAxis
 from irtool.tir.expr import Var
-from tests.schedule.programs import V, check_nest, scheduled, strategies, values
-from tests.schedule.replay import replayed
+from tests.schedule.test_scripts import replayed
+from tests.schedule.test_winograd import V, check_nest, scheduled, strategies, values
 
 
 def network(

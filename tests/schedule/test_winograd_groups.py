@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 import irtool
 from irtool.diagnostics import UsageError
 from irtool.schedule import VectorTarget
-from irtool.schedule.script import scripted
-from tests.schedule.convolutions import channels_last, check_transformed
-from tests.schedule.programs import V, error, scheduled, strategies
+from irtool.schedule.scripts.script import scripted
+from tests.schedule.test_winograd import V, channels_last, check_transformed, error, scheduled, strategies
 
 
 def grouped(

@@ -16,16 +16,16 @@ from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
-from ..interface.pool_flags import read_pools
 from ..interface.weights_file import INLINE
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
-from ..toolchain.objects import Objects
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
+from .object_files import Objects
+from .pool_flags import read_pools
 from .program import CText, write_program
 from .testbench import write_testbench
 from .timer import write_timer

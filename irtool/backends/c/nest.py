@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, product
 
-from ...schedule.threads import shared_loops
+from ...schedule.graph.threads import shared_loops
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from ...schedule.threads import shared_loops
+from ...schedule.graph.threads import shared_loops
 from ...tir.expr import Var
 from ...tir.kernel import Kernel
 from ...tir.stmt import For, Stmt

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...schedule.threads import shared_loops
+from ...schedule.graph.threads import shared_loops
 from ...tir.dtypes import itemsize
 from ...tir.expr import Const, Load, post_order
 from ...tir.kernel import Kernel

@@ -1,4 +1,4 @@
-"""Blocks of sums in matrix tiles (Intel's AMX; see `schedule.matrix_tile_nest`), as C text: by the instructions, and in vectors, which give the same bits.
+"""Blocks of sums in matrix tiles (Intel's AMX; see `schedule.strategies.matrix_tile.nest`), as C text: by the instructions, and in vectors, which give the same bits.
 
 Linux lets a process use tiles that asks for it, which each source does when it is loaded. The eight registers of tiles are used in two ways:
 blocks of 2 x 2 tiles have their sums in 0 to 3, rows of the data in 4 and 5, columns of the weights in 6 and 7; where there is one tile of

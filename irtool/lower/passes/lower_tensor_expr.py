@@ -11,11 +11,11 @@ from ...ir.target import Target
 from ...passes.base import ModulePass, is_optimizable, register_pass
 from ...passes.context import PassContext
 from ...passes.primitive_functions import is_primitive
-from ..call_lowering import CallLowering
 from ..function_info import main_func_info, nest_info
 from ..loop_nests import LoopNests
 from ..mistakes import DynamicShape
 from ..targets import targets_of
+from .call_lowering import CallLowering
 
 
 @register_pass("LowerTensorExpr", level=0, required=("InferType",))

@@ -57,7 +57,7 @@ class Attributes(Leaves):
         return found
 
     def meta_value(self, v: list, s: int, e: int) -> Any:
-        from ..settled import settle
+        from .bare_attributes import settle
 
         try:
             return settle(self._meta(v[0], s, e), self.metadata)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...diagnostics import IrError
 from ..case import Case, runs_others
-from ..recording import Recording
 from ..search import Search
+from .recording import Recording
 
 
 def drop_passes(search: Search) -> None:

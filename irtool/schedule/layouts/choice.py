@@ -15,10 +15,10 @@ from ...tir.forms import Reduction
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..affine import depends
-from ..panels import largest_reduction
-from ..tile_choice import rows_together, sums_long_words
+from ..core.affine import depends
+from ..cost.tile_choice import rows_together, sums_long_words
 from .constants import alike
+from .main_reduction import largest_reduction
 from .preference import LayoutPreference, operands_of
 from .vector_axis import along, filled, moves
 from .whole_vectors import are_single, padded_constants, whole_axis, with_wide_blocks

@@ -12,10 +12,10 @@ from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, RunKernel, Slot
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..affine import depends
-from ..panels import largest_reduction, rows_beside
-from ..tile_choice import rows_together
-from ..tiles import vectors_per_block
+from ..core.affine import depends
+from ..cost.register_tiles import vectors_per_block
+from ..cost.tile_choice import rows_together
+from .main_reduction import largest_reduction, rows_beside
 from .preference import LayoutPreference, filled_shape, operands_of, reorders
 from .propagation import propagate
 from .vector_axis import along, filled

@@ -8,7 +8,7 @@ from math import prod
 from ...tir.expr import Load
 from ...tir.forms import Reduction
 from ...tir.stmt import Buffer
-from ..affine import loads
+from ..core.affine import loads
 
 
 @dataclass(frozen=True)

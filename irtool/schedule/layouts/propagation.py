@@ -11,8 +11,8 @@ from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.wide_pairs import PACK_WIDE
 from ...tir.words import PACKS
-from ..affine import depends, loads
-from ..moved_bytes import as_it_was
+from ..core.affine import depends, loads
+from ..instructions.signedness_shift import as_it_was
 from .preference import LayoutPreference, operands_of, reorders
 
 _NUMBERS = {**PACKS, PACK_PAIR: NUMBERS, PACK_WIDE: NUMBERS}

@@ -14,7 +14,7 @@ from ...tir.forms import Map
 from ...tir.nodes import Const, Expr
 from ...tir.program import CONSTANT, RunKernel, Slot
 from ...tir.stmt import Buffer
-from ..affine import loads
+from ..core.affine import loads
 from .preference import LayoutPreference
 
 

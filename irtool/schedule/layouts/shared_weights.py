@@ -13,7 +13,7 @@ from ...tir.forms import Map
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, RunKernel, Slot
 from ...tir.stmt import Buffer
-from ..affine import loads
+from ..core.affine import loads
 from .preference import LayoutPreference
 
 _LINE = 16

@@ -13,9 +13,9 @@ from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, kernels_in_use, steps
 from ...tir.stmt import Buffer, Layout
 from ...tir.vector_target import VectorTarget
-from ..affine import depends
-from ..winograd.choice import saved_cycles
-from ..winograd.find import convolutions_of
+from ..core.affine import depends
+from ..strategies.winograd.choice import saved_cycles
+from ..strategies.winograd.find import convolutions_of
 from .choice import layout_preferences
 from .constants import packed_constants
 from .preference import LayoutPreference, reorders

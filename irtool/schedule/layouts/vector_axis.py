@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...tir.expr import Binary, Const, Expr, Var, const, post_order, substitute
 from ...tir.forms import Reduction
 from ...tir.stmt import Buffer
-from ..affine import depends, loads
+from ..core.affine import depends, loads
 from .preference import LayoutPreference, operands_of
 
 

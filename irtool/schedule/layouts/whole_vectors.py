@@ -7,7 +7,7 @@ from ...tir.forms import Reduction
 from ...tir.pairs import DTYPE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..tiles import is_avx2
+from ..cost.register_tiles import is_avx2
 from .preference import LayoutPreference, operands_of
 from .vector_axis import along, filled
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.stmt import PARALLEL, UNROLLED, VECTORIZED
-from ..block import Block
-from ..forms import Form
-from ..nest import check_vectors
+from ..core.block import Block
+from ..core.forms import Form
+from ..core.nest import check_vectors
 from .base import primitive
 
 _MOST = 64

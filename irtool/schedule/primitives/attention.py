@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.forms import AnyForm
-from ..attention.form import Attention
-from ..attention.tiled import NotRows
-from ..attention.tiling import tiling_by_hand
-from ..staged import StagedNest
+from ..core.staged import StagedNest
+from ..strategies.attention.form import Attention
+from ..strategies.attention.tiled import NotRows
+from ..strategies.attention.tiling import tiling_by_hand
 from .base import makes_stages
 
 

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from ...diagnostics import UsageError
 from ...tir.expr import Load, Var
 from ...tir.stmt import Buffer
-from ..block import Block
+from ..core.block import Block
 from .operands import operand_name
 
 P = ParamSpec("P")

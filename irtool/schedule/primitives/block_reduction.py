@@ -11,9 +11,9 @@ from ...tir.expr import Binary, Expr, Load, Var, const, rewrite
 from ...tir.memory import KERNEL_SCRATCH
 from ...tir.nodes import Axis
 from ...tir.stmt import SERIAL, Buffer, Scope, Store
-from ..block import Block, Level, Pending
-from ..block_sums import LONGEST
-from ..forms import Form, Map, Reduction, substituted
+from ..core.block import Block, Level, Pending
+from ..core.block_sums import LONGEST
+from ..core.forms import Form, Map, Reduction, substituted
 from .base import primitive
 
 
@@ -32,7 +32,7 @@ def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | st
     What the steps of a block read is read by all results while it is in the nearest cache: the loop over `kc` of Goto and van de Geijn
     (Anatomy of High-Performance Matrix Multiplication, 2008) and of BLIS. In TVM it is `cache_write`, `split`, `reorder` and
     `decompose_reduction`. The order of summation stays, and with it every bit of the results; but of a long sum of floats
-    (see `schedule.block_sums`), blocks are sums of their own, which are added up. `compute_at` says for which results the
+    (see `schedule.core.block_sums`), blocks are sums of their own, which are added up. `compute_at` says for which results the
     array is; it is contiguous `along` a loop. `name_init` and `name_update` then are blocks with loops of their own, of which every
     result is made once.
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.stmt import VECTORIZED, Buffer, Scope, Store
-from ..block import Block, Cache
-from ..forms import Form, Map
+from ..core.block import Block, Cache
+from ..core.forms import Form, Map
 from .base import primitive
 from .operands import find_operand
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Var
-from ..block import Block
-from ..forms import Form, Reduction
-from ..nest import check_vectors
+from ..core.block import Block
+from ..core.forms import Form, Reduction
+from ..core.nest import check_vectors
 from .base import primitive
 
 

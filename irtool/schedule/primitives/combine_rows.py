@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.forms import AnyForm
-from ..interleaved_rows import interleaved_rows
-from ..staged import StagedNest
+from ..core.staged import StagedNest
+from ..windows.interleaved_rows import interleaved_rows
 from .base import makes_stages
 
 

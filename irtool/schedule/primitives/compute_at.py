@@ -7,8 +7,8 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.stmt import PARALLEL
-from ..block import Block
-from ..forms import Form
+from ..core.block import Block
+from ..core.forms import Form
 from .base import primitive
 
 

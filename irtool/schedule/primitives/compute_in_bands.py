@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.expr import Var
-from ..bands import Banded, cut, find_band
-from ..forms import Map, Reduction
+from ..core.forms import Map, Reduction
+from ..windows.bands import Banded, cut, find_band
 from .base import primitive
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...tir.expr import const
-from ..block import Block
-from ..forms import Form
+from ..core.block import Block
+from ..core.forms import Form
 from .base import primitive
 
 

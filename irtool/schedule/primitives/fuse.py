@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Var, rewrite
-from ..block import Block
-from ..forms import Form, Loop
+from ..core.block import Block
+from ..core.forms import Form, Loop
 from .base import primitive
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.expr import Load
-from ..affine import loads
-from ..forms import Map, Reduction
+from ..core.affine import loads
+from ..core.forms import Map, Reduction
 
 
 def operand_name(form: Map | Reduction, operand: Load) -> str:

@@ -8,10 +8,10 @@ from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.memory import KERNEL_SCRATCH
 from ...tir.stmt import Buffer, Scope, Store
-from ..affine import depends, simplifier
-from ..block import Block, Level, Pending
-from ..forms import Form, Reduction
-from ..packing import Packing, find_limits
+from ..core.affine import depends, simplifier
+from ..core.block import Block, Level, Pending
+from ..core.forms import Form, Reduction
+from ..core.packing import Packing, find_limits
 from .base import primitive
 from .operands import find_operand, operand_name
 

@@ -6,9 +6,9 @@ from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.forms import AnyForm, TupleReduction
 from ...tir.stmt import seq
-from ..forms import Reduction
-from ..single_windows import axis_of_windows, in_one_map, single_windows
-from ..staged import StagedNest, StagedNestBuilder
+from ..core.forms import Reduction
+from ..core.staged import StagedNest, StagedNestBuilder
+from ..windows.peel_windows import axis_of_windows, in_one_map, single_windows
 from .base import makes_stages
 
 

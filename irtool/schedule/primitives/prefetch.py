@@ -8,10 +8,10 @@ from typing import Any
 
 from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, const, substitute
-from ..affine import depends, simplifier
-from ..block import Ahead, Block, Level
-from ..forms import Form, Loop, Reduction
-from ..prefetching import vector_loops
+from ..core.affine import depends, simplifier
+from ..core.block import Ahead, Block, Level
+from ..core.forms import Form, Loop, Reduction
+from ..core.prefetching import vector_loops
 from .base import primitive
 from .operands import find_operand
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from ...diagnostics import UsageError
 from ...tir.expr import Binary, Load, Var
-from ..affine import depends
-from ..block import Block, Factor
-from ..forms import Form, Reduction
-from ..guards import take_guards
-from ..update_order import COMBINED
+from ..core.affine import depends
+from ..core.block import Block, Factor
+from ..core.forms import Form, Reduction
+from ..core.guards import take_guards
+from ..core.reassociation import COMBINED
 from .base import primitive
 
 

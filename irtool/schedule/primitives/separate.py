@@ -8,10 +8,10 @@ from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.memory import KERNEL_SCRATCH
 from ...tir.stmt import Buffer, Scope
-from ..block import Block, Level, Pending
-from ..forms import Form, Reduction
-from ..guards import take_guards
-from ..windows import ReducedWindows, find_windows
+from ..core.block import Block, Level, Pending
+from ..core.forms import Form, Reduction
+from ..core.guards import take_guards
+from ..windows.separable import ReducedWindows, find_windows
 from .base import primitive
 
 

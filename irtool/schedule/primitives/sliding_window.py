@@ -7,9 +7,9 @@ from dataclasses import replace
 from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.stmt import Store
-from ..block import Block
-from ..forms import Form, Reduction
-from ..sliding import WINDOW, find_sliding
+from ..core.block import Block
+from ..core.forms import Form, Reduction
+from ..windows.sliding import WINDOW, find_sliding
 from .base import primitive
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...diagnostics import UsageError
-from ..block import Block
-from ..forms import Form
-from ..tile_stores import is_transposed
+from ..core.block import Block
+from ..core.forms import Form
+from ..core.tile_stores import is_transposed
 from .base import primitive
 
 

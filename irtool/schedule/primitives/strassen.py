@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.forms import AnyForm
-from ..staged import StagedNest
-from ..strassen.choice import tiling_by_hand
-from ..strassen.form import ProductOfHalves
+from ..core.staged import StagedNest
+from ..strategies.strassen.choice import tiling_by_hand
+from ..strategies.strassen.form import ProductOfHalves
 from .base import makes_stages
 
 

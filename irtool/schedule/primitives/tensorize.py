@@ -8,11 +8,11 @@ from typing import Any
 from ...diagnostics import UsageError, nearest
 from ...tir.expr import Binary, Cast, Expr, Var, const, rewrite
 from ...tir.show import show_expr
-from ..affine import simplifier
-from ..block import Block
-from ..forms import Form, Reduction
-from ..tensorize import is_step
-from ..word_kinds import intrinsics
+from ..core.affine import simplifier
+from ..core.block import Block
+from ..core.forms import Form, Reduction
+from ..instructions.dot_kinds import intrinsics
+from ..instructions.tensorize import is_step
 from .base import primitive
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...diagnostics import UsageError
 from ...tir.expr import Var
-from ..block import Block
-from ..forms import Form
+from ..core.block import Block
+from ..core.forms import Form
 from .base import primitive
 from .reorder import reorder
 from .split import split

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.forms import AnyForm
-from ..staged import StagedNest
-from ..winograd.choice import tiling_by_hand
-from ..winograd.form import TransformedTiles
+from ..core.staged import StagedNest
+from ..strategies.winograd.choice import tiling_by_hand
+from ..strategies.winograd.form import TransformedTiles
 from .base import makes_stages
 
 

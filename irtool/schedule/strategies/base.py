@@ -20,16 +20,16 @@ from ...tir.expr import Expr
 from ...tir.forms import AnyForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
 from ...tir.vector_target import VectorTarget
-from ..affine import loads
-from ..axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
-from ..forms import Form, Map, Reduction
-from ..guards import take_guards
-from ..native_lanes import accumulator_lanes
+from ..core.affine import loads
+from ..core.axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
+from ..core.float16_lanes import accumulator_lanes
+from ..core.forms import Form, Map, Reduction
+from ..core.guards import take_guards
+from ..cost.row_choice import choose_row_axis
+from ..cost.tile_choice import TileChoice, choose_register_tile
 from ..primitives.base import is_traced, remark, tracing
-from ..row_choice import choose_row_axis
-from ..tile_choice import TileChoice, choose_register_tile
-from ..tuned import note_stage
-from .own import adopt_strategy
+from ..scripts.tuned import note_stage
+from .plugin_checks import adopt_strategy
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""Stages that a script schedules; see `schedule.script`."""
+"""Stages that a script schedules; see `schedule.scripts.script`."""
 
 from __future__ import annotations
 
 from ...diagnostics import nearest
 from ...tir.stmt import Stmt
-from ..block import Block
-from ..forms import Map, Reduction
-from ..nest import lower_all
-from ..script import MAKERS, Entry, entry_for
+from ..core.block import Block
+from ..core.forms import Map, Reduction
+from ..core.nest import lower_all
+from ..scripts.script import MAKERS, Entry, entry_for
 from .base import Candidate, Stage, Strategy, find_variant, label_of, stage_variants, strategy
 
 _SHOWN = 6

@@ -6,9 +6,9 @@ import math
 
 from ...tir.forms import Steps, TupleReduction, nest_of
 from ...tir.stmt import Stmt
-from ..block import Block
-from ..forms import Reduction
-from ..nest import lower
+from ..core.block import Block
+from ..core.forms import Reduction
+from ..core.nest import lower
 from ..primitives import parallel
 from .base import Candidate, Stage, Strategy, strategy
 

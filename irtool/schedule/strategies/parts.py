@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...tir.expr import Var
-from ..block import Block
-from ..forms import Map, Reduction
+from ..core.block import Block
+from ..core.forms import Map, Reduction
+from ..cost.tile_choice import TileChoice
 from ..primitives import copy, loop_partition, parallel, reorder, split
-from ..tile_choice import TileChoice
 from .base import Stage
-from .elementwise import Elementwise
-from .register_tile import tile_reduction
-from .tiled_transpose import TiledTranspose
+from .elementwise.strategy import Elementwise
+from .register_tile.strategy import tile_reduction
+from .transpose.tiled_transpose import TiledTranspose
 
 
 @dataclass(frozen=True)

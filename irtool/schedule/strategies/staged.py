@@ -9,16 +9,16 @@ from functools import partial
 from typing import ClassVar
 
 from ...tir.stmt import Buffer, Stmt
-from ..affine import loads
-from ..block import Block
-from ..forms import Map, Reduction
-from ..nest import lower, lower_all
+from ..core.affine import loads
+from ..core.block import Block
+from ..core.forms import Map, Reduction
+from ..core.nest import lower, lower_all
+from ..core.staged import NamedStage, StagedForm, StagedNest, StagedPlan
+from ..cost.tile_choice import choose_register_tile
 from ..primitives import prefetch, untraced, vectorize
 from ..primitives import stage as traced_stage
-from ..staged import NamedStage, StagedForm, StagedNest, StagedPlan
-from ..tile_choice import choose_register_tile
 from .base import Candidate, Stage, Strategy, choose_strategy
-from .register_tile import Finish, RegisterTile, tile_reduction
+from .register_tile.strategy import Finish, RegisterTile, tile_reduction
 
 
 @dataclass(frozen=True)

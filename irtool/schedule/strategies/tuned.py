@@ -1,11 +1,11 @@
-"""Stages whose choice was measured; see `schedule.tuned`."""
+"""Stages whose choice was measured; see `schedule.scripts.tuned`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ...tir.stmt import Stmt
-from ..tuned import measured_choice
+from ..scripts.tuned import measured_choice
 from .base import Candidate, Stage, Strategy, find_variant, strategy
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from tests.frontends.onnx.refusals import refusal
+
+from .test_hostile_numbers import refusal
 
 onnx = pytest.importorskip("onnx")
 pytestmark = pytest.mark.promise("hostile models")

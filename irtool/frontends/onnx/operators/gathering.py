@@ -9,9 +9,9 @@ from ..arithmetic import cast
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import filled
-from ..slices import distinct_slices, head
 from ..value import Value, apply
 from .choice import constant_number
+from .distinct_slices import distinct_slices, head
 
 
 @onnx_operator("Gather")

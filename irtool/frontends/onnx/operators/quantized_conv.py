@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ....deferred import np
-from ..integer_conv import integer_conv
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..quantities import Quantities, product, requantized
 from ..sliding import weight_windows
 from ..value import Value, apply
+from .integer_conv import integer_conv
 
 
 @onnx_operator("ConvInteger")

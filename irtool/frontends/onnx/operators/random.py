@@ -15,13 +15,13 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
 from ....ops.threefry import generate
-from .. import hashing
 from ..arithmetic import add, cast, multiply, scalar, subtract
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..room import require_shape
 from ..tensors import dtype_of
 from ..value import Value, apply
+from . import run_time_random
 
 _WORDS = 10
 _FLOATS = ("float32", "float64")
@@ -67,7 +67,7 @@ class Drawn(OnnxOperator):
         if (static := self._static(shape)) is not None:
             found = self.draw("random.normal", seed, mean_, scale_, out_shape=static, out_dtype=held)
         else:
-            found = add(multiply(hashing.normal(*self._hashed(shape, seed, 4), held), scale_), mean_)
+            found = add(multiply(run_time_random.normal(*self._hashed(shape, seed, 4), held), scale_), mean_)
         return cast(found, dtype)
 
     def uniform(self, shape: Shape, dtype: str, seed: float | None, low: float = 0.0, high: float = 1.0) -> Value:
@@ -77,7 +77,7 @@ class Drawn(OnnxOperator):
         if (static := self._static(shape)) is not None:
             found = self.draw("random.uniform", seed, low_, high_, out_shape=static, out_dtype=held)
         else:
-            found = hashing.uniform(*self._hashed(shape, seed, 2), held)
+            found = run_time_random.uniform(*self._hashed(shape, seed, 2), held)
             found = add(multiply(found, subtract(high_, low_)), low_)
         return cast(found, dtype)
 
@@ -92,7 +92,7 @@ class Drawn(OnnxOperator):
 
     def _hashed(self, like: Shape, seed: float | None, words: int) -> tuple[Value, np.ndarray]:
         assert isinstance(like, Value)
-        return hashing.positions(like), generate(self.key(seed).array("the generator"), words)[1]
+        return run_time_random.positions(like), generate(self.key(seed).array("the generator"), words)[1]
 
 
 @onnx_operator("RandomNormal", "RandomUniform")

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from ....deferred import np
 from ....diagnostics import IrError
-from ..activations import Activation, activations
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..recurrence import (
@@ -23,6 +22,7 @@ from ..recurrence import (
     split_directions,
 )
 from ..value import Value
+from .recurrent_activations import Activation, activations
 
 
 class Recurrent(OnnxOperator):

@@ -7,9 +7,9 @@ from ..arithmetic import cast, subtract
 from ..counts import require_count, require_counts
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..region_samples import align
 from ..tuples import concatenate
 from ..value import Value
+from .region_samples import align
 
 
 @onnx_operator("MaxRoiPool")

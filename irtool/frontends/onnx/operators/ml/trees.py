@@ -12,9 +12,9 @@ from ...mistakes import DamagedModel
 from ...operator import OnnxOperator, Result, onnx_operator, since
 from ...room import counted, filled
 from ...scores import TRANSFORMS, chosen, column, either, labels_of, rows_of, second_class, transformed
-from ...trees import MEMBER, Trees, combined, combined_present, ensemble_of, no_weights, with_members
 from ...tuples import concatenate
 from ...value import Value, apply
+from .tree_tables import MEMBER, Trees, combined, combined_present, ensemble_of, no_weights, with_members
 
 _COMBINED = ("AVERAGE", "SUM", "MIN", "MAX")
 _SINCE_3 = {

@@ -1,0 +1,59 @@
+"""Object files, made of sources while others are still being written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from ..toolchain.compiler import Compiler
+from ..toolchain.jobs import Jobs
+
+
+class Objects:
+    """The object files of some sources in a folder.
+
+    A source is compiled from when it is added, beside others and beside whoever adds them. As a context manager, it ends
+    what is still running.
+    """
+
+    def __init__(self, compiler: Compiler, folder: Path) -> None:
+        self.compiler = compiler
+        self.folder = folder
+        self._commands: dict[str, list[str]] = {}
+        self._jobs = Jobs(folder)
+        self._is_there = compiler.is_there
+
+    def __contains__(self, source: str) -> bool:
+        """True for a source that was added."""
+        return source in self._commands
+
+    def add(self, source: str, content: bytes) -> None:
+        """Writes a source and begins to compile it. What is wrong with it, `finish` says."""
+        (self.folder / source).write_bytes(content)
+        command = self._commands[source] = self.compiler.object_command(source, _object_of(source))
+        if self._is_there:
+            self._jobs.start(command)
+
+    def finish(self) -> dict[str, str]:
+        """The object file of each source. Raises ToolError, with what the compiler said of the first source that it refused,
+        or where there is none."""
+        if not self._is_there:
+            raise self.compiler.missing()
+        try:
+            found = self._jobs.results()
+        except OSError as error:
+            raise self.compiler.unrunnable(error) from None
+        self.compiler.check(list(self._commands.values()), found, self.folder)
+        return {source: _object_of(source) for source in self._commands}
+
+    def __enter__(self) -> Objects:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._jobs.__exit__(kind, error, trace)
+
+
+def _object_of(source: str) -> str:
+    return f"{Path(source).stem}.unit.o"

@@ -1,0 +1,39 @@
+"""Constants of equal content: one of them is kept.
+
+Lowering gives equal constants of one shape one slot. Constants that are equal only in another shape, or that became equal when
+their layouts were chosen, meet here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from ...tir.equal_data import EqualData, beginning
+from ...tir.program import Program, Slot
+
+
+def share_equal_constants(program: Program) -> None:
+    """Puts the first of several constants with the same bytes, of the same dtype, into the place of the others. Transformed ones
+    are equal where their sources are the same, and the way from these."""
+    contents: EqualData[Slot] = EqualData()
+    derived: dict[Hashable, Slot] = {}
+    for c in program.constants:
+        if c.forward is not None or (c.derivation is None and c.data is None):
+            continue
+        first = derived.setdefault((*_ways(c), c.origin), c)
+        d = c.derivation
+        if first is c and (d is None or d.begin is not None):
+            begin = beginning(c.data) if d is None or d.begin is None else d.begin(d.source.data)
+            first = contents.first((c.dtype, c.nbytes), begin, c.read, c)
+        if first is not c:
+            c.forward = first
+
+
+def _ways(c: Slot) -> list[Any]:
+    """How a constant is derived, step by step."""
+    found: list[Any] = []
+    while c.derivation is not None:
+        found.append((c.shape, c.dtype, c.derivation.how))
+        c = c.derivation.source
+    return found

@@ -1,0 +1,103 @@
+"""Constants of 64-bit integers whose numbers are short, or the same all along an axis, beside numbers of 32 bits.
+
+    int32(int64(x[i, j]) * m[i, j] >> n[i, j])        ⇒        int32(int64(x[i, j]) * int64(m'[i, 0]) >> int64(n'[i, 0]))
+
+Fixed-point products have such factors and shifts. Held in 32 bits, they lie beside the numbers that they multiply, lane by lane,
+and a product of two of 32 bits is one instruction. Folding of constants enlarges them to whole tensors where they are broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...tir.dtypes import int_range
+from ...tir.expr import Cast, Expr, Load, const, post_order
+from ...tir.forms import AnyForm, Steps, rewrite_loads, stores_of
+from ...tir.kernel import Kernel
+from ...tir.program import (
+    CONSTANT,
+    Derivation,
+    Program,
+    Slot,
+    constant_inputs,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+)
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..core.affine import loads
+
+_WIDE, _SHORT = "int64", "int32"
+
+
+def narrow_constants(program: Program, target: VectorTarget) -> None:
+    """Gives kernels that make 32-bit numbers by way of 64-bit ones their constants in as few elements and bits as hold them."""
+    made: dict[Slot, Slot] = {}
+    for kernel, runs in runs_of(program).items():
+        wide = [] if kernel.finished else [b for b in constant_inputs(runs) if b.dtype == _WIDE]
+        for b in wide if _computes_wide(kernel.stages) else []:
+            n = kernel.inputs.index(b)
+            slots = [s.inputs[n].resolve() for s in runs]
+            for c in slots:
+                made.setdefault(c, _narrowed(c))
+            found = {(made[c].shape, made[c].dtype) for c in slots}
+            if len(found) > 1 or made[slots[0]] is slots[0] or b not in _read_as_values(kernel.stages):
+                continue
+            kernel = _with_input(kernel, n, *found.pop())
+            for s, c in zip(runs, slots, strict=True):
+                s.inputs[n], s.kernel = made[c], kernel
+    program.kernels = kernels_in_use(program)
+    program.constants = [*program.constants, *(c for old, c in made.items() if c is not old)]
+    program.constants = constants_in_use(program)
+
+
+def _computes_wide(forms: Sequence[AnyForm]) -> bool:
+    """True if some number of 64 bits becomes a shorter one."""
+    return not any(isinstance(f, Steps) for f in forms) and any(
+        isinstance(e, Cast) and e.value.dtype == _WIDE and e.dtype != _WIDE
+        for f in forms
+        for s in stores_of(f)
+        for e in post_order(s.value)
+    )
+
+
+def _read_as_values(forms: Sequence[AnyForm]) -> set[Buffer]:
+    """The buffers that no index is read from."""
+    read = [e for f in forms for s in stores_of(f) for e in loads(*s.indices, s.value)]
+    inside = {x.source for e in read for x in loads(*e.indices)}
+    return {e.source for e in read} - inside
+
+
+def _narrowed(c: Slot) -> Slot:
+    """The same constant in fewer elements or bits; itself if there is no such one."""
+    import numpy as np
+
+    data = c.data
+    shape = [1 if n > 1 and (data == data.take([0], axis)).all() else n for axis, n in enumerate(data.shape)]
+    low, high = int_range(_SHORT)
+    dtype = _SHORT if data.size and low <= data.min() and data.max() <= high else _WIDE
+    if (shape, dtype) == (list(c.shape), _WIDE):
+        return c
+
+    def compute(data: Any) -> Any:
+        return np.ascontiguousarray(data[tuple(slice(n) for n in shape)].astype(dtype))
+
+    return Slot(c.name, shape, dtype, CONSTANT, derivation=Derivation(c, ("narrow", tuple(shape), dtype), compute))
+
+
+def _with_input(kernel: Kernel, n: int, shape: tuple[int, ...], dtype: str) -> Kernel:
+    """The kernel over an input of that shape and type in place of input `n`."""
+    old = kernel.inputs[n]
+    new = Buffer(old.name, shape, dtype, old.scope)
+
+    def other(e: Load) -> Expr:
+        if e.source is not old:
+            return e
+        read = Load(new, tuple(i if d > 1 else const(0, i.dtype) for i, d in zip(e.indices, shape, strict=True)))
+        return read if dtype == _WIDE else Cast(read, _WIDE)
+
+    params = [new if p is old else p for p in kernel.params]
+    stages = [form if isinstance(form, Steps) else rewrite_loads(form, other) for form in kernel.stages]
+    return kernel.replace(params=params, stages=stages)

@@ -1,0 +1,361 @@
+"""A stage on its way to a loop nest: what it computes, and the loops in which it does.
+
+What is computed stays as it is, a formula over axes. Primitives change the loops, and note what each axis is in terms of
+them, as the iteration variables of TVM's schedules do; `lower` puts the two together, once.
+
+    out[i] = f(i), loops (i: 64)     after   split(i, factors=[4, 16]) and vectorize(i_i)
+
+    out[i] = f(i), loops (i_o: 4, i_i: 16 vectorized), i = i_o * 16 + i_i
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from ...diagnostics import UsageError
+from ...tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
+from ...tir.simplify import Simplifier
+from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
+from ..windows.sliding import Sliding
+from .affine import simplifier
+from .forms import Form, Loop, Map, Reduction, substituted
+from .guards import take_guards
+
+Made = TypeVar("Made", Map, Reduction)
+"""The form of a block that is made: `Form` is that of the class it is called on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Generic[Form]):
+    """One stage and its loops.
+
+    Attributes:
+        form: what is computed, over axes that are the form's own variables.
+        loops: the loops over results, outermost first.
+        inner: the loops of the reduction, inside of those.
+        bindings: axes that are no loop themselves, in terms of the loops' variables.
+        kinds: how loops run that are not serial.
+        ranges: axes of which only steps `[begin, end)` are made, in place of all of them.
+        tile: the loops that lie inside of the accumulator, which has an axis for each of them; those of one step may be gone.
+        results: so many elements along the last two axes of the tile are results; 0: all of them.
+        transposed: results lie side by side along the first axis of the tile, not along its last, and get to memory through
+            an array.
+        window: an inner loop along which the rows of the tile read the same elements; each is read once.
+        factor: an inner loop that is spread over several accumulators.
+        prefetches: operands of which the lines of a later step are asked for while the reduction runs.
+        caches: operands read from a buffer of their own, filled right before the loops that read it.
+        around: loops around the block with what is made in every step of them, outermost first; the form is what is inside.
+        pending: a copy, or an intermediate result, of which it is not said yet inside of which loops it is made.
+    """
+
+    form: Form
+    loops: tuple[Loop, ...]
+    inner: tuple[Loop, ...] = ()
+    bindings: Mapping[Expr, Expr] = field(default_factory=dict)
+    kinds: Mapping[Var, str] = field(default_factory=dict)
+    ranges: Mapping[Var, tuple[int, int]] = field(default_factory=dict)
+    tile: tuple[Loop, ...] = ()
+    results: int = 0
+    transposed: bool = False
+    window: Sliding | None = None
+    factor: Factor | None = None
+    prefetches: tuple[Ahead, ...] = ()
+    caches: tuple[Cache, ...] = ()
+    around: tuple[Level, ...] = ()
+    pending: Pending | None = None
+    view: View | None = field(default=None, compare=False, repr=False)
+
+    @staticmethod
+    def of(form: Made) -> Block[Made]:
+        """A stage with a loop for each of its axes, all of them serial."""
+        return Block(form, form.loops, form.inner)
+
+    def find(self, loop: Var | str) -> Loop:
+        """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""
+        every = (*self.loops, *self.inner)
+        found = [x for x in every if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(v.name for v, _ in every) or "none"
+        wanted = loop if isinstance(loop, str) else loop.name
+        raise UsageError(f"{'several loops are' if found else 'no loop is'} called {wanted}", help=f"loops: {names}")
+
+    def has(self, loop: Var) -> bool:
+        """True unless the loop is gone."""
+        return any(loop is v for v, _ in (*self.loops, *self.inner))
+
+    def depth(self, loop: Var | str) -> int:
+        """How many loops over results stand around a loop over results. Raises UsageError for a loop of the reduction."""
+        v, _ = self.find(loop)
+        for n, (x, _) in enumerate(self.loops):
+            if x is v:
+                return n
+        raise UsageError(f"{v.name} is a loop of the reduction, not one over results")
+
+    @property
+    def outside(self) -> tuple[Loop, ...]:
+        """The loops over results that are outside of the accumulator."""
+        along = self.factor.along if self.factor is not None else None
+        return tuple(x for x in self.loops if not _among(x, self.tile) and x[0] is not along)
+
+    @property
+    def inside(self) -> tuple[Loop, ...]:
+        """The loops over results that are inside of it."""
+        return tuple(x for x in self.loops if _among(x, self.tile))
+
+    def with_guards(self, formed: bool = False) -> Block[Form]:
+        """The block, with the conditions on what a reduction reads as conditions on its steps. `formed`: see `take_guards`."""
+        if not isinstance(self.form, Reduction):
+            return self
+        form: Any = take_guards(self.form, formed)
+        return replace(self, form=form, view=None)
+
+    def again(self) -> Block[Form]:
+        """The block with its loops as the axes of what it computes."""
+        return replace(Block.of(self.result()), kinds=self.kinds, ranges=self.ranges, around=self.around)
+
+    def has_loops_only(self) -> bool:
+        """True if nothing but loops has been changed so far, and no copy is waiting."""
+        return not (self.tile or self.caches or self.factor or self.window or self.pending)
+
+    def check_loops_only(self, before: str) -> None:
+        """Raises UsageError where more than the loops has been changed, which must not be done before a step."""
+        if self.tile or self.caches or self.factor or self.window:
+            raise UsageError(
+                "accumulators and copies are settled already", help=f"{before} comes before cache_read and cache_write"
+            )
+
+    def check_placed(self) -> None:
+        """Raises UsageError where it is not said yet when a copy is made."""
+        if self.pending is not None:
+            name = self.pending.name
+            raise UsageError(f"it is not said when {name} is made", help=f"compute_at({name}), or inside of a loop")
+
+    def check_ready(self) -> None:
+        """Raises UsageError where no nest can be made of the block."""
+        self.check_placed()
+        vectors = [v for v, _ in self.outside if self.kind(v) == VECTORIZED]
+        if vectors and isinstance(self.form, Reduction):
+            name = vectors[0].name
+            raise UsageError(
+                f"{name} is to be in vectors, and accumulators are single numbers", help=f"cache_write({name})"
+            )
+
+    def placed(self, form: Form, level: Level, loops: Sequence[Loop]) -> Block[Form]:
+        """A block for another form, of what is inside of some of the loops; these run as they did."""
+        inside = {v for v, _ in (*loops, *form.inner)}
+        kinds = {v: k for v, k in self.kinds.items() if v in inside}
+        around = (*self.around, level)
+        return replace(Block.of(form), kinds=kinds, ranges=self.ranges, around=around)
+
+    def values(self, inside: Sequence[Loop]) -> dict[Expr, Expr]:
+        """What axes are in terms of the loops: what the loops `inside` add comes first, so that the rest stays in one piece."""
+        own = {v for v, _ in inside}
+        made: dict[Expr, Expr] = {}
+        for axis, value in self.bindings.items():
+            terms, rest = Simplifier().linear(value)
+            total: Expr = const(0)
+            for x in sorted(terms, key=lambda x: x not in own):
+                total = total + x * terms[x]
+            made[axis] = total + rest
+        return made
+
+    def with_fill(self, name: str, parts: Sequence[Block[Any]]) -> Block[Form]:
+        """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError where there is
+        none of that name."""
+        self.fill(name)
+        return replace(
+            self,
+            around=tuple(
+                replace(x, fills=tuple((n, tuple(parts) if n == name else f) for n, f in x.fills)) for x in self.around
+            ),
+        )
+
+    def fill(self, name: str) -> tuple[Block[Any], ...]:
+        """The parts of what fills a copy. Raises UsageError where there is none of that name."""
+        every = {n: f for x in self.around for n, f in x.fills}
+        if name not in every:
+            raise UsageError(f"there is no copy {name}", help=f"copies: {', '.join(every) or 'none'}")
+        return every[name]
+
+    def over(self, axis: Var) -> tuple[Var, ...]:
+        """The loops that decide an axis, outermost first; those that are gone, of one step, are not among them."""
+        inside = set(post_order(self.bindings.get(axis, axis)))
+        return tuple(v for v, _ in (*self.loops, *self.inner) if v in inside)
+
+    def kind(self, v: Var) -> str:
+        """How a loop runs: `serial`, `parallel`, `vectorized` or `unroll`."""
+        return self.kinds.get(v, SERIAL)
+
+    def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block[Form]:
+        """The block with other loops in the place of one, whose variable is `value` in terms of them."""
+        v, extent = self.find(loop)
+        if extent > 1:
+            self.check_free(v)
+
+        def put(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+            return tuple(y for x in loops for y in (into if x[0] is v else (x,)))
+
+        bindings = {axis: rewrite(e, lambda x: x, {v: value}) for axis, e in self.bindings.items()}
+        if v not in bindings and any(v is x for x, _ in (*self.form.loops, *self.form.inner)):
+            bindings[v] = value
+        kinds = {x: k for x, k in self.kinds.items() if x is not v}
+        return replace(self, loops=put(self.loops), inner=put(self.inner), bindings=bindings, kinds=kinds, view=None)
+
+    def check_free(self, v: Var) -> None:
+        """Raises UsageError for a loop that what has been done to the block relies on."""
+        if _among((v, 0), self.tile):
+            raise UsageError(f"{v.name} is an axis of the accumulators", help="change loops before cache_write")
+        if any(v is x for c in self.caches for i in c.read.indices for x in post_order(i)):
+            raise UsageError(f"{v.name} is an axis of a copy", help="change loops before cache_read")
+        if self.window is not None or (self.factor is not None and (v is self.factor.loop or v is self.factor.along)):
+            raise UsageError(
+                f"how {v.name} is reduced is settled", help="change loops before sliding_window and rfactor"
+            )
+
+    def with_kind(self, loop: Var | str, kind: str) -> Block[Form]:
+        """The block with a loop that runs in another way."""
+        v, extent = self.find(loop)
+        view = None if _among((v, extent), self.tile) else self.view
+        return replace(self, kinds={**self.kinds, v: kind}, view=view)
+
+    @property
+    def in_registers(self) -> bool:
+        """True if the accumulators of a tile can be registers: vectors along its last axis, each of them named where it is used."""
+        *rows, (lane, lanes) = self.tile
+        written = all(n == 1 or self.kind(v) == UNROLLED for v, n in rows)
+        return written and (lanes == 1 or self.kind(lane) == VECTORIZED)
+
+    def result(self) -> Form:
+        """The same computation, with the loops as its axes."""
+        return substituted(self.form, self.bindings, self.loops, self.inner)
+
+    def seen(self) -> View:
+        """What is computed, in terms of the loops; kept, as long as these are the same."""
+        if self.view is None:
+            object.__setattr__(self, "view", View(self))
+        assert self.view is not None
+        return self.view
+
+
+def _among(loop: Loop, loops: Sequence[Loop]) -> bool:
+    return any(loop[0] is v for v, _ in loops)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A part of an operand that is copied before it is read.
+
+    `within`: the number of loops over results that are inside of it. `buffer`: where the copy lies. `fill`: what makes it.
+    `operand`: the read that is replaced, and `read` by what.
+    """
+
+    within: int
+    buffer: Buffer
+    fill: Block[Map]
+    operand: Load
+    read: Load
+
+
+@dataclass(frozen=True)
+class Level:
+    """Loops `(variable, extent, kind)`, and what is made in every step of them before the block inside runs.
+
+    `buffer`: what is filled; on the stack, or in the kernel's workspace; None if there are loops alone. `fills`: the blocks that do
+    it, each in parts, by name. `rewind`: a loop of the reduction inside, and by how many steps it stands behind the first of all,
+    which the fills make. `together`: whether parts inside share their outermost loop, however few steps it has.
+    """
+
+    loops: tuple[tuple[Var, int, str], ...]
+    buffer: Buffer | None = None
+    fills: tuple[tuple[str, tuple[Block[Any], ...]], ...] = ()
+    rewind: tuple[Var, int] | None = None
+    together: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """True if what is filled lies on the stack."""
+        return self.buffer is not None and self.buffer.scope == Scope.LOCAL
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A copy before it is placed. `place` makes it inside of the first so many loops: the block is then what is inside of them,
+    and reads the copy."""
+
+    name: str
+    place: Callable[[Block[Any], int], Block[Any]]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn, which are combined at the end: for each
+    result, or for all steps of a loop `along` results, which are as many as lanes. The vectors of so many of these results `together`
+    are filled in the same steps."""
+
+    loop: Var
+    lanes: int
+    vectors: int
+    along: Var | None = None
+    together: int = 1
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The lines of `operand` that a later step of `loop`, by `steps`, reads, asked for in this one: each step of the loop `over`,
+    which reads the same ones, asks for a part of them; None: all at once. `loop` has an extent of 0 if the operand goes on behind
+    its last step."""
+
+    operand: Load
+    loop: Loop
+    over: Loop | None
+    steps: int = 1
+
+    @property
+    def later(self) -> Expr:
+        """The step of the loop that is asked for."""
+        v, extent = self.loop
+        return Binary("min", v + self.steps, const(extent - 1), "int32") if extent else v + self.steps
+
+
+class View:
+    """The expressions of a block in terms of its loops."""
+
+    def __init__(self, b: Block[Any]) -> None:
+        self.simplify = simplifier(b.loops, b.inner)
+        self._memo: dict[Expr, Expr] = dict(b.bindings)
+        for c in b.caches:
+            self._memo[c.operand] = c.read
+        self._acc: Buffer | None = None
+        self._place: tuple[Expr, ...] = ()
+        if isinstance(b.form, Reduction) and b.tile:
+            self._old = b.form.acc
+            scope = Scope.REGISTER if b.in_registers else Scope.LOCAL
+            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, scope)
+            self._place = tuple(v if _among((v, n), b.loops) else const(0) for v, n in b.tile)
+
+    @property
+    def acc(self) -> Buffer:
+        """The accumulators of a tile."""
+        assert self._acc is not None
+        return self._acc
+
+    @property
+    def place(self) -> tuple[Expr, ...]:
+        """The accumulator of the present step."""
+        return self._place
+
+    def __call__(self, e: Expr) -> Expr:
+        """An expression of the form."""
+        return self.simplify(rewrite(e, self._to_tile, self._memo))
+
+    def store(self, s: Store) -> Store:
+        """A store of the form."""
+        return Store(s.buffer, [self(i) for i in s.indices], self(s.value))
+
+    def _to_tile(self, e: Expr) -> Expr:
+        if self._acc is not None and isinstance(e, Load) and e.source is self._old:
+            return Load(self._acc, self._place)
+        return e

@@ -1,0 +1,56 @@
+"""Forms over other axes than lowering gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from ...tir.expr import Const, Expr, Load, rewrite
+from ...tir.forms import Loop, Map, Reduction
+from ...tir.simplify import Simplifier
+from ...tir.stmt import For, Stmt, Store, pre_order
+
+__all__ = ["Form", "Loop", "Map", "Reduction", "simplifier", "stores_for", "substituted"]
+
+Form = TypeVar("Form", Map, Reduction)
+
+
+def substituted(
+    form: Form, values: Mapping[Expr, Expr], loops: Sequence[Loop], inner: Sequence[Loop] | None = None
+) -> Form:
+    """The form with variables replaced, over other loops of results, and other `inner` loops, if they are given; simplified
+    with what is known of all of them."""
+    inside: Sequence[Loop] = form.inner if inner is None else inner
+    simplify = Simplifier({v: (0, n - 1) for v, n in (*loops, *inside)})
+    memo = dict(values)
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, lambda x: x, memo))
+
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
+    if isinstance(form, Map):
+        return replace(form, loops=tuple(loops), stores=stores)
+    init, update, guards = change(form.init), change(form.update), tuple(map(change, form.guards))
+    return replace(
+        form, loops=tuple(loops), inner=tuple(inside), stores=stores, init=init, update=update, guards=guards
+    )
+
+
+def stores_for(r: Reduction, result: Expr, places: Mapping[Expr, Expr]) -> tuple[Store, ...]:
+    """What a reduction stores for one result, of which the sum is given, with other expressions in the place of its axes."""
+
+    def change(e: Expr) -> Expr:
+        return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is r.acc else x, dict(places))
+
+    return tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
+
+
+def simplifier(*statements: Stmt) -> Simplifier:
+    """A simplifier that knows the loops below."""
+    bounds: dict[Expr, tuple[float, float]] = {}
+    for root in statements:
+        for s in pre_order(root):
+            if isinstance(s, For) and isinstance(s.extent, Const):
+                bounds[s.var] = (0, int(s.extent.value) - 1)
+    return Simplifier(bounds)

@@ -1,0 +1,57 @@
+"""How elements lie beside each other along an axis that vectors are to be made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...tir.expr import Expr, Load, Var, substitute
+from ...tir.forms import Reduction
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from .affine import loads, stride
+from .forms import Loop
+
+_APART = 2048
+"""Bytes. Rows apart by multiples of it meet in two sets or one of a cache of 4096 bytes a way, as the nearest ones are."""
+
+_MOST_LANES = 64
+
+
+def lane_step(e: Load, axis: Loop, lanes: int) -> int | None:
+    """By how much the place of an element moves with the lane of a vector along the axis; None where not evenly."""
+    group, lane = Var("group"), Var("lane")
+    simplify = Simplifier({group: (0, axis[1] // lanes - 1), lane: (0, lanes - 1)})
+    values: dict[Expr, Expr] = {axis[0]: group * lanes + lane}
+    assert isinstance(e.source, Buffer)
+    return stride(simplify, simplify(substitute(e.source.offset(e.indices), values)), lane)
+
+
+def widest(target: VectorTarget, fits: Callable[[int], bool]) -> int:
+    """Lanes of float32, a whole vector's or fewer, but four at least, for which something holds; 0 if there are none."""
+    lanes = target.lanes(4)
+    while lanes >= 4 and not fits(lanes):
+        lanes //= 2
+    return lanes if lanes >= 4 else 0
+
+
+def apart(elements: int, lanes: int) -> int:
+    """Elements from one row of so many float32 numbers to the next, for rows that are read together: with a vector between them where
+    they would put each other out of the nearest cache."""
+    return elements + lanes if elements * 4 % _APART == 0 else elements
+
+
+def are_side_by_side(r: Reduction, operands: Sequence[tuple[Load, Loop]], results: Loop, lanes: int) -> bool:
+    """True if vectors of so many lanes, a power of two, are whole along the axes, and lie side by side: of operands, each along its axis,
+    and of what is stored along the axis of `results`; what the stores read beside the sum may also be the same for all lanes."""
+    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
+        return False
+    if any(n % lanes for _, n in (*(axis for _, axis in operands), results)):
+        return False
+    written = [Load(s.buffer, s.indices) for s in r.stores]
+    read = [e for s in r.stores for e in loads(s.value) if e.source is not r.acc]
+    return (
+        all(lane_step(e, axis, lanes) == 1 for e, axis in operands)
+        and all(lane_step(e, results, lanes) == 1 for e in written)
+        and all(lane_step(e, results, lanes) in (0, 1) for e in read)
+    )

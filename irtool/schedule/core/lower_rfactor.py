@@ -1,0 +1,138 @@
+"""The nest of a reduction in several accumulators; see `primitives.rfactor`."""
+
+from __future__ import annotations
+
+from ...tir import dtypes
+from ...tir.expr import Binary, Expr, Load, Var, cast, const, rewrite, select
+from ...tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
+from .affine import depends, simplifier
+from .block import Block, Factor
+from .forms import Reduction
+from .guards import bounded_loop
+from .horizontal_reduce import fold_lanes
+from .reassociation import EXTREMES, IDENTITIES
+
+_VECTORS = 4
+"""Vectors that rows are added to in turn."""
+
+
+def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
+    """The reduction of a block, in the vectors of its `Factor`: whole iterations, vectors that are left, and steps that are left."""
+    assert isinstance(form.update, Binary)
+    lane = Var(f"{f.loop.name}_v")
+    parts = Buffer(f"{form.acc.name}_v", (max(f.vectors, f.together), f.lanes), form.acc.dtype, Scope.REGISTER)
+    vectors = _vectors(b, form, f, parts, lane)
+    if f.along is not None:
+        return _side_by_side(b, form, f, vectors, parts, lane)
+    whole = Allocate(parts, seq([vectors, _combine(form, form.update.op, parts, lane)]))
+    return Allocate(form.acc, seq([Store(form.acc, (), form.init), whole, *form.stores]))
+
+
+def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lane: Var) -> Stmt:
+    """The steps of one result, in vectors of accumulators; of several together, in one vector of each."""
+    assert isinstance(form.update, Binary)
+    op, source = form.update.op, form.update.b
+    extent = b.find(f.loop)[1]
+    tiles, rest = divmod(extent // f.lanes, f.vectors)
+    tile, part = (Var(f"{f.loop.name}_{s}") for s in "ot")
+    others = [x for x in b.inner if x[0] is not f.loop]
+    row = Var("row")
+    loops = [(x, n // f.together if x is f.along else n) for x, n in b.loops]
+    simplify = simplifier((*loops, *others, (lane, f.lanes), (tile, tiles), (part, f.vectors), (row, f.together)))
+    turn = part if f.vectors > 1 else const(0)
+    group: dict[Expr, Expr] = {} if f.along is None or f.together == 1 else {f.along: f.along * f.together + row}
+    here: tuple[Expr, ...] = (row if group else turn, lane)
+
+    def value(index: Expr) -> Expr:
+        return simplify(rewrite(source, lambda e: e, {f.loop: index, **group}))
+
+    def of_rows(s: Stmt) -> Stmt:
+        return For(row, f.together, s, UNROLLED) if group else s
+
+    def step(e: Expr, place: tuple[Expr, ...]) -> Store:
+        return Store(parts, place, Binary(op, Load(parts, place), e, form.acc.dtype))
+
+    first = form.init if op in EXTREMES else const(IDENTITIES[op], form.acc.dtype)
+    init: Stmt = of_rows(For(lane, f.lanes, Store(parts, here, first), VECTORIZED))
+    main: Stmt = of_rows(For(lane, f.lanes, step(value((tile * f.vectors + turn) * f.lanes + lane), here), VECTORIZED))
+    if f.vectors > 1:
+        init = For(part, f.vectors, init, UNROLLED)
+        main = For(part, f.vectors, main, UNROLLED)
+    body: list[Stmt] = [For(tile, tiles, main) if tiles > 1 else substitute_stmt(main, {tile: const(0)})]
+    for n in range(rest):
+        at = lane + (tiles * f.vectors + n) * f.lanes
+        place = here if group else (const(n % f.vectors), lane)
+        body.append(of_rows(For(lane, f.lanes, step(value(at), place), VECTORIZED)))
+    if extent % f.lanes:
+        last = value(lane + (extent - f.lanes))
+        if op not in EXTREMES:  # the steps of the first lanes are made already
+            number = cast(lane, f"uint{dtypes.bits(form.acc.dtype)}") if dtypes.itemsize(form.acc.dtype) < 4 else lane
+            last = select(number < f.lanes - extent % f.lanes, first, last)
+        place = here if group else (const(rest % f.vectors), lane)
+        body.append(of_rows(For(lane, f.lanes, step(last, place), VECTORIZED)))
+    inner: Stmt = seq(body)
+    for x, n in reversed(others):
+        bounds = [g for g in form.guards if depends(g, x)]
+        inner = bounded_loop(simplify, bounds, x, n, inner) if bounds else For(x, n, inner)
+    for g in form.guards:
+        if not any(depends(g, x) for x, _ in others):
+            inner = If(const(-1) < g, inner)
+    return seq([init, inner])
+
+
+def _all_of(op: str, parts: Buffer, lane: Var) -> Expr:
+    """One lane of several vectors, combined."""
+    total: Expr = Load(parts, (const(0), lane))
+    for n in range(1, parts.shape[0]):
+        total = Binary(op, total, Load(parts, (const(n), lane)), parts.dtype)
+    return total
+
+
+def _combine(form: Reduction, op: str, parts: Buffer, lane: Var) -> Stmt:
+    """The accumulators combined: the vectors, then their lanes."""
+    dtype = form.acc.dtype
+
+    def both(x: Expr, y: Expr) -> Expr:
+        return Binary(op, x, y, dtype)
+
+    name = form.acc.name
+    array, steps = fold_lanes(name, dtype, (lane, parts.shape[1]), _all_of(op, parts, lane), both)
+    return Allocate(array, seq([*steps, Store(form.acc, (), both(Load(form.acc, ()), Load(array, (const(0),))))]))
+
+
+def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt, parts: Buffer, lane: Var) -> Stmt:
+    """As many results as there are lanes: the vector of each, whose lanes change places with results, so that all are combined."""
+    along = f.along
+    assert isinstance(form.update, Binary) and along is not None
+    op, dtype, size = form.update.op, form.acc.dtype, f.lanes
+    sums, turned = (Buffer(f"{form.acc.name}_{s}", (size, size), dtype, Scope.LOCAL) for s in ("rows", "turned"))
+    if f.together > 1:
+        one = Var("row")
+        store = Store(sums, (along * f.together + one, lane), Load(parts, (one, lane)))
+        kept: Stmt = For(one, f.together, For(lane, size, store, VECTORIZED), UNROLLED)
+    else:
+        kept = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
+    each = For(along, size // f.together, Allocate(parts, seq([vectors, kept])))
+    x, row = Var("lane"), Var(along.name)
+    turn = For(x, size, For(row, size, Store(turned, (x, row), Load(sums, (row, x))), VECTORIZED))
+    at, part, row = Var("lane"), Var("part"), Var(along.name)
+    several = Buffer(f"{form.acc.name}_s", (min(_VECTORS, size), size), dtype, Scope.REGISTER)
+    count = several.shape[0]
+    simplify = simplifier((*b.loops, (row, size)))
+    first = Store(several, (part, row), form.init if op in EXTREMES else const(IDENTITIES[op], dtype))
+    more = Store(several, (part, row), Binary(op, Load(several, (part, row)), turned[at * count + part, row], dtype))
+    folded = [For(part, count, For(row, size, s, VECTORIZED), UNROLLED) for s in (first, more)]
+    results = Buffer(form.acc.name, (size,), dtype, Scope.REGISTER)
+    whole = simplify(Binary(op, form.init, _all_of(op, several, row), dtype))
+    total = For(row, size, Store(results, (row,), whole), VECTORIZED)
+
+    def change(e: Expr) -> Expr:
+        return Load(results, (row,)) if isinstance(e, Load) and e.source is form.acc else e
+
+    def of_row(e: Expr) -> Expr:
+        return simplify(rewrite(e, change, {along: row}))
+
+    stores = [Store(s.buffer, [of_row(i) for i in s.indices], of_row(s.value)) for s in form.stores]
+    stored = [total, For(row, size, seq(stores), VECTORIZED)]
+    sides = Allocate(several, Allocate(results, seq([folded[0], For(at, size // count, folded[1]), *stored])))
+    return Allocate(sums, Allocate(turned, seq([each, turn, sides])))

@@ -1,0 +1,263 @@
+"""The loop nest of a block: what is left to do when the schedule is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby, product
+from typing import Any
+
+from ...diagnostics import UsageError
+from ...tir.expr import Expr, Var, const, post_order, substitute, variables
+from ...tir.stmt import (
+    PARALLEL,
+    UNROLLED,
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    If,
+    Scope,
+    Stmt,
+    Store,
+    expressions,
+    pre_order,
+    seq,
+    substitute_stmt,
+)
+from ...tir.vector_target import USUAL, VectorTarget
+from .affine import depends, loads
+from .block import Block
+from .data_affinity import shares_inside
+from .forms import Loop, Reduction
+from .guards import bounded_loop
+from .lower_rfactor import lower_factor
+from .prefetching import PlacedPrefetch, prefetches_of
+from .tile_stores import partial, transposed
+
+
+def lower(b: Block[Any]) -> Stmt:
+    """The nest of a block. Raises UsageError where it is not said when a copy that it reads is made."""
+    return lower_all([b])
+
+
+def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt:
+    """The nests of blocks one after the other, those inside of the same loops and copies together. Copies in the workspace are
+    allocated outermost, to be planned with the kernel's buffers."""
+    shared: list[Buffer] = []
+    stmts: list[Stmt] = []
+    for _, group in groupby(parts, key=lambda b: [id(x) for x in b.around]):
+        blocks = list(group)
+        for b in blocks:
+            b.check_ready()
+        around = blocks[0].around
+        body = _in_groups(blocks, target, around[-1].together if around else False)
+        for level in reversed(around):
+            body = seq([*(lower_all(blocks, target) for _, blocks in level.fills), body])
+            if level.buffer is not None and level.is_local:
+                body = Allocate(level.buffer, body)
+            elif level.buffer is not None:
+                shared.append(level.buffer)
+            for v, extent, kind in reversed(level.loops):
+                body = For(v, extent, body, kind)
+        stmts.append(body)
+    body = seq(stmts)
+    for buffer in shared:
+        body = Allocate(buffer, body)
+    return body
+
+
+def _nest(b: Block[Any]) -> Stmt:
+    """The loops of a block around its stores, or around its accumulators."""
+    body = _reduction(b) if isinstance(b.form, Reduction) else seq([b.seen().store(s) for s in b.form.stores])
+    outside = b.outside
+    for depth in range(len(outside), -1, -1):
+        caches = [c for c in b.caches if c.within == len(outside) - depth]
+        if caches:
+            body = seq([*(_nest(c.fill) for c in caches), body])
+            for c in caches:
+                body = Allocate(c.buffer, body)
+        if depth:
+            v, extent = outside[depth - 1]
+            body = For(v, extent, body, b.kind(v))
+    return body
+
+
+def _in_groups(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -> Stmt:
+    """The nests of blocks one after the other, neighbours with the same outermost loop together."""
+    groups = groupby(parts, key=lambda b: id(b.outside[0][0]) if b.outside else 0)
+    return seq([_joined(list(group), target, together) for _, group in groups])
+
+
+def _joined(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -> Stmt:
+    """The nests of blocks one after the other, inside of the outermost loops that all of them have.
+
+    Of reductions it is the outermost loop alone: other stages can join it. Threads then share its steps only, so that there
+    must be many, and threads must not do better to share rows, unless the blocks are `together` anyway.
+    """
+    shared = None
+    if isinstance(parts[0].form, Reduction):
+        outermost = parts[0].outside[:1]
+        many = 1 if together else target.joined_parts
+        joined = bool(outermost) and outermost[0][1] >= many and (together or not _shares_rows(parts, target))
+        shared = 1 if joined else 0
+    common: list[tuple[Var, int, str]] = []
+    for loops in zip(*(b.outside for b in parts)):
+        v, extent = loops[0]
+        if any(x is not v for x, _ in loops) or len(common) == shared or len(parts) < 2:
+            break
+        common.append((v, extent, parts[0].kind(v)))
+    rest = [replace(b, loops=b.loops[len(common) :]) for b in parts]
+    body = seq([_nest(b) for b in rest])
+    for v, extent, kind in reversed(common):
+        body = For(v, extent, body, kind)
+    return body
+
+
+def _shares_rows(parts: Sequence[Block[Any]], target: VectorTarget) -> bool:
+    """True if threads should share the second loops of blocks, which have one outermost loop in common, instead of this."""
+    second = {b.outside[1][0] for b in parts if len(b.outside) > 1}
+    if len(parts) < 2 or not second or parts[0].kind(parts[0].outside[0][0]) != PARALLEL:
+        return False
+    read: dict[Buffer, set[Var]] = {}
+    for b in parts:
+        for e in loads(b.seen()(b.form.update)):
+            if isinstance(e.source, Buffer) and e.source.scope != Scope.LOCAL:
+                read.setdefault(e.source, set()).update(variables(*e.indices))
+    return shares_inside(read, {parts[0].outside[0][0]}, second, target)
+
+
+def _reduction(b: Block[Any]) -> Stmt:
+    form = b.form
+    assert isinstance(form, Reduction)
+    view = b.seen()
+    if b.factor is not None:
+        return lower_factor(b, b.result() if b.bindings else form, b.factor)
+    if not b.tile:
+        update: Stmt = Store(form.acc, (), view(form.update))
+        for g in open_guards(b):
+            update = If(const(-1) < g, update)
+        for v, extent in reversed(b.inner):
+            update = For(v, extent, update, b.kind(v))
+        stores = [view.store(s) for s in form.stores]
+        return Allocate(form.acc, seq([Store(form.acc, (), view(form.init)), update, *stores]))
+    update = _updates(b, form)
+    written = seq([view.store(s) for s in form.stores])
+    *inside, (lane, lanes) = b.tile
+    if b.transposed:
+        assert isinstance(written, Store)
+        valid = b.results or inside[-1][1] * lanes
+        results = transposed(written, inside, lane, lanes, valid, lambda s: _tile(b, s), view.simplify)
+    elif b.results:
+        results = partial(written, inside, inside[-1][0], lane, lanes, b.results)
+    else:
+        results = _tile(b, written)
+    return Allocate(view.acc, seq([_tile(b, Store(view.acc, view.place, view(form.init))), update, results]))
+
+
+def _tile(b: Block[Any], s: Stmt) -> Stmt:
+    """What is done for each accumulator of a tile: a loop that nothing in it depends on is left out."""
+    used = {e for x in pre_order(s) for e in post_order(*expressions(x)) if isinstance(e, Var)}
+    for v, extent in reversed(b.inside):
+        if v in used or b.kind(v) == VECTORIZED:
+            s = For(v, extent, s, b.kind(v))
+    return s
+
+
+def _updates(b: Block[Any], form: Reduction) -> Stmt:
+    """The reduction's loops around the updates of a tile, each made where the guards are at least 0.
+
+    A guard of one inner loop becomes that loop's bounds. One that depends on the tile, or on a loop that is unrolled, is
+    decided for each update that is written out.
+    """
+    view = b.seen()
+    step = Store(view.acc, view.place, view(form.update))
+    guards = open_guards(b)
+    unrolled = [x for x in b.inner if b.kind(x[0]) == UNROLLED]
+    written: set[Var] = {k for k, _ in unrolled}
+    bounded: dict[Var, list[Expr]] = {}
+    outside: list[Expr] = []
+    each: list[Expr] = []
+    for g in guards:
+        moving = [k for k, _ in b.inner if depends(g, k)]
+        if is_decided_in_tile(b, g) or len(moving) > 1 or written.intersection(moving):
+            each.append(g)
+        elif moving:
+            bounded.setdefault(moving[0], []).append(g)
+        else:
+            outside.append(g)
+    if b.window is not None:
+        rows = b.tile[0]
+        columns = [x for x in unrolled if x[0] is not b.window.loop[0]]
+        one = b.window.written(step, rows, lambda s: _tile(b, s))
+        steps = product(*(range(m) for _, m in columns))
+        update = seq([substitute_stmt(one, {k: const(n) for (k, _), n in zip(columns, at)}) for at in steps])
+        written.add(b.window.loop[0])
+    elif unrolled or each:
+        update = _written_out(b, step, each, unrolled)
+    else:
+        update = _tile(b, step)
+    asked = prefetches_of(b)
+    update = _with_prefetches(asked, len(b.inner), unrolled, update)
+    for depth, (k, m) in reversed([*enumerate(b.inner)]):
+        if depth + 1 < len(b.inner):
+            update = _with_prefetches(asked, depth + 1, [], update)
+        if k in written:
+            continue
+        if k in bounded:
+            update = bounded_loop(view.simplify, bounded[k], k, m, update)
+        else:
+            update = For(k, m, update, b.kind(k))
+    for g in outside:
+        update = If(const(-1) < g, update)
+    return update
+
+
+def _with_prefetches(asked: Sequence[PlacedPrefetch], depth: int, unrolled: list[Loop], update: Stmt) -> Stmt:
+    """What is asked for in the steps of so many loops, then what is done in them; of the innermost loop that is left, the updates between
+    two iterations."""
+    here = [p.statement for p in asked if p.depth == depth]
+    steps = [dict(zip((k for k, _ in unrolled), map(const, at))) for at in product(*(range(m) for _, m in unrolled))]
+    every: list[Stmt] = [substitute_stmt(p, at) for at in steps for p in here]
+    return seq([*every, update]) if every else update
+
+
+def open_guards(b: Block[Any]) -> list[Expr]:
+    """The guards of a reduction that may be below 0 in some step."""
+    assert isinstance(b.form, Reduction)
+    view = b.seen()
+    return [g for g in map(view, b.form.guards) if view.simplify.range(g)[0] < 0]
+
+
+def check_vectors(b: Block[Any]) -> None:
+    """Raises UsageError where a guard of a reduction depends on the elements of a vector, which are all updated or none."""
+    lanes = [v for v, _ in b.tile[-1:] if b.kind(v) == VECTORIZED]
+    if any(depends(g, v) for v in lanes for g in (open_guards(b) if lanes else ())):
+        raise UsageError(
+            f"a condition on what is read depends on {lanes[0].name}, and vectors have none",
+            help="pack the operand first",
+        )
+
+
+def is_decided_in_tile(b: Block[Any], guard: Expr) -> bool:
+    """True if a guard differs between the accumulators of a tile."""
+    return any(depends(guard, v) for v, _ in b.inside)
+
+
+def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
+    """The updates one after the other, without those that a guard rules out."""
+    simplify = b.seen().simplify
+    places = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]
+    stmts: list[Stmt] = []
+    loops = [*unrolled, *places]
+    for values in product(*(range(m) for _, m in loops)):
+        here: dict[Any, Expr] = {v: const(n) for (v, _), n in zip(loops, values)}
+        ranges = [(g, simplify.range(g)) for g in (simplify(substitute(g, here)) for g in guards)]
+        if any(high < 0 for _, (_, high) in ranges):
+            continue
+        one = _tile(b, substitute_stmt(step, here))
+        for g, (low, _) in ranges:
+            if low < 0:
+                one = If(const(-1) < g, one)
+        stmts.append(one)
+    return seq(stmts)

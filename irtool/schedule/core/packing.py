@@ -1,0 +1,204 @@
+"""What a packed copy of an operand holds, how it is filled, and how it is read; see `primitives.pack`.
+
+Along the vector axis the copy is contiguous, and wide enough for whole vectors: what windows reach beyond the operand, and what
+vectors do, holds the value with which a step changes nothing. There is a row for every remainder of the operand's stride.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...diagnostics import UsageError
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, all_of, const, if_then_else
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Store
+from .affine import depends, loads, simplifier
+from .forms import Loop, Map, Reduction
+from .guards import conditions_within
+
+
+@dataclass(frozen=True)
+class OperandAxis:
+    """One axis of the operand: `fixed` is the part of its index that the loops around decide; the rest is within
+    0 … `reach`, a sum of `terms`. Only the elements `first` … `last` exist."""
+
+    fixed: Expr
+    terms: dict[Var, int]
+    reach: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which elements of an operand exist, for each axis `(first, last)`: the guards of a reduction tell. `kept`: guards that say
+    something else. `neutral`: what a step reads that changes nothing."""
+
+    bounds: tuple[tuple[int, int], ...]
+    kept: tuple[Expr, ...]
+    neutral: Const
+
+
+def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | None:
+    """None where no value read would leave the accumulator as it is, or steps must be made that the copy does not decide."""
+    bounds = [(0, d - 1) for d in operand.source.shape]
+    kept: list[Expr] = []
+    for g in r.guards:
+        for n, i in enumerate(operand.indices):
+            low, high = simplify(g - i), simplify(g + i)
+            first, last = bounds[n]
+            if isinstance(low, Const):
+                bounds[n] = (max(first, -int(low.value)), last)
+                break
+            if isinstance(high, Const):
+                bounds[n] = (first, min(last, int(high.value)))
+                break
+        else:
+            kept.append(g)
+    neutral = _neutral(r, operand)
+    if (len(kept) < len(r.guards) and neutral is None) or (r.formed and kept):
+        return None
+    return Limits(tuple(bounds), tuple(kept), const(0, operand.dtype) if neutral is None else neutral)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A copy of an operand: its `axes`, of which the one of number `moving` moves with the loop `along`, by `step`.
+
+    `extent`: the steps of that loop. `lanes`: elements of a vector.
+    """
+
+    along: Var
+    extent: int
+    lanes: int
+    axes: tuple[OperandAxis, ...]
+    moving: int
+    neutral: Const
+
+    @staticmethod
+    def of(
+        indices: Sequence[Expr],
+        limits: Limits,
+        inside: Mapping[Var, int],
+        along: Var,
+        lanes: int,
+        simplify: Simplifier,
+    ) -> Packing:
+        """A copy of what is read at `indices` in the steps of the loops `inside`. Raises UsageError where an index is no sum of
+        their variables, or does not grow with them."""
+        axes = []
+        moving = []
+        for n, (i, (first, last)) in enumerate(zip(indices, limits.bounds)):
+            linear, _ = simplify.linear(i)
+            terms = {x: k for x, k in linear.items() if isinstance(x, Var) and x in inside}
+            others = [x for x in linear if not isinstance(x, Var)]
+            if min(terms.values(), default=0) < 0 or any(depends(o, x) for o in others for x in inside):
+                raise UsageError(
+                    "what is read is at no sum of the loops inside", help="compute_at a loop further inside"
+                )
+            if along in terms:
+                moving.append(n)
+            rest = i
+            for x, k in terms.items():
+                rest = rest - x * k
+            reach = sum(k * (inside[x] - 1) for x, k in terms.items())
+            axes.append(OperandAxis(simplify(rest), terms, reach, first, last))
+        if len(moving) != 1:
+            raise UsageError(f"not one axis of the operand moves with {along.name}, but {len(moving)}")
+        return Packing(along, inside[along], lanes, tuple(axes), moving[0], limits.neutral)
+
+    @property
+    def step(self) -> int:
+        """By how much the operand's index moves with the vector loop."""
+        return self.axes[self.moving].terms[self.along]
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row of the copy: whole vectors, and what windows reach beyond them."""
+        beyond = self.axes[self.moving].reach - self.step * (self.extent - 1)
+        width = self.lanes
+        while width > 4 and 2 * self.extent <= width:
+            width //= 2
+        return -(-self.extent // width) * width + beyond // self.step
+
+    @property
+    def shift(self) -> int:
+        """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
+        a = self.axes[self.moving]
+        if self.step > 1 or not isinstance(a.fixed, Const):
+            return 0
+        return -max(0, a.first - int(a.fixed.value)) % self.lanes
+
+    @property
+    def shape(self) -> list[int]:
+        """Of the copy. Rows begin where vectors do."""
+        heights = [a.reach + 1 for n, a in enumerate(self.axes) if n != self.moving and a.terms]
+        columns = self.shift + self.columns
+        return [*heights, *([self.step] if self.step > 1 else []), -(-columns // self.lanes) * self.lanes]
+
+    def fill(self, operand: Load, buffer: Buffer, around: Sequence[Loop], phase: int) -> Map:
+        """The copy of the elements with one remainder of the stride."""
+        loops: list[Loop] = []
+        source: list[Expr] = []
+        at: list[Expr] = []
+        conditions: list[Expr] = []
+        column = Var("col")
+        ranges = simplifier(around, ((column, self.columns),))
+        for n, a in enumerate(self.axes):
+            index = a.fixed
+            if n == self.moving:
+                index = index + (column * self.step + phase)
+            elif a.terms:
+                row = Var(f"row{n}")
+                ranges.bind(row, 0, a.reach)
+                loops.append((row, a.reach + 1))
+                at.append(row)
+                index = index + row
+            source.append(ranges(index))
+            conditions += conditions_within(ranges, source[-1], a.first, a.last)
+        if self.step > 1:
+            at.append(const(phase))
+        value: Expr = Load(operand.source, tuple(source))
+        if conditions:
+            value = if_then_else(all_of(conditions), value, self.neutral)
+        return Map((*loops, (column, self.columns)), (Store(buffer, (*at, column + self.shift), value),))
+
+    def place(self, simplify: Simplifier) -> tuple[Expr, ...]:
+        """Where in the copy an element is."""
+        at: list[Expr] = [_sum(a.terms) for n, a in enumerate(self.axes) if n != self.moving and a.terms]
+        beyond = _sum({x: k for x, k in self.axes[self.moving].terms.items() if x is not self.along})
+        if self.step > 1:
+            at.append(beyond % self.step)
+        at.append(self.along + beyond // self.step + self.shift)
+        return tuple(simplify(i) for i in at)
+
+
+def _sum(terms: dict[Var, int]) -> Expr:
+    total: Expr = const(0)
+    for x, k in terms.items():
+        total = total + x * k
+    return total
+
+
+def _neutral(r: Reduction, e: Load) -> Const | None:
+    """The value of a read with which a step changes nothing; None if there is none."""
+    if not isinstance(r.update, Binary):
+        return None
+    if r.update.op in ("max", "min", "maximum", "minimum"):
+        return const(r.init.value, e.dtype) if r.update.b is e and isinstance(r.init, Const) else None
+    if r.update.op != "+":
+        return None
+    value: Expr = r.update.b
+    while value is not e:
+        if isinstance(value, Cast):
+            value = value.value
+        elif isinstance(value, Binary) and value.op == "*":
+            value = value.b if _reads(value.b, e) else value.a
+        else:
+            return None
+    return const(0, e.dtype)
+
+
+def _reads(value: Expr, e: Load) -> bool:
+    return any(x is e for x in loads(value))

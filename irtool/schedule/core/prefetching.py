@@ -1,0 +1,125 @@
+"""The statements of `primitives.prefetch`: which lines of memory a step of a reduction asks for.
+
+A tile reads whole vectors of one operand, side by side. The same step of the reduction, in the next step of an outer loop, reads
+others: these are asked for, one by one, each line once. The steps of a loop that reads the same vectors again share them. Where
+that loop has more steps than there are lines, and what it reads is one stream, each of its steps asks for a part of the stream, and
+so slowly that memory delivers at an even rate: in bursts, lines push others out of the nearest cache long before they are used.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ...tir import dtypes
+from ...tir.expr import Binary, Expr, Load, Var, const, rewrite
+from ...tir.memory import CACHE_LINE
+from ...tir.stmt import UNROLLED, Prefetch
+from .affine import depends, stride
+from .block import Ahead, Block
+from .forms import Loop
+
+
+@dataclass(frozen=True)
+class PlacedPrefetch:
+    """A line that is asked for in every step of the first so many loops of a reduction: its `depth`."""
+
+    depth: int
+    statement: Prefetch
+
+
+def prefetches_of(b: Block[Any]) -> list[PlacedPrefetch]:
+    """What is asked for while the reduction runs."""
+    return [p for a in b.prefetches for p in _lines(b, a)]
+
+
+def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
+    """The loops of the tile with which an operand moves, outermost first."""
+    view = b.seen()
+    return [x for x in b.inside if any(depends(view(i), x[0]) for i in operand.indices)]
+
+
+def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
+    moving = vector_loops(b, a.operand)
+    width = math.prod(n for _, n in moving)
+    each = CACHE_LINE // dtypes.itemsize(a.operand.dtype)
+    lines = -(-width // each)
+    over, shares = a.over or (None, 1)
+    if over is not None and shares > lines and _is_stream(b, a, width):
+        return [_slow_line(b, a, moving, width, each)]
+    own = -(-lines // shares)
+    elements = [_element(over, shares, own, n, lines) * each for n in range(own)]
+    return [PlacedPrefetch(len(b.inner), _line(b, a, moving, e)) for e in elements]
+
+
+def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Expr:
+    """The number of a line, of all that the tile reads in a step: beyond the last it is the last again."""
+    if over is None or shares == 1:
+        return const(min(n, lines - 1))
+    at = over * own + n
+    return at if (shares - 1) * own + n < lines else Binary("min", at, const(lines - 1), "int32")
+
+
+def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:
+    """True if the steps of the reduction read the operand from end to end, and `a.loop` is none of them."""
+    if any(a.loop[0] is k for k, _ in b.inner):
+        return False
+    view = b.seen()
+    place = a.operand.source.offset([view(i) for i in a.operand.indices])
+    apart = width
+    for k, n in reversed(b.inner):
+        if n > 1 and stride(view.simplify, place, k) != apart:
+            return False
+        apart *= n
+    return True
+
+
+def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: int) -> PlacedPrefetch:
+    """The line that is due, of all that the reduction reads in the next step of `a.loop`. Lines have `each` elements.
+
+    Where a line is due every few steps only, the innermost loops ask for nothing: to find its place takes longer than a step.
+    """
+    assert a.over is not None
+    (over, shares), total = a.over, math.prod(n for _, n in b.inner)
+    share = total * width // shares
+    depth = _depth(b, share, each)
+    steps = math.prod(n for _, n in b.inner[:depth])
+    number: Expr = const(0)
+    for k, n in b.inner[:depth]:
+        number = number * n + k
+    # The last step may ask for a little more than there is: what lies behind the end.
+    element = over * share + number * -(-total * width // (shares * steps))
+    place, rest = element // width, element % width
+    view = b.seen()
+    here: dict[Expr, Expr] = {a.loop[0]: a.later}
+    for k, n in reversed(b.inner):
+        here[k] = place % n if k is not b.inner[0][0] else place
+        place = place // n
+    for x, n in reversed(moving):
+        here[x] = rest % n if x is not moving[0][0] else rest
+        rest = rest // n
+    indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
+    return PlacedPrefetch(depth, Prefetch(Load(a.operand.source, tuple(indices))))
+
+
+def _depth(b: Block[Any], share: int, each: int) -> int:
+    """Of how many loops of the reduction the steps are enough to ask for every line of a share, one each."""
+    steps = 1
+    for depth, (k, n) in enumerate(b.inner[:-1], 1):
+        steps *= n
+        if b.kind(k) == UNROLLED:
+            break
+        if share <= steps * each:
+            return depth
+    return len(b.inner)
+
+
+def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetch:
+    view = b.seen()
+    here: dict[Expr, Expr] = {a.loop[0]: a.later}
+    for x, n in reversed(moving):
+        here[x] = element % n if x is not moving[0][0] else element
+        element = element // n
+    indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
+    return Prefetch(Load(a.operand.source, tuple(indices)))

@@ -1,0 +1,7 @@
+"""Estimates in processor cycles: what strategies compare.
+
+register_tiles   a tile of registers: cycles per update
+tile_choice      vector axis and tile of a reduction
+row_choice       vector axis of a sum along rows
+gemm_cost        a matrix product from the caches
+"""

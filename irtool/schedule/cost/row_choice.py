@@ -1,0 +1,75 @@
+"""Which reductions are sums of rows in memory: along which of their loops vectors lie, and of how many elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...tir import dtypes
+from ...tir.expr import Binary, Load, post_order
+from ...tir.forms import AnyForm
+from ...tir.vector_target import VectorTarget
+from ..core.affine import depends, factors, loads, simplifier, stride
+from ..core.axes import fuse_sums
+from ..core.forms import Map, Reduction
+from ..core.reassociation import COMBINED, EXTREMES
+
+_MANY = 4
+"""Vectors of steps that are worth the combination of lanes where rows are half a vector long."""
+
+
+def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
+    """The number of the inner loop along which rows are summed in vectors; None where there is none."""
+    lanes = target.lanes_of(r.acc.dtype)
+    update = r.update
+    if lanes < 4 or r.acc.dtype == "bool" or not isinstance(update, Binary):
+        return None
+    is_float = dtypes.is_float(r.acc.dtype)
+    if is_float and dtypes.bits(r.acc.dtype) < 32 and update.op not in EXTREMES:
+        return None  # sums rounded so often depend on their order
+    if update.op not in COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
+        return None
+    if any(isinstance(e, Load) and e.source is r.acc for e in post_order(update.b)):
+        return None
+    if any(sum(depends(g, k) for k, _ in r.inner) > 1 for g in r.guards):
+        return None
+    simplify = simplifier(r.loops, r.inner)
+    for n in range(len(r.inner) - 1, -1, -1):
+        v, extent = r.inner[n]
+        moving = {e: stride(simplify, e.source.offset(e.indices), v) for e in loads(update.b)}
+        if any(depends(g, v) for g in r.guards) or extent < row_width(extent, lanes):
+            continue
+        if 1 not in moving.values() or any(s not in (0, 1) for s in moving.values()):
+            continue
+        # Short rows that overlap, or are read many times, are not worth it, unless many are summed; products of integers have instructions
+        # of their own.
+        least = lanes if math.prod(m for _, m in r.inner) < _MANY * lanes else lanes // 2
+        if (extent >= least and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
+            return n
+    return None
+
+
+def row_width(extent: int, lanes: int) -> int:
+    """Lanes for a row: those of the processor's vectors, or fewer for a short one."""
+    while lanes > 4 and extent < lanes:
+        lanes //= 2
+    return lanes
+
+
+def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
+    """Into how many rows the work of a kernel's stages falls: those of its sums of rows, which are as many in all of them.
+
+    -1 if there is no sum, 0 where sums are of another kind or there is work that is neither.
+    """
+    found = set()
+    for f in forms:
+        if not isinstance(f, Map | Reduction) or (isinstance(f, Reduction) and not _sums_rows(fuse_sums(f), target)):
+            return 0
+        if isinstance(f, Reduction):
+            found.add(math.prod(n for _, n in f.loops))
+    return -1 if not found else found.pop() if len(found) == 1 else 0
+
+
+def _sums_rows(r: Reduction, target: VectorTarget) -> bool:
+    """True for sums of rows, but not for those of windows, of which several share the weights."""
+    return choose_row_axis(r, target) is not None and (len(r.inner) == 1 or factors(r) is None)

@@ -1,0 +1,273 @@
+"""How to schedule a reduction: along which loop its vectors lie, and which tile of results is kept in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import gcd
+
+from ...tir.dtypes import itemsize
+from ...tir.expr import Call, Expr, Select, Var, post_order
+from ...tir.memory import CACHE_LINE
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Scope
+from ...tir.vector_target import VectorTarget
+from ...tir.words import LONG_DOTS
+from ..core.affine import coefficients, depends, loads, simplifier, stride
+from ..core.float16_lanes import accumulator_lanes
+from ..core.forms import Loop, Reduction, substituted
+from .register_tiles import Tile, choose_tile, choose_window
+
+_WAY = 4096
+"""Bytes of the nearest cache in which each set has one line: a page, so that addresses need no translation to find it."""
+_SCATTERED = 8
+"""Cycles to store a result by itself, in a line of which others are stored much later."""
+
+
+@dataclass(frozen=True)
+class TileChoice:
+    """Which loop is vectorized with how many lanes, which is tiled, and the tile."""
+
+    vector: int
+    lanes: int
+    row: int | None
+    tile: Tile
+    reason: str
+    shared: bool = True
+    """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
+
+    again: bool = False
+    """Whether results may be made twice: the last vector then overlaps the one before."""
+
+
+def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False) -> TileChoice | None:
+    """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
+    lanes = accumulator_lanes(r, target)
+    if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
+        return None
+    best: tuple[float, TileChoice] | None = None
+    for n in range(len(r.loops)):
+        made = None
+        width = lanes
+        # Blocks may be narrower than a vector; so are vectors that would be stored element by element otherwise.
+        while width >= 4 and (made is None or _is_scattered(r, n, made[1].lanes)):
+            narrower = _plan_along(r, n, width, target, again)
+            if made is None or (narrower is not None and not _is_scattered(r, n, width)):
+                made = narrower
+            width //= 2
+        if made is not None and (best is None or made[0] < best[0]):
+            best = made
+    return best[1] if best is not None else None
+
+
+def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: bool) -> tuple[float, TileChoice] | None:
+    v, extent = r.loops[n]
+    padded = is_padded(r, v, -(-extent // lanes) * lanes)
+    if not padded and (extent < lanes or (not again and lanes > 4 and extent % lanes * 2 > extent)):
+        return None
+    if 2 * extent <= lanes:
+        return None
+    split, inner = _split(r, n, lanes)
+    outer = split.loops[n][0]
+    simplify = simplifier(split.loops, split.inner)
+    contiguous = apart = far = 0
+    for e in loads(split.update):
+        if e.source is r.acc:
+            continue
+        s = stride(simplify, e.source.offset(e.indices), inner)
+        # Every third element takes three loads: it must be near.
+        if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
+            return None
+        contiguous += s > 0
+        far += s > 0 and e.source.nbytes > target.l2_cache_bytes
+        apart += s > 1
+    if not contiguous or not _uniform_guards(split.update, inner):
+        return None
+    scattered = _scattered(split, inner)
+    row, shared = _row(split, n, outer)
+    rows = split.loops[row][1] if row is not None else 1
+    if any(depends(g, v) for g in r.guards):
+        return None
+    whole = extent // lanes
+    vectors = -(-extent // lanes) if padded or (again and whole) else whole
+    if shared or row is None:
+        block, together = _block(r, v) // lanes, rows_together(r, target)
+
+        def fitted(rows: int, vectors: int) -> Tile:
+            return choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
+
+        tile = fitted(rows, vectors)
+        if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
+            vectors = (vectors + 1) // 2
+            tile = fitted(rows, vectors)
+        most = rows if row is None else _rows_in_cache(split, row, simplify, target)
+        if tile.rows > most:
+            tile = fitted(most, vectors)
+    else:
+        tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
+    if row is not None:
+        tile = _bounded(r, row, tile, target.unrolled_updates)
+    points = tile.points
+    leftover: float = 0 if padded else extent % lanes / extent
+    if again and leftover:
+        leftover = (lanes - extent % lanes) / extent / lanes
+    inner_steps = 1
+    for _, m in r.inner:
+        inner_steps *= m
+    cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
+    cost += scattered * _SCATTERED / max(1, inner_steps) + apart
+    return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+
+
+def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:
+    """Of how many rows the nearest cache keeps a line each, where all are read element by element: rows whose beginnings are a power
+    of two apart share a few of its sets."""
+    v, rows = r.loops[row]
+    ways = max(1, target.l1_cache_bytes // _WAY)
+    most = rows
+    for e in loads(r.update):
+        if e.source is r.acc:
+            continue
+        place = e.source.offset(e.indices)
+        along = stride(simplify, place, v)
+        if along and any(stride(simplify, place, k) == 1 and n > 1 for k, n in r.inner):
+            apart = gcd(abs(along) * itemsize(e.dtype), _WAY)
+            most = min(most, ways * _WAY // max(apart, CACHE_LINE))
+    return most
+
+
+def _overlap(r: Reduction, row: Var) -> bool:
+    """True if the next step along a loop reads some of what a step reads."""
+    simplify = simplifier(r.loops, r.inner)
+    for e in loads(r.update):
+        if e.source is r.acc:
+            continue
+        for i in e.indices:
+            (step,) = coefficients(simplify, i, [row])
+            reach = [c * (n - 1) for v, n in r.inner for c in coefficients(simplify, i, [v]) if c is not None]
+            if step is None or (step and sum(map(abs, reach)) >= abs(step)):
+                return True
+    return False
+
+
+def rows_together(r: Reduction, target: VectorTarget) -> int:
+    """How many rows of results an instruction makes: those of a product of matrices, if what is summed are products of long words."""
+    return target.product_rows if _has_long_words(r) else 1
+
+
+def sums_long_words(r: Reduction, target: VectorTarget) -> bool:
+    """True if an instruction adds what is summed to a single sum: several products of long words that lie one after the other."""
+    return target.summed_products > 1 and _has_long_words(r)
+
+
+def _has_long_words(r: Reduction) -> bool:
+    return any(isinstance(e, Call) and e.name in LONG_DOTS for e in post_order(r.update))
+
+
+def _is_scattered(r: Reduction, n: int, lanes: int) -> bool:
+    """True if vectors along a loop are stored element by element."""
+    return _scattered(*_split(r, n, lanes)) > 0
+
+
+def _scattered(split: Reduction, inner: Var) -> int:
+    """How many stores have no vector along the last loop."""
+    simplify = simplifier(split.loops, split.inner)
+    return sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
+
+
+def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
+    """The reduction with vectors along a loop as its last loop, and that loop's variable."""
+    v, extent = r.loops[n]
+    outer, inner = Var(v.name), Var(f"{v.name}v")
+    loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
+    return substituted(r, {v: outer * lanes + inner}, tuple(loops)), inner
+
+
+def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Iterator[TileChoice]:
+    """A choice, then the same vector axis with other tiles that its registers hold, nearest in size first."""
+    yield chosen
+    rows = r.loops[chosen.row][1] if chosen.row is not None else 1
+    vectors = max(1, r.loops[chosen.vector][1] // chosen.lanes)
+    block = _block(r, r.loops[chosen.vector][0]) // chosen.lanes
+    tiles = [
+        Tile(a, b)
+        for a in range(1, min(rows, 28) + 1)
+        for b in range(1, min(vectors, 8) + 1)
+        if a * b + b <= target.registers and not (block and block % b)
+    ]
+    seen = {chosen.tile}
+    for tile in sorted(tiles, key=lambda t: (abs(t.points - chosen.tile.points), t.rows)):
+        fitted = _bounded(r, chosen.row, tile, target.unrolled_updates) if chosen.row is not None else tile
+        if fitted not in seen:
+            seen.add(fitted)
+            yield replace(chosen, tile=fitted, reason=_reason(r, chosen.vector, chosen.lanes, fitted))
+
+
+def _reason(r: Reduction, n: int, lanes: int, tile: Tile) -> str:
+    v, extent = r.loops[n]
+    return f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
+
+
+def is_padded(r: Reduction, v: Var, extent: int) -> bool:
+    """True if every operand that moves with `v` has that many elements along it, more than there are results."""
+    found = False
+    simplify = Simplifier({x: (0, (extent if x is v else n) - 1) for x, n in (*r.loops, *r.inner)})
+    for e in loads(r.update):
+        for axis, i in enumerate(e.indices):
+            if e.source is not r.acc and depends(i, v):
+                low, high = simplify.range(i)
+                if not stride(simplify, i, v) or low < 0 or high >= e.source.shape[axis]:
+                    return False
+                found = True
+    return found
+
+
+def _bounded(r: Reduction, row: int, tile: Tile, longest: int) -> Tile:
+    """The tile, with fewer rows where the loops that must be unrolled for its guards would give it more updates than `longest`."""
+    steps = 1
+    for _, m in decided(r, row, []):
+        steps *= m
+    return Tile(max(1, min(tile.rows, longest // (steps * tile.vectors))), tile.vectors)
+
+
+def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
+    """Inner loops that guards connect with the rows of the tile; `inner` are the loops to choose from (default: its own)."""
+    if row is None:
+        return []
+    x = r.loops[row][0]
+    together = [g for g in r.guards if depends(g, x)]
+    return [loop for (k, _), loop in zip(r.inner, inner or r.inner) if any(depends(g, k) for g in together)]
+
+
+def _block(r: Reduction, v: Var) -> int:
+    """Elements that lie side by side along `v` in an operand stored in blocks; 0 if none is."""
+    sizes = [0]
+    for e in loads(r.update):
+        layout = e.source.layout
+        if layout is not None and e.source is not r.acc and e.indices[layout[-1][0]] is v:
+            sizes.append(layout[-1][2])
+    return max(sizes)
+
+
+def _uniform_guards(e: Expr, inner: Var) -> bool:
+    """No branch of an `if_then_else` depends on the lane."""
+    return not any(
+        isinstance(x, Select) and x.lazy and any(y is inner for y in post_order(x.cond)) for x in post_order(e)
+    )
+
+
+def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
+    """The loop whose steps share the vector operand best: an operand that moves with the vector axis does not move with
+    it. Innermost such loop first; without one, any loop (nothing is shared then)."""
+    simplify = simplifier(r.loops, r.inner)
+    lane = r.loops[-1][0]
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    candidates = [n for n in range(len(r.loops) - 1) if n != vector and r.loops[n][1] > 1]
+    for n in reversed(candidates):
+        x = r.loops[n][0]
+        moved = [coefficients(simplify, p, (lane, x)) for p in places]
+        if any(a and b == 0 for a, b in moved):
+            return n, not any(a and b for a, b in moved)
+    if candidates:
+        return candidates[-1], False
+    return None, True

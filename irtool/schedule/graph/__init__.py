@@ -1,0 +1,13 @@
+"""Rewrites of a program of several kernels, and the pipeline that orders them.
+
+pipeline            the stages between a lowered program and one whose memory is planned, each with the reason for its place
+kernel              every stage of a kernel ⇒ the nest of the strategy that wins it
+fuse_epilogues, fuse_kernels, fuse_padding   kernels ⇒ one kernel (`common_axes`: the axes that both have)
+fuse_row_loops      stages that work row by row ⇒ one loop over the rows
+canonical_views, store_canonical_views, materialize_views, split_groups   tensors read under several shapes
+separate_formulas   expensive functions of sums ⇒ a stage in vectors
+widen_float16       16-bit floats that are read often ⇒ 32 bits
+share_kernels       kernels that differ in numbers only ⇒ one
+bound_stack         large local arrays ⇒ the workspace
+threads             which loops threads share, and in which chunks (`share_loops`, `thread_split`)
+"""

@@ -1,0 +1,66 @@
+"""Arrays that the stack has no room for move to the workspace.
+
+    parallel for t in 64: allocate data: float32[36, 8, 64] local; …
+    ⇒
+    parallel for t in 64: allocate data: float32[36, 8, 64] global.thread; …
+
+What a thread fills in a loop that threads share stays its own: the workspace has a part for each thread. Smaller arrays stay on the
+stack, as many of them as there is room for beside what compilers put there: registers that are in use at a time, and the frames of
+what calls kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...tir.buffers import replace_buffers
+from ...tir.kernel import Kernel
+from ...tir.program import Program, runs_of
+from ...tir.stack import frame_bytes, host_bytes, spare_bytes, stack_arrays
+from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Scope, Stmt, children, pre_order
+from ...tir.vector_target import VectorTarget
+
+
+def bound_stack(program: Program, target: VectorTarget) -> None:
+    """Moves arrays of the program's kernels, so that a run keeps to `target.stack_bytes`."""
+    program.call_bytes, program.spare_bytes = frame_bytes(target), spare_bytes(target)
+    room = max(0, target.stack_bytes - program.call_bytes - host_bytes(program))
+    runs = runs_of(program)
+    for n, k in enumerate(program.kernels):
+        program.kernels[n] = changed = _bounded(k, room)
+        for s in runs.get(k, ()):
+            s.kernel = changed
+
+
+def _bounded(k: Kernel, room: int) -> Kernel:
+    """The kernel with so many bytes of arrays on the stack at most: the largest ones move first."""
+    arrays = stack_arrays(k.body)
+    taken = sum(b.nbytes for b in arrays)
+    moving: set[Buffer] = set()
+    for b in sorted(arrays, key=lambda b: b.nbytes, reverse=True):
+        if taken <= room:
+            break
+        moving.add(b)
+        taken -= b.nbytes
+    if not moving:
+        return k
+    scopes = dict(_places(k.body, moving))
+    moved = {
+        b: Buffer(b.name, b.shape, b.dtype, scopes[b], b.layout, finite=b.finite, numbers=b.numbers) for b in moving
+    }
+    return k.replace(nests=[replace_buffers(n, moved) for n in k.nests])
+
+
+def _places(root: Stmt, moving: set[Buffer]) -> Iterator[tuple[Buffer, Scope]]:
+    """Where each of some buffers moves to: what lies inside of a loop that threads share, or around one, is each thread's own."""
+    stack: list[tuple[Stmt, bool]] = [(root, False)]
+    while stack:
+        s, shared = stack.pop()
+        if isinstance(s, Allocate) and s.buffer in moving:
+            yield s.buffer, Scope.THREAD if shared or _has_shared(s.body) else Scope.GLOBAL
+        shared = shared or (isinstance(s, For) and s.kind == PARALLEL)
+        stack.extend((c, shared) for c in children(s))
+
+
+def _has_shared(root: Stmt) -> bool:
+    return any(isinstance(s, For) and s.kind == PARALLEL for s in pre_order(root))

@@ -1,0 +1,117 @@
+"""Images in the shape that they were made in, past the reshapes behind them.
+
+    for g, k, y, x: acc += p[g, k, y, x]           p: (16, 4, 56, 56), which a kernel has made as (64, 56, 56)
+
+    ⇒   for g, k, y, x: acc += p[g * 4 + k, y, x]
+
+Tensors that are seen under several shapes stay row-major, and so do all that are computed with them. A normalisation of
+groups sees its channels as groups of channels: with it, convolutions would have no blocks of channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.expr import QUOTIENTS, Binary, Expr, Load, const, post_order
+from ...tir.forms import AnyForm, LoopForm, Steps, buffers_read, rewrite_loads
+from ...tir.kernel import Kernel
+from ...tir.program import TEMP, Program, RunKernel, kernels_in_use, runs_of
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ..core.affine import simplifier
+
+IMAGE_AXES = 4
+"""Axes of an image, at least: one of a batch, with channels, rows and columns."""
+
+Shape = tuple[int, ...]
+
+
+def read_own_shapes(program: Program, target: VectorTarget) -> None:
+    """Every kernel that reads images under another shape reads them in their own, where that takes no divisions."""
+    for k, runs in runs_of(program).items():
+        if not k.finished:
+            changed = _in_own_shapes(k, runs)
+            for s in runs if changed is not k else ():
+                s.kernel = changed
+    program.kernels = kernels_in_use(program)
+
+
+def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:
+    for n, b in enumerate(k.inputs):
+        slots = [s.inputs[n].resolve() for s in runs]
+        shape = slots[0].shape
+        if shape == b.shape or len(shape) < IMAGE_AXES or any(s.kind != TEMP or s.shape != shape for s in slots):
+            continue
+        k = reading_own_shape(k, n, shape) or k
+    return k
+
+
+def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
+    """The kernel with an input of another shape; None where that takes divisions."""
+    b = k.inputs[n]
+    own = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
+    stages = [_reading(f, b, own) for f in k.stages]
+    if any(f is None for f in stages):
+        return None
+    params = [own if p is b else p for p in k.params]
+    return k.with_stages([f for f in stages if f is not None], params=params)
+
+
+def _reading(form: AnyForm, b: Buffer, own: Buffer) -> AnyForm | None:
+    """The form with a buffer in its own shape; None where that takes divisions."""
+    if b not in buffers_read(form):
+        return form
+    if isinstance(form, Steps):
+        return None
+    simplify = simplifier(form.loops, form.inner)
+    fits = True
+
+    def read(e: Load) -> Expr:
+        nonlocal fits
+        if e.source is not b:
+            return e
+        indices = reshaped(e.indices, b.shape, own.shape, simplify)
+        fits = fits and indices is not None and _divisions(indices) <= _divisions(e.indices)
+        return Load(own, tuple(indices)) if indices is not None else e
+
+    changed: LoopForm = rewrite_loads(form, read)
+    return changed if fits else None
+
+
+def _divisions(indices: Sequence[Expr]) -> int:
+    return sum(isinstance(e, Binary) and e.op in QUOTIENTS for e in post_order(*indices))
+
+
+def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr] | None:
+    """The indices of an element in another shape of as many elements; None where these have no axes in common."""
+    made: list[Expr] = []
+    at, to = 0, 0
+    while at < len(old) or to < len(new):
+        first, start = at, to
+        before, after = 1, 1
+        if at < len(old):
+            before, at = old[at], at + 1
+        if to < len(new):
+            after, to = new[to], to + 1
+        while before != after:
+            if before < after and at < len(old):
+                before, at = before * old[at], at + 1
+            elif after < before and to < len(new):
+                after, to = after * new[to], to + 1
+            else:
+                return None
+        made += _digits(indices[first:at], old[first:at], new[start:to], simplify)
+    return made
+
+
+def _digits(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr]:
+    """The indices along some axes that are as long together as others."""
+    place: Expr = const(0)
+    for i, n in zip(indices, old, strict=True):
+        place = place * n + i
+    found: list[Expr] = []
+    for n in reversed(new):
+        found.append(simplify(place % n) if n > 1 and len(new) > 1 else const(0) if n == 1 else simplify(place))
+        place = place // n
+    return found[::-1]

@@ -1,0 +1,135 @@
+"""Axes of two loop nests that pass over the same elements, split until both nests have the same ones.
+
+::
+
+    for m, c: s[m, c] = …                      m = h * 8 + w
+    for c, h, w: … s[h * 8 + w, c] …    ⇒      for h, w, c: …        for both
+
+The place of an element in memory is a number whose digits are the steps of the loops: digits of strides 1, 64, 512 with extents
+64, 8, 4, say. Two systems of digits for the same numbers have a common refinement where their strides divide each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ...tir.expr import Binary, Const, Expr, Var, post_order, substitute
+from ...tir.simplify import Simplifier
+from ..core.affine import simplifier
+from ..core.forms import Loop
+
+
+@dataclass(frozen=True)
+class Digit:
+    """An axis as a digit of places: it moves by `stride` elements a step."""
+
+    stride: int
+    extent: int
+    var: Var
+
+
+@dataclass(frozen=True)
+class CommonAxes:
+    """The refined axes.
+
+    Attributes:
+        loops: in the order of the first nest.
+        first, second: what the variables of either nest are, in the refined ones.
+        split: variables of the first nest that were split.
+    """
+
+    loops: tuple[Loop, ...]
+    first: dict[Expr, Expr]
+    second: dict[Expr, Expr]
+    split: frozenset[Var]
+
+
+def find_common_axes(
+    first: Sequence[Loop], place: Expr, second: Sequence[Loop], other: Expr, size: int
+) -> CommonAxes | None:
+    """Axes in which a nest that writes `size` elements at `place`, each once, and one that reads them at `other`, each once, are
+    the same; None if they write or read otherwise, or if there are no such axes."""
+    a, b = _digits(first, place, size), _digits(second, other, size)
+    if a is None or b is None:
+        return None
+    bounds = sorted({d.stride for d in (*a[1], *b[1])} | {size})
+    if any(m % n for n, m in pairwise(bounds)):
+        return None
+    made: dict[int, Digit] = {}
+    for d in a[1]:
+        inside = [n for n in bounds if d.stride <= n < d.stride * d.extent]
+        for n in inside:
+            after = bounds[bounds.index(n) + 1]
+            v = d.var if len(inside) == 1 else Var(f"{d.var.name}_{len(inside) - 1 - inside.index(n)}", d.var.dtype)
+            made[n] = Digit(n, after // n, v)
+    parts = {d.var: [made[n] for n in reversed(bounds) if d.stride <= n < d.stride * d.extent] for d in a[1]}
+    loops: list[Loop] = []
+    for v, _ in a[2]:
+        loops += [(d.var, d.extent) for d in parts[v]]
+    split = frozenset(v for v, ds in parts.items() if len(ds) > 1 or a[0].get(v, v) is not v)
+    return CommonAxes(tuple(loops), _composed(a, made, bounds), _composed(b, made, bounds), split)
+
+
+Digits = tuple[dict[Expr, Expr], list[Digit], list[Loop]]
+"""What the given variables are in the variables of the digits, the digits with the lowest first, and the digits as loops in the
+order of the given ones."""
+
+
+def _composed(a: Digits, digits: Mapping[int, Digit], bounds: Sequence[int]) -> dict[Expr, Expr]:
+    values: dict[Expr, Expr] = {}
+    for d in a[1]:
+        terms = [digits[n].var * (n // d.stride) for n in reversed(bounds) if d.stride <= n < d.stride * d.extent]
+        value: Expr = terms[0]
+        for t in terms[1:]:
+            value = value + t
+        values[d.var] = value
+    return {**values, **{v: substitute(e, values) for v, e in a[0].items()}}
+
+
+def _digits(loops: Sequence[Loop], place: Expr, size: int) -> Digits | None:
+    """The loops as digits of the places that they pass; axes that the place divides are split first."""
+    current = list(loops)
+    values: dict[Expr, Expr] = {}
+    while True:
+        simplify = simplifier(current)
+        terms, offset = simplify.linear(place)
+        divided = next((t for t in terms if not isinstance(t, Var)), None)
+        if divided is None:
+            break
+        found = _division(simplify, divided, dict(current))
+        if found is None:
+            return None
+        v, c = found
+        high, low = Var(f"{v.name}_h", v.dtype), Var(f"{v.name}_l", v.dtype)
+        step: dict[Expr, Expr] = {v: high * c + low}
+        values = {**{k: substitute(e, step) for k, e in values.items()}, **step}
+        place = substitute(place, step)
+        at = next(n for n, (x, _) in enumerate(current) if x is v)
+        current[at : at + 1] = [(high, current[at][1] // c), (low, c)]
+    digits = sorted((Digit(terms.get(v, 0), n, v) for v, n in current), key=lambda d: d.stride)
+    at = 1
+    for d in digits:
+        if d.stride != at or d.extent < 2:
+            return None
+        at *= d.extent
+    if offset or at != size or len(terms) != len(digits):
+        return None
+    original = {v for v, _ in loops}
+    return {v: e for v, e in values.items() if v in original}, digits, current
+
+
+def _division(simplify: Simplifier, e: Expr, extents: Mapping[Var, int]) -> tuple[Var, int] | None:
+    """A variable that an expression divides by a number that divides its extent, and the number."""
+    for x in post_order(e):
+        if isinstance(x, Binary) and x.op in ("floordiv", "floormod") and isinstance(x.b, Const):
+            terms, _ = simplify.linear(x.a)
+            c = int(x.b.value)
+            for v, k in terms.items():
+                if isinstance(v, Var) and k == 1 and v in extents and 1 < c < extents[v] and extents[v] % c == 0:
+                    return v, c
+    return None
+
+
+__all__ = ["CommonAxes", "Digit", "find_common_axes"]

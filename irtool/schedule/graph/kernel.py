@@ -1,0 +1,103 @@
+"""Schedules a kernel: each of its stages by the strategy that wins it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, workspace
+from ...tir.kernel import Choice, Kernel, StageChoice
+from ...tir.stmt import Buffer, Stmt
+from ...tir.vector_target import VectorTarget
+from ..cost.row_choice import row_count
+from ..primitives import compute_in_bands, tracing
+from ..primitives.base import watched_stage
+from ..scripts.script import entry_for
+from ..strategies.base import Stage, choose_strategy
+from ..windows.bands import Banded, choose_rows
+from .separate_formulas import is_separated
+
+
+def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:
+    """The kernel with the nests that its stages' strategies make; its `choice` tells of them."""
+    scheduler = _Scheduler(kernel.name, target, kernel.same_memory, list(kernel.temporaries))
+    nests = scheduler.run(kernel.stages)
+    choice = Choice("loops", "there is nothing to do")
+    if scheduler.choices:
+        main = scheduler.choices[max(range(len(scheduler.choices)), key=lambda n: scheduler.work[n])]
+        choice = Choice(main.strategy, main.reason, tuple(scheduler.choices))
+    return kernel.replace(nests=nests, temporaries=scheduler.buffers, choice=choice)
+
+
+@dataclass
+class _Scheduler:
+    """Schedules the stages of one kernel. `same`: pairs of an input and an output that may lie in the same memory."""
+
+    name: str
+    target: VectorTarget
+    same: list[tuple[Buffer, Buffer]]
+    buffers: list[Buffer]
+    """What lies in the workspace."""
+
+    choices: list[StageChoice] = field(default_factory=list)
+    work: list[int] = field(default_factory=list)
+    rows: int = 0
+    """How many rows are summed, where stages are sums of rows or work on their elements."""
+
+    main: int = 0
+    """The number of the stage with the most work."""
+
+    def run(self, forms: Sequence[AnyForm]) -> list[Stmt]:
+        """The nests of the stages, in order."""
+        by_rows = self.target.vector_bytes and not is_separated(tuple(forms))
+        self.rows = max(0, row_count(forms, self.target)) if by_rows and len(forms) > 1 else 0
+        self.main = max(range(len(forms)), key=lambda n: Stage(forms[n], self.target).work, default=0)
+        stmts: list[Stmt] = []
+        at = 0
+        while at < len(forms):
+            with tracing() as trace:
+                banded = self._in_bands(at, forms)
+            if banded is None:
+                stmts.append(self._stage(at, forms[at]))
+                at += 1
+                continue
+            copy = self._stage(at, banded.copy, trace)
+            stmts.append(banded.assemble(copy, self._stage(at + 1, banded.reader)))
+            self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
+            at += 2
+        return stmts
+
+    def _stage(self, number: int, form: AnyForm, before: Sequence[str] = ()) -> Stmt:
+        stage = Stage(
+            form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
+        )
+        strategy, candidate = choose_strategy(stage)
+        with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
+            body = strategy.apply(stage, candidate)
+        self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace)))
+        self.work.append(stage.work)
+        buffers, nest = workspace(body)
+        self.buffers += buffers
+        return nest
+
+    def _in_bands(self, at: int, forms: Sequence[AnyForm]) -> Banded | None:
+        """A copy and the reduction behind it in bands: where a script says so, or that is of use and nothing else reads the
+        copy."""
+        copy = forms[at]
+        reader = forms[at + 1] if at + 1 < len(forms) else None
+        entry = entry_for(self.name, at, at == self.main) if isinstance(copy, Map | Reduction) else None
+        by_hand = entry.bands if entry is not None else None
+        if entry is not None and by_hand is None:
+            return None
+        if not isinstance(copy, Map) or not isinstance(reader, Reduction) or not self._is_read_once(copy, forms):
+            if by_hand is not None:
+                raise by_hand.refused("no stage, or another than the next one, reads this one")
+            return None
+        if by_hand is not None:
+            return by_hand.on_stages(copy, reader)
+        band = choose_rows(copy, reader, self.target) if self.target.vector_bytes else None
+        return compute_in_bands((copy, reader), reader.loops[band.loop][0], band.rows) if band is not None else None
+
+    def _is_read_once(self, copy: Map, forms: Sequence[AnyForm]) -> bool:
+        """True if one stage alone reads what another makes."""
+        return sum(1 for x in forms if copy.stores[0].buffer in buffers_read(x)) == 1

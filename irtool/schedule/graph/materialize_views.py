@@ -1,0 +1,108 @@
+"""Results of convolutions that are read under another shape as well, copied for those who read them so.
+
+    c = conv2d(x, w)                              c = conv2d(x, w)
+    a = batch_matmul(reshape(c), m)       ⇒       d = c
+    y = c + a                                     a = batch_matmul(reshape(d), m)
+                                                  y = c + a
+
+Tensors that are seen under several shapes stay row-major. A convolution whose result does has no channels side by side, and cannot be
+transformed, which may cost far more than the copy.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from ...tir.expr import Load, Var
+from ...tir.forms import Map
+from ...tir.kernel import Kernel
+from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, steps
+from ...tir.stmt import Buffer, Scope, Store
+from ...tir.vector_target import VectorTarget
+from ..cost.gemm_cost import NEXT
+from ..strategies.winograd.choice import saved_cycles
+from ..strategies.winograd.find import convolutions_of
+from .fuse_kernels import straight_bodies
+
+_NAME = "tvmgen_default_fused_copy"
+
+
+def copy_other_shapes(program: Program, target: VectorTarget) -> None:
+    """Puts a copy behind every convolution for which that pays."""
+    copies: dict[tuple[tuple[int, ...], str], Kernel] = {}
+    names = {k.name for k in program.kernels}
+    for f in program.functions.values():
+        named = {x.resolve() for x in (*f.params, *f.results)}
+        users: dict[Slot, list[object]] = {}
+        for step in steps(f.body):
+            for x in (*step.reads, *step.writes):
+                users.setdefault(x.resolve(), []).append(step)
+        for body in straight_bodies(f):
+            at = 0
+            while at < len(body):
+                step = body[at]
+                at += 1
+                if not isinstance(step, RunKernel) or len(step.outputs) != 1:
+                    continue
+                slot = step.outputs[0].resolve()
+                if slot.kind != TEMP or slot in named:
+                    continue
+                others = _that_see_another_shape(slot, step, users[slot])
+                if others and _saved(step, target) > 2 * slot.nbytes / NEXT:
+                    body.insert(at, _copied(step, slot, others, copies, names))
+                    at += 1
+    program.kernels = kernels_in_use(program)
+
+
+def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]) -> list[RunKernel]:
+    """Those who read a result under another shape, if all who name it are calls of kernels whose layouts are still to be chosen."""
+    found: dict[RunKernel, None] = {}
+    for s in users:
+        if not isinstance(s, RunKernel) or s.kernel.finished:
+            return []
+        seen = [b.shape for x, b in zip((*s.inputs, *s.outputs), s.kernel.params) if x.resolve() is slot]
+        if any(shape != slot.shape for shape in seen):
+            if s is producer or slot in (x.resolve() for x in s.outputs):
+                return []
+            found[s] = None
+    return list(found)
+
+
+def _saved(s: RunKernel, target: VectorTarget) -> float:
+    """Cycles that a call takes less if it is a transformed convolution."""
+    return sum(saved_cycles(c, target) for c in convolutions_of(s))
+
+
+def _copied(
+    producer: RunKernel,
+    slot: Slot,
+    readers: list[RunKernel],
+    copies: dict[tuple[tuple[int, ...], str], Kernel],
+    names: set[str],
+) -> RunKernel:
+    """The copy of a result, which takes its place for some who read it."""
+    copy = Slot(f"{slot.name}_copy", slot.shape, slot.dtype, TEMP)
+    for s in readers:
+        views = [x.resolve() is slot and b.shape != slot.shape for x, b in zip(s.inputs, s.kernel.inputs)]
+        s.inputs[:] = [copy if is_view else x for x, is_view in zip(s.inputs, views)]
+    key = (slot.shape, slot.dtype)
+    if key not in copies:
+        numbered = (f"{_NAME}_{n}" if n else _NAME for n in count())
+        copies[key] = _copy_of(slot, next(name for name in numbered if name not in names))
+        names.add(copies[key].name)
+    return RunKernel(copies[key], [slot], [copy], places=producer.places)
+
+
+def _copy_of(slot: Slot, name: str) -> Kernel:
+    """The kernel that copies a tensor."""
+    source = Buffer("p0", slot.shape, slot.dtype, Scope.PARAM)
+    out = Buffer("out", slot.shape, slot.dtype, Scope.PARAM)
+    loops = tuple((Var(f"ax{n}", "int32"), extent) for n, extent in enumerate(slot.shape))
+    indices = tuple(v for v, _ in loops)
+    return Kernel(
+        name,
+        [source, out],
+        [Map(loops, (Store(out, indices, Load(source, indices)),))],
+        operators=("copy",),
+        calls=(f"copy({slot.dtype}{list(slot.shape)})",),
+    ).measured()

@@ -1,0 +1,221 @@
+"""Kernels that differ in numbers only become one that reads them.
+
+    y[i] = uint8(x[i] * 0.031 + 12)                              y[i] = uint8(x[i] * numbers[0] + integers[0])
+    y[i] = uint8(x[i] * 0.048 + 12)  …                     ⇒     run with [0.031], [0.048], …
+
+The layers of a quantized network have scales and zero points of their own, and are the same otherwise. So the code of a network
+with twelve equal layers is that of one, as it is in floating point, and is scheduled, written and compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from ...tir.expr import Axis, Binary, Call, Const, Expr, Load, Select, children, const, post_order
+from ...tir.forms import AnyForm, Map, Reduction, TupleReduction
+from ...tir.kernel import Kernel
+from ...tir.program import CONSTANT, Program, Slot, kernels_in_use, runs_of
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ...tir.walk import rebuild
+
+LEAST = 3
+"""Kernels that one is worth which reads its numbers from memory."""
+
+_NUMBERS = {"float32": "numbers", "int32": "integers"}
+"""The dtypes of numbers that are read, and what the buffers are called."""
+
+_OPERATIONS = {
+    "float32": ("+", "-", "*", "/", "min", "max", "minimum", "maximum"),
+    "int32": ("+", "-", "*", "min", "max"),
+}
+"""What numbers may be an operand of: the other operand is as good a vector then, whatever they are."""
+
+Place = tuple[int, int]
+"""An operand: the number of an operation and 0 or 1."""
+
+
+def share_kernels(program: Program, target: VectorTarget) -> None:
+    """Puts one kernel in the place of several that differ in numbers only."""
+    runs = runs_of(program)
+    groups: dict[Hashable, list[tuple[Kernel, _Skeleton]]] = {}
+    for kernel in program.kernels:
+        if not kernel.finished and kernel.copies is None and _has_loops(kernel):
+            skeleton = _Skeleton(kernel)
+            groups.setdefault(skeleton.key, []).append((kernel, skeleton))
+    for group in groups.values():
+        if len(group) >= LEAST:
+            program.constants = [*program.constants, *_share(group, runs)]
+    program.kernels = kernels_in_use(program)
+
+
+def _has_loops(kernel: Kernel) -> bool:
+    return all(isinstance(f, Map | Reduction | TupleReduction) for f in kernel.stages)
+
+
+def _share(group: Sequence[tuple[Kernel, _Skeleton]], runs: dict[Kernel, Any]) -> list[Slot]:
+    """Runs the first kernel of a group in the place of all; gives the constants with the numbers of each."""
+    first, skeleton = group[0]
+    different: dict[str, list[Place]] = {d: [] for d in _NUMBERS}
+    for place, c in skeleton.numbers.items():
+        if len({_exact(s.numbers[place]) for _, s in group}) > 1:
+            different[c.dtype].append(place)
+    read = {d: places for d, places in different.items() if places}
+    buffers = {d: Buffer(_NUMBERS[d], (len(places),), d, finite=True) for d, places in read.items()}
+    shared = _reading(first, skeleton, read, buffers).replace(calls=_calls([k.calls for k, _ in group]))
+    made: list[Slot] = []
+    for kernel, own in group:
+        slots = [_constant(buffers[d], [own.numbers[p] for p in places]) for d, places in read.items()]
+        made += slots
+        for s in runs[kernel]:
+            s.kernel, s.inputs = shared, [*s.inputs, *slots]
+    return made
+
+
+def _constant(b: Buffer, numbers: Sequence[Const]) -> Slot:
+    import numpy as np
+
+    return Slot(b.name, b.shape, b.dtype, CONSTANT, np.array([c.value for c in numbers], b.dtype))
+
+
+def _exact(c: Const) -> Hashable:
+    """What tells numbers apart, zeros of either sign too."""
+    return c.dtype, repr(c.value)
+
+
+def _calls(several: Sequence[Sequence[str]]) -> list[str]:
+    """What the kernels compute, as text: attributes that differ are left open."""
+    made = []
+    for texts in zip(*several, strict=True):
+        words = [t.split(", ") for t in texts]
+        if len({len(w) for w in words}) > 1:
+            made.append(texts[0])
+            continue
+        same = (set(w) for w in zip(*words, strict=True))
+        made.append(", ".join(w.pop() if len(w) == 1 else f"{w.pop().split('=')[0]}=..." for w in same))
+    return made
+
+
+class _Skeleton:
+    """A kernel without its numbers.
+
+    Attributes:
+        key: equal for kernels that differ in nothing else.
+        numbers: the numbers, by place.
+        operations: the number of each operation that has such an operand.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.numbers: dict[Place, Const] = {}
+        self.operations: dict[Expr, int] = {}
+        self._known: dict[Any, int] = {}
+        facts = (kernel.num_outputs, kernel.operators, kernel.in_place, kernel.macs)
+        words = [self._words(b) for b in (*kernel.params, *kernel.temporaries)]
+        self.key: Hashable = (facts, tuple(words), tuple(self._form(f) for f in kernel.stages))
+
+    def _form(self, form: AnyForm) -> Hashable:
+        words: list[Hashable] = [type(form).__name__]
+        for f in fields(form):
+            value = getattr(form, f.name)
+            words.append(tuple(self._store(s) for s in value) if f.name == "stores" else self._words(value))
+        return tuple(words)
+
+    def _store(self, s: Store) -> Hashable:
+        return self._words(s.buffer), self._words(s.indices), self._expression(s.value, _open(s.value))
+
+    def _words(self, x: Any) -> Hashable:
+        """Words for anything that a form has."""
+        if isinstance(x, Expr):
+            return self._expression(x, set())
+        if isinstance(x, Buffer):
+            return self._number(x, lambda: (x.shape, x.dtype, x.scope, repr(x.layout), x.finite))
+        if isinstance(x, tuple | list):
+            return tuple(self._words(k) for k in x)
+        if hasattr(x, "__dataclass_fields__"):
+            return type(x).__name__, *(self._words(getattr(x, f.name)) for f in fields(x))
+        return x
+
+    def _number(self, x: Any, facts: Any) -> Hashable:
+        """What says all of something that has a number by now, or gets one."""
+        if x in self._known:
+            return "known", self._known[x]
+        self._known[x] = len(self._known)
+        return "new", facts()
+
+    def _expression(self, root: Expr, opened: set[Expr]) -> Hashable:
+        return tuple(self._node(e, e in opened) for e in post_order(root) if not isinstance(e, Const) or e is root)
+
+    def _node(self, e: Expr, is_open: bool) -> Hashable:
+        if e in self._known:
+            return "known", self._known[e]
+        kids = tuple(self._operand(e, n, k, is_open) for n, k in enumerate(children(e)))
+        number = self._known[e] = len(self._known)
+        if any(k == "number" for k in kids):
+            self.operations[e] = number
+        return type(e).__name__, e.dtype, self._facts(e), kids
+
+    def _operand(self, e: Expr, n: int, k: Expr, is_open: bool) -> Hashable:
+        if not isinstance(k, Const):
+            return self._known[k]
+        if is_open and isinstance(e, Binary) and e.op in _OPERATIONS.get(k.dtype, ()):
+            self.numbers[len(self._known), n] = k
+            return "number"
+        return _exact(k)
+
+    def _facts(self, e: Expr) -> Hashable:
+        """What tells a node from others over the same operands."""
+        if isinstance(e, Const):
+            return _exact(e)
+        if isinstance(e, Load):
+            return self._words(e.source)
+        if isinstance(e, Axis):
+            return e.begin, e.extent
+        if isinstance(e, Select):
+            return e.lazy
+        return e.op if isinstance(e, Binary) else e.name if isinstance(e, Call) else None
+
+
+def _open(root: Expr) -> set[Expr]:
+    """The nodes of a value whose operands may be read from memory: none of an index, of a condition, or shared with these."""
+    closed = set(post_order(*_closed(root)))
+    return {e for e in post_order(root) if e not in closed}
+
+
+def _closed(root: Expr) -> Iterator[Expr]:
+    for e in post_order(root):
+        if isinstance(e, Load):
+            yield from e.indices
+        elif isinstance(e, Select):
+            yield e.cond
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the numbers at some places from buffers."""
+
+    skeleton: _Skeleton
+    given: dict[Place, Expr]
+
+    def __call__(self, root: Expr) -> Expr:
+        made: dict[Expr, Expr] = {}
+        for e in post_order(root):
+            number = self.skeleton.operations.get(e, -1)
+            kids = [self.given.get((number, n), made[k]) for n, k in enumerate(children(e))]
+            made[e] = rebuild(e, kids)
+        return made[root]
+
+
+def _reading(kernel: Kernel, skeleton: _Skeleton, read: dict[str, list[Place]], buffers: dict[str, Buffer]) -> Kernel:
+    """The kernel that reads the numbers at these places from further inputs."""
+    if not buffers:
+        return kernel
+    reader = _Reader(skeleton, {p: buffers[d][const(n)] for d, places in read.items() for n, p in enumerate(places)})
+
+    def change(form: AnyForm) -> AnyForm:
+        assert isinstance(form, Map | Reduction | TupleReduction)
+        return replace(form, stores=tuple(Store(s.buffer, s.indices, reader(s.value)) for s in form.stores))
+
+    params = [*kernel.inputs, *buffers.values(), *kernel.outputs]
+    return kernel.replace(params=params, stages=[change(f) for f in kernel.stages])

@@ -1,0 +1,137 @@
+"""Normalisations of groups of channels, channel by channel.
+
+    for g: for k in 4, y, x: acc += x[g * 4 + k, y, x]     for c:  for y, x: acc += x[c, y, x]; sums[c] = acc
+           mean[g] = acc / n                            ⇒  for g:  for k in 4: acc += sums[g * 4 + k]; mean[g] = acc / n
+
+    for c, y, x: z[c, y, x] = x[c, y, x] - mean[c // 4]    for c: each[c] = mean[c // 4]
+                                                        ⇒  for c, y, x: z[c, y, x] = x[c, y, x] - each[c]
+
+Channels lie in blocks, of which a vector has one: a group has a part of it, and so do those that read something of their group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from ...tir.expr import QUOTIENTS, Binary, Const, Expr, Load, Var, post_order, substitute, variables
+from ...tir.forms import AnyForm, Loop, LoopForm, Map, Reduction, rewrite_loads
+from ...tir.kernel import Kernel
+from ...tir.stmt import Buffer, Scope, Store
+from ..core.affine import loads, simplifier, summand
+from .canonical_views import IMAGE_AXES
+
+_CHANNELS = 1
+"""The axis of channels of an image, which has rows and columns behind it."""
+
+_LEAST = 16
+"""Elements of a channel, and uses of what a channel reads of its group, from which on it is worth a step of its own."""
+
+
+def part_groups(k: Kernel) -> Kernel:
+    """The kernel with sums over groups of channels in two stages, and what channels read of their groups in a stage of its own; itself
+    if it has none of these."""
+    stages: list[AnyForm] = []
+    added: list[Buffer] = []
+    for form in k.stages:
+        halves = _sums_of_channels(form) if isinstance(form, Reduction) else None
+        if halves is not None:
+            added.append(halves[0].stores[0].buffer)
+        for f in halves if halves is not None else (form,):
+            made = _read_of_groups(f) if isinstance(f, Map | Reduction) else [f]
+            added += [s.buffer for m in made[:-1] if isinstance(m, Map) for s in m.stores]
+            stages += made
+    return k.with_stages(stages, temporaries=[*k.temporaries, *added]) if added else k
+
+
+def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
+    """A sum of groups as the sums of their channels and the sums of those; None for others."""
+    added = summand(r)
+    if added is None or r.guards or not isinstance(r.init, Const) or r.init.value:
+        return None
+    found = _groups(r, added)
+    if found is None:
+        return None
+    group, member, extent = found
+    rest = tuple(x for x in r.inner if x[0] is not member)
+    if prod(n for _, n in rest) < _LEAST:
+        return None
+    count = extent * (dict(r.loops)[group] if group is not None else 1)
+    channel = Var("c")
+    loops: list[Loop] = [(channel, count) if v is group else (v, n) for v, n in r.loops]
+    loops += [(channel, count)] if group is None else []
+    simplify = simplifier(loops, rest)
+    values: dict[Expr, Expr] = {member: channel % extent, **({group: channel // extent} if group is not None else {})}
+    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+    sums = Buffer("sums", [n for _, n in loops], r.acc.dtype, Scope.GLOBAL)
+    each = acc.element() + simplify(substitute(added, values))
+    place: dict[Expr, Expr] = {channel: group * extent + member if group is not None else member}
+    of_channels = Reduction(
+        tuple(loops), acc, r.init, rest, each, (Store(sums, tuple(v for v, _ in loops), acc.element()),)
+    )
+    read = Load(sums, tuple(substitute(v, place) for v, _ in loops))
+    return of_channels, replace(r, inner=((member, extent),), update=r.acc.element() + read)
+
+
+def _groups(r: Reduction, added: Expr) -> tuple[Var | None, Var, int] | None:
+    """The axis of groups (None: there is one), that of the channels of a group, and how many these are."""
+    simplify = simplifier(r.loops, r.inner)
+    for e in loads(added):
+        if len(e.source.shape) < IMAGE_AXES or not all(_is_one_of(i, r.inner) for i in e.indices[_CHANNELS + 1 :]):
+            continue
+        terms, offset = simplify.linear(e.indices[_CHANNELS])
+        members = [(v, n) for v, n in r.inner if v in terms]
+        around = [(v, n) for v, n in r.loops if v in terms]
+        if offset or len(members) != 1 or len(around) > 1 or len(terms) != 1 + len(around):
+            continue
+        (member, extent), (group, count) = members[0], around[0] if around else (None, 1)
+        if terms[member] != 1 or (group is not None and terms[group] != extent):
+            continue
+        if extent * count == e.source.shape[_CHANNELS] and all(_is_same(x, e, member) for x in loads(added)):
+            return group, member, extent
+    return None
+
+
+def _is_one_of(i: Expr, loops: Sequence[Loop]) -> bool:
+    return any(i is v for v, _ in loops)
+
+
+def _is_same(x: Load, e: Load, member: Var) -> bool:
+    """True if an element lies where `e` does in its buffer, or does not move with the channels of a group."""
+    same = len(x.indices) == len(e.indices) and all(a is b for a, b in zip(x.indices, e.indices))
+    return same or not any(v is member for v in variables(*x.indices))
+
+
+def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
+    """Stages that store what steps of a loop read by the number of their group, and the form that reads it there."""
+    extents = dict(form.loops)
+    work = prod(n for _, n in (*form.loops, *form.inner))
+    read: dict[tuple[object, ...], Load] = {}
+    made: list[AnyForm] = []
+
+    def by_channel(e: Load) -> Expr:
+        v = _only_variable(e)
+        extent = extents.get(v, 0) if v is not None else 0
+        if v is None or not extent or work < _LEAST * extent or not isinstance(e.source, Buffer):
+            return e
+        key = (e.source, *e.indices)
+        if key not in read:
+            own = Var(v.name)
+            each = Buffer("each", (extent,), e.source.dtype, Scope.GLOBAL)
+            indices = tuple(substitute(i, {v: own}) for i in e.indices)
+            made.append(Map(((own, extent),), (Store(each, (own,), Load(e.source, indices)),)))
+            read[key] = Load(each, (v,))
+        return read[key]
+
+    changed: LoopForm = rewrite_loads(form, by_channel)
+    return [*made, changed] if made else [form]
+
+
+def _only_variable(e: Load) -> Var | None:
+    """The only variable that an element moves with, if it does so by a quotient; else None."""
+    nodes = set(post_order(*e.indices))
+    if not any(isinstance(x, Binary) and x.op in QUOTIENTS for x in nodes) or any(isinstance(x, Load) for x in nodes):
+        return None
+    found = [x for x in nodes if isinstance(x, Var)]
+    return found[0] if len(found) == 1 else None

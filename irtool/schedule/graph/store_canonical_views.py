@@ -1,0 +1,100 @@
+"""Images that pass through a kernel under another shape, stored in the shape in which they come.
+
+    for g, k, y, x: out[g, k, y, x] = float32(p[g * 4 + k, y, x])  ⇒  for c, y, x: out[c, y, x] = float32(p[c, y, x])
+
+Whoever reads them does so in that shape, if all of them can (see `own_shapes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.expr import Const, Expr, Var, const, substitute
+from ...tir.forms import Map, buffers_read, rewrite_form, stores_of
+from ...tir.kernel import Kernel
+from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, runs_of
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ..core.affine import simplifier
+from .canonical_views import IMAGE_AXES, Shape, reading_own_shape, reshaped
+
+Readers = dict[Slot, list[tuple[Kernel, int]]]
+"""The kernels that read a slot, and as which of their inputs."""
+
+
+def store_own_shapes(program: Program, target: VectorTarget) -> None:
+    """Every kernel that makes an image of one in another shape stores it in that shape, where those that read it can follow."""
+    runs = runs_of(program)
+    readers: Readers = {}
+    for k, steps in runs.items():
+        for s in steps:
+            for n, slot in enumerate(s.inputs):
+                readers.setdefault(slot.resolve(), []).append((k, n))
+    for k, steps in runs.items():
+        for n in range(0 if k.finished else len(k.outputs)):
+            _store_own_shape(n, steps, runs, readers)
+    program.kernels = kernels_in_use(program)
+
+
+def _store_own_shape(n: int, steps: Sequence[RunKernel], runs: dict[Kernel, list[RunKernel]], readers: Readers) -> None:
+    """Changes the shape of an output of a kernel, in all the steps that run it, if that can be."""
+    k = steps[0].kernel
+    out = k.outputs[n]
+    slots = [s.outputs[n].resolve() for s in steps]
+    if any(s.kind != TEMP or s.shape != out.shape for s in slots):
+        return
+    shape = _shape_of_image(k, out, steps)
+    made = _stored(k, out, shape) if shape is not None else None
+    if shape is None or made is None:
+        return
+    for slot in slots:
+        for reader, at in readers.get(slot, ()):
+            others = {s.inputs[at].resolve() for s in runs[reader]}
+            if reader.finished or not others <= set(slots) or reading_own_shape(reader, at, shape) is None:
+                return
+    for slot in slots:
+        slot.shape = shape
+    for s in steps:
+        s.kernel = made
+
+
+def _shape_of_image(k: Kernel, out: Buffer, steps: Sequence[RunKernel]) -> Shape | None:
+    """The shape of an image that an output with more axes is made of, element by element."""
+    for n, b in enumerate(k.inputs):
+        if IMAGE_AXES <= b.ndim < out.ndim and b.size == out.size:
+            if all(s.inputs[n].resolve().shape == b.shape for s in steps):
+                return b.shape
+    return None
+
+
+def _stored(k: Kernel, out: Buffer, shape: Shape) -> Kernel | None:
+    """The kernel with an output of another shape; None where it does more with it than to store it, step by step."""
+    writers = [f for f in k.stages if any(s.buffer is out for s in stores_of(f))]
+    form = writers[0] if len(writers) == 1 else None
+    if not isinstance(form, Map) or len(form.stores) != 1 or out in buffers_read(*k.stages):
+        return None
+    own = Buffer(out.name, shape, out.dtype, out.scope, finite=out.finite)
+    changed = _in_shape(form, own)
+    if changed is None:
+        return None
+    params = [own if p is out else p for p in k.params]
+    return k.with_stages([changed if f is form else f for f in k.stages], params=params)
+
+
+def _in_shape(form: Map, own: Buffer) -> Map | None:
+    """The stores of a map in another shape, with loops over its axes."""
+    (store,) = form.stores
+    extents: dict[Expr, int] = dict(form.loops)
+    kept = [i for i in store.indices if not (isinstance(i, Const) and i.value == 0)]
+    if len(kept) != len(form.loops) or {*kept} != {*extents}:
+        return None
+    loops = tuple((Var(f"ax{n}"), size) for n, size in enumerate(own.shape) if size > 1)
+    free = iter(loops)
+    place: list[Expr] = [next(free)[0] if size > 1 else const(0) for size in own.shape]
+    simplify = simplifier(loops)
+    old = reshaped(place, own.shape, store.buffer.shape, simplify)
+    if old is None:
+        return None
+    values: dict[Expr, Expr] = {i: at for i, at in zip(store.indices, old, strict=True) if i in extents}
+    value = substitute(store.value, values)
+    return rewrite_form(Map(loops, (Store(own, place, value),)), simplify)  # type: ignore[return-value]  # a map stays one

@@ -1,0 +1,166 @@
+"""In which order threads take the steps of loops that they share: so that each reads what it wrote itself.
+
+    parallel for o in 4: parallel for y in 56: out[o, y] += data[c, y] * w[o, c]
+    thread 1: o 0 and 1, all y; thread 2: o 2 and 3, all y        ⇒      thread 1: y 0 to 27, all o; thread 2: y 28 to 55, all o
+
+Threads take the steps in order, each from a place of its own. With the outermost loop first, each of two threads makes half of the
+channels and reads all of the data, half of which the other one wrote. With the first half of the rows first, then the others, each
+reads the rows that it wrote, and all of the weights. Between cores, a byte that the other one wrote takes longer than a byte of
+weights, and much longer where they have no cache in common. Where several loops could be halved, the best is the one along which what
+is read was written (`owners`).
+
+The loops stay as they are: iterations of shared loops do not depend on each other, and the order is that of whoever counts them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, variables
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, For, Let, Prefetch, Scope, Stmt, Store, expressions, pre_order
+from ...tir.vector_target import VectorTarget
+from ..core.data_affinity import AGAIN, ALONE, HANDED, is_same
+from ..core.forms import simplifier
+from .threads import all_shared_loops, count_stores, loop_to_share
+
+_OWN = (Scope.LOCAL, Scope.REGISTER)
+"""Where a thread has memory of its own."""
+
+_SHORT = 256
+"""Stores of a step: a loop with fewer stays serial."""
+
+
+@dataclass
+class Halves:
+    """How two threads share the loops of a kernel, nest by nest.
+
+    Attributes:
+        constants: buffers that no kernel writes.
+        begin: where the second thread's parts begin in what the kernel reads, for each step that runs it (see `owners`).
+        loops: the loop to take in halves, by the variable of the outermost of those that it is one with.
+        deeper: variables of parallel loops of which the serial loop right inside is such a loop: it has to be made parallel.
+        written: where the second thread's parts begin in what the nests until now write.
+    """
+
+    constants: Set[Buffer]
+    target: VectorTarget
+    begin: Mapping[Buffer, Sequence[int]] = field(default_factory=dict)
+    loops: dict[Var, Var] = field(default_factory=dict)
+    deeper: set[Var] = field(default_factory=set)
+    written: dict[Buffer, int] = field(default_factory=dict)
+    _stores: dict[Buffer, int] = field(default_factory=dict)
+
+    def take(self, root: Stmt) -> None:
+        """Chooses for the shared loops of the next nest."""
+        simplify = simplifier(root)
+        for loops in all_shared_loops(root):
+            inside = loop_to_share(loops[-1], simplify)
+            deep = inside is not None and count_stores(inside.body) >= _SHORT
+            self._take(loops, [*loops, inside] if inside is not None and deep else loops)
+
+    def _take(self, loops: Sequence[For], candidates: Sequence[For]) -> None:
+        if not all(isinstance(s.extent, Const) and s.steps for s in loops):
+            return
+        natural = next((n for n, s in enumerate(loops) if s.steps > 1), 0)
+        places = _Places(candidates)
+        best = natural
+        if any(s.steps > 1 for s in candidates[natural + 1 :]):
+            costs = [self._cost(s, places) if s.steps > 1 else math.inf for s in candidates]
+            best = min(range(natural, len(candidates)), key=costs.__getitem__)
+        if best != natural:
+            self.loops[loops[0].var] = candidates[best].var
+        if best == len(loops):
+            self.deeper.add(loops[-1].var)
+        stores = count_stores(loops[0])
+        for b in places.written:
+            if stores > self._stores.get(b, 0):
+                self._stores[b], self.written[b] = stores, places.begin(b, True, candidates[best]) or ALONE
+
+    def _cost(self, loop: For, places: _Places) -> float:
+        """Cycles that each of two threads has more for what both read, or the other one wrote, where they share the steps of this loop."""
+        cost, again = 0.0, 0
+        for b in places.read:
+            if b in self.constants:
+                if not places.depends(b, loop):
+                    cost += b.nbytes * AGAIN
+                    again += b.nbytes
+                continue
+            begin = places.begin(b, False, loop)
+            if begin is None:
+                cost += b.nbytes * HANDED
+                continue
+            before = (self.written[b],) if b in self.written else self.begin.get(b, ())
+            if before:
+                cost += b.nbytes * HANDED / 2 * sum(not is_same(begin, x) for x in before) / len(before)
+        return cost if again <= self.target.streamed_bytes else math.inf
+
+
+class _Places:
+    """What loops that are one read and write, and where."""
+
+    def __init__(self, loops: Sequence[For]) -> None:
+        self._lets: list[Let] = []
+        self._found: dict[tuple[Buffer, bool], dict[Expr, None]] = {}
+        self._variables: dict[Expr, frozenset[Var]] = {s.var: frozenset([s.var]) for s in loops}
+        for s in pre_order(loops[0]):
+            if isinstance(s, Let):
+                self._lets.append(s)
+                self._variables[s.var] = self._of(s.value)
+            if isinstance(s, Store) and s.buffer.scope not in _OWN:
+                self._found.setdefault((s.buffer, True), {})[s.buffer.offset(s.indices)] = None
+            for e in post_order(*expressions(s)) if not isinstance(s, Prefetch) else ():
+                if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.scope not in _OWN:
+                    self._found.setdefault((e.source, False), {})[e.source.offset(e.indices)] = None
+
+    @property
+    def read(self) -> list[Buffer]:
+        return [b for b, written in self._found if not written]
+
+    @property
+    def written(self) -> list[Buffer]:
+        return [b for b, written in self._found if written]
+
+    def depends(self, b: Buffer, loop: For) -> bool:
+        """True if each step of the loop reads something else."""
+        return any(loop.var in self._of(p) for p in self._found[b, False])
+
+    def begin(self, b: Buffer, written: bool, loop: For) -> int | None:
+        """Where the half of the steps of the loop that is taken last begins in a buffer, in bytes from where the first half does; None if
+        that is the same place."""
+        half = -(-loop.steps // 2)
+        near = min(half // 2, loop.steps - 1 - half)  # steps around the half: places at the ends may be clipped
+        first, last = (half - near, half + near) if near else (0, half)
+        for place in self._found[b, written]:
+            if loop.var in self._of(place):
+                distance = self._at(place, loop.var, last) - self._at(place, loop.var, first)
+                if distance:
+                    return abs(distance) * half // (last - first) * b.nbytes // b.size
+        return None
+
+    def _of(self, e: Expr) -> frozenset[Var]:
+        """The variables of the loops that an expression depends on."""
+        return frozenset().union(*(self._variables.get(x, frozenset()) for x in variables(e)))
+
+    def _at(self, place: Expr, var: Var, step: int) -> int:
+        """The place in a step of one loop and the first one of all others, of what depends on data as if these were 0."""
+        simplify = Simplifier()
+        values: dict[Var, Expr] = {var: const(step, var.dtype)}
+
+        def value(e: Expr) -> Expr:
+            found = simplify(rewrite(e, lambda x: _step_of(x, values)))
+            return found if isinstance(found, Const) else const(0, e.dtype)
+
+        for let in self._lets:
+            values[let.var] = value(let.value)
+        found = value(place)
+        assert isinstance(found, Const)
+        return int(found.value)
+
+
+def _step_of(e: Expr, values: Mapping[Var, Expr]) -> Expr:
+    if isinstance(e, Var):
+        return values.get(e, const(0, e.dtype))
+    return const(0, e.dtype) if isinstance(e, Load) else e

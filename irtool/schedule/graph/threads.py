@@ -1,0 +1,232 @@
+"""Loops that threads share: enough iterations for all of them.
+
+    parallel for i in 2: for j in 56: out[i, j] = …        ⇒      parallel for i in 2: parallel for j in 56: out[i, j] = …
+
+A parallel loop right inside of a parallel loop is one loop over both of their variables. Threads take its iterations in
+parts, each thread the next one when it is done with its last: so that a thread which began late, or whose core also does
+other work, does less of them, and the others do not wait for it.
+
+The outer loop's iterations are independent already. Those of the inner one are if they write, and read of what is written,
+separate elements. With places as sums of coefficients times variables, and c the coefficient of the inner loop's variable,
+of n steps: the terms smaller than c together stay below c, and the others are multiples of a number above what a whole turn
+of the loop covers. The variable is then a digit of the place, and two iterations never have a place in common.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence, Set
+
+from ...tir.expr import Const, Expr, Load, Var, post_order
+from ...tir.simplify import Simplifier
+from ...tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    Let,
+    Scope,
+    Stmt,
+    Store,
+    children,
+    expressions,
+    pre_order,
+    rewrite_stmt,
+    substitute_stmt,
+)
+from ...tir.vector_target import VectorTarget
+from ..core.forms import simplifier
+
+
+def share_loops(root: Stmt, target: VectorTarget) -> Stmt:
+    """The nest with parallel loops of few iterations extended over the loops inside, as far as these are independent."""
+    simplify = simplifier(root)
+
+    def change(s: Stmt) -> Stmt:
+        return _extended(s, simplify, target.most_parts) if isinstance(s, For) and s.kind == PARALLEL else s
+
+    return rewrite_stmt(root, change)
+
+
+def separate_variables(nests: Sequence[Stmt]) -> list[Stmt]:
+    """The nests with a variable of its own for each parallel loop, by which the size of its parts is kept: loops that a schedule
+    made of one loop still have one in common."""
+    seen: set[Var] = set()
+
+    def change(s: Stmt) -> Stmt:
+        if not isinstance(s, For) or s.kind != PARALLEL:
+            return s
+        if s.var not in seen:
+            seen.add(s.var)
+            return s
+        own = Var(s.var.name, s.var.dtype)
+        return For(own, s.extent, substitute_stmt(s.body, {s.var: own}), PARALLEL)
+
+    return [rewrite_stmt(n, change) for n in nests]
+
+
+def shared_loops(outer: For) -> list[For]:
+    """A parallel loop and those that are one with it, outermost first."""
+    loops = [outer]
+    while isinstance(loops[-1].body, For) and loops[-1].body.kind == PARALLEL:
+        loops.append(loops[-1].body)
+    return loops
+
+
+def all_shared_loops(root: Stmt) -> Iterator[list[For]]:
+    """The parallel loops of a nest, those that are one together, outermost first."""
+    inside: set[For] = set()
+    for s in pre_order(root):
+        if isinstance(s, For) and s.kind == PARALLEL and s not in inside:
+            loops = shared_loops(s)
+            inside.update(loops)
+            yield loops
+
+
+def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
+    """How many iterations make a part of each of the nest's parallel loops, by the variable of the outermost of those that are one."""
+    return {loops[0].var: share_size(loops, target) for loops in all_shared_loops(root)}
+
+
+def share_size(loops: Sequence[For], target: VectorTarget) -> int:
+    """How many iterations of loops that are one make a part."""
+    total = math.prod(max(1, _extent(s)) for s in loops)
+    parts = total * count_stores(loops[-1].body) // target.part_stores
+    return max(1, total // min(max(parts, target.least_parts), target.most_parts))
+
+
+def count_stores(root: Stmt) -> int:
+    """Stores that a statement makes; loops of unknown extents are counted once."""
+    found = 0
+    stack = [(root, 1)]
+    while stack:
+        s, times = stack.pop()
+        found += times if isinstance(s, Store) else 0
+        times *= max(1, _extent(s)) if isinstance(s, For) else 1
+        stack.extend((k, times) for k in children(s))
+    return found
+
+
+def _extended(outer: For, simplify: Simplifier, most: int) -> For:
+    """A parallel loop with as many of the loops right inside of it parallel as are of use."""
+    loops = [outer]
+    total = _extent(outer)
+    while 0 < total < most:
+        inner = loop_to_share(loops[-1], simplify)
+        if inner is None:
+            break
+        loops.append(inner)
+        total *= _extent(inner)
+    if len(loops) == 1:
+        return outer
+    innermost = loops.pop()
+    loop = For(innermost.var, innermost.extent, innermost.body, PARALLEL)
+    for s in reversed(loops):
+        loop = For(s.var, s.extent, loop, PARALLEL)
+    return loop
+
+
+def loop_to_share(outer: For, simplify: Simplifier) -> For | None:
+    """The loop right inside of a shared one that threads can share as well; None if that is not a loop whose iterations are independent."""
+    inner = outer.body
+    if not isinstance(inner, For) or inner.kind != SERIAL or not _extent(inner):
+        return None
+    return None if _turns_square(inner, simplify) or not _independent(inner, simplify) else inner
+
+
+def with_deeper(root: Stmt, variables: Set[Var]) -> Stmt:
+    """The nest with the serial loops parallel that are right inside of parallel loops over these variables."""
+
+    def change(s: Stmt) -> Stmt:
+        if isinstance(s, For) and s.kind == PARALLEL and s.var in variables and isinstance(s.body, For):
+            inner = For(s.body.var, s.body.extent, s.body.body, PARALLEL)
+            return For(s.var, s.extent, inner, PARALLEL)
+        return s
+
+    return rewrite_stmt(root, change) if variables else root
+
+
+def _turns_square(rows: For, simplify: Simplifier) -> bool:
+    """True for the rows of a square whose elements change places in registers: they are made together."""
+    lanes = rows.body
+    if not isinstance(lanes, For) or lanes.kind != VECTORIZED or not isinstance(lanes.body, Store):
+        return False
+    read = lanes.body.value
+    if not isinstance(read, Load) or not isinstance(read.source, Buffer):
+        return False
+    terms, _ = simplify.linear(simplify(read.source.offset(read.indices)))
+    return terms.get(rows.var) == 1 and terms.get(lanes.var, 0) > 1
+
+
+def _extent(s: For) -> int:
+    """Iterations of a loop; 0 if that is not known."""
+    return int(s.extent.value) if isinstance(s.extent, Const) else 0
+
+
+def _independent(loop: For, simplify: Simplifier) -> bool:
+    """True if no iteration of the loop touches what another one writes, all loops around it standing still."""
+    places: dict[Buffer, list[Expr]] = {}
+    written: dict[Buffer, None] = {}
+    own: set[Buffer] = set()
+    inside: set[Expr] = {loop.var}
+    lets: set[Expr] = set()
+    for s in pre_order(loop.body):
+        if isinstance(s, Allocate) and s.buffer.scope != Scope.GLOBAL:
+            own.add(s.buffer)
+        elif isinstance(s, For):
+            inside.add(s.var)
+        elif isinstance(s, Let):
+            lets.add(s.var)
+        elif isinstance(s, Store):
+            written[s.buffer] = None
+            places.setdefault(s.buffer, []).append(s.buffer.offset(s.indices))
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Load) and isinstance(e.source, Buffer):
+                places.setdefault(e.source, []).append(e.source.offset(e.indices))
+    return all(_is_digit(loop, places[b], inside, lets, simplify) for b in written if b not in own)
+
+
+def _is_digit(loop: For, places: Sequence[Expr], inside: set[Expr], lets: set[Expr], simplify: Simplifier) -> bool:
+    """True if the places of different iterations differ, as their sums of terms show.
+
+    inside: the variables of the loop and of those in it; all others have one value throughout.
+    lets: variables that stand for expressions of them.
+    """
+    still: dict[Expr, int] | None = None
+    step = 0
+    large: list[int] = []
+    small: list[tuple[float, float]] = []
+    for place in places:
+        terms, offset = simplify.linear(place)
+        c = terms.get(loop.var, 0)
+        if c < 1 or (step and c != step):
+            return False
+        step = c
+        fixed: dict[Expr, int] = {}
+        low: float = offset
+        high: float = offset
+        for atom, k in terms.items():
+            parts = set(post_order(atom))
+            if any(isinstance(x, Load) for x in parts) or parts & lets:
+                return False
+            if atom is loop.var:
+                continue
+            if loop.var in parts:
+                return False
+            if not any(isinstance(x, Var) and x in inside for x in parts):
+                fixed[atom] = k
+            elif abs(k) >= step:
+                large.append(k)
+            else:
+                ends = [k * end for end in simplify.range(atom)]
+                low, high = low + min(ends), high + max(ends)
+        if still is not None and fixed != still:
+            return False
+        still = fixed
+        small.append((low, high))
+    spread = max(h for _, h in small) - min(n for n, _ in small)
+    period = math.gcd(*large)
+    span = step * (_extent(loop) - 1) + spread
+    return spread < step and (period == 0 or span < period)

@@ -1,0 +1,230 @@
+"""Numbers of 16 bits that products read: held in 32 bits, rounded, so that each is widened once.
+
+    x[c, h, w] = bfloat16(…)                                        x bfloat16
+    acc += float32(x[c, h, w]) * float32(weights[o, c])             for each of 64 results o
+
+⇒   x'[c, h, w] = float32(bfloat16(…))                              x' float32
+    acc += x'[c, h, w] * float32(weights[o, c])
+
+A vector of such numbers takes one or two instructions more than one of float32, a single number that all lanes get takes three or four.
+Operands of products that will be made of words (see `tensorize`) stay as they are: those are not widened at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import prod
+
+from ...tir import dtypes
+from ...tir.elements import numbers
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, cast, const, post_order
+from ...tir.forms import LoopForm, Reduction, Steps, TupleReduction, rewrite_form
+from ...tir.kernel import Kernel
+from ...tir.native_halves import HALF
+from ...tir.pairs import DTYPE
+from ...tir.program import (
+    CONSTANT,
+    TEMP,
+    Derivation,
+    Program,
+    RunKernel,
+    Slot,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+    steps,
+)
+from ...tir.sharing import copied_input
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ..instructions.tensorize import find_product
+
+_WIDE = "float32"
+_LEAST_READS = 16
+"""Reads of each element in a stage for which it is held in 32 bits: products have as many, and read it for all lanes at once. Windows,
+which have fewer, read vectors, whose conversion costs about as much as reading twice the bytes does."""
+
+_OWN = (TEMP, CONSTANT)
+"""Kinds of slots that are the program's own."""
+
+_EXACT = ("max", "min", "maximum", "minimum")
+"""What gives one of its operands, which needs no rounding."""
+
+
+def widen_halves(program: Program, target: VectorTarget) -> None:
+    """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words; weights where that takes long."""
+    runs = runs_of(program)
+    fixed = _fixed_slots(program)
+    wanted: dict[Kernel, set[Buffer]] = {}
+    for k in runs:
+        often = set() if _is_fixed(k) else _read_often(k, target)
+        wanted[k] = {b for b in k.temporaries if b in often}
+        wanted[k].update(often & {*k.params})
+    for group in _groups(runs):
+        buffers = [(k, k.params[n]) for k, n in group]
+        slots = {_slots(s)[n].resolve() for k, n in group for s in runs[k]}
+        weights = all(slot.kind == CONSTANT for slot in slots)
+        stays = weights and not any(_takes_long(b.dtype, target) for _, b in buffers)
+        if any(_is_fixed(k) or b in _words_of(k, target) for k, b in buffers) or stays or slots & fixed:
+            for k, b in buffers:
+                wanted[k].discard(b)
+        elif any(b in wanted[k] for k, b in buffers):
+            for k, b in buffers:
+                wanted[k].add(b)
+            if weights:
+                wide = {slot: _wide_weights(slot) for slot in slots}
+                program.constants = [*program.constants, *wide.values()]
+                for k, n in group:
+                    for s in runs[k]:
+                        s.inputs[n] = wide[s.inputs[n].resolve()]
+            else:
+                for slot in slots:
+                    slot.dtype = _WIDE
+    for k, calls in runs.items():
+        if wanted[k]:
+            made = _widened(k, wanted[k])
+            for s in calls:
+                s.kernel = made
+    program.kernels = kernels_in_use(program)
+    program.constants = constants_in_use(program)
+
+
+def _takes_long(dtype: str, target: VectorTarget) -> bool:
+    """True if weights are better widened when the program is built: vectors of 16 bytes are so short, and registers so few, that each
+    is multiplied a few times only; float16 takes some ten instructions without one for it."""
+    return target.vector_bytes <= 16 and (target.registers <= 16 or dtype == "float16")
+
+
+def _wide_weights(c: Slot) -> Slot:
+    return Slot(
+        c.name,
+        c.shape,
+        _WIDE,
+        CONSTANT,
+        derivation=Derivation(c, "wide", lambda data: numbers(data, c.dtype).astype(_WIDE)),
+    )
+
+
+def _slots(s: RunKernel) -> list[Slot]:
+    return [*s.inputs, *s.outputs]
+
+
+def _is_fixed(k: Kernel) -> bool:
+    return k.finished or any(isinstance(f, Steps) for f in k.stages)
+
+
+def _fixed_slots(program: Program) -> set[Slot]:
+    """The slots of 16-bit floats that others than kernels see, or that hold something else."""
+    found: set[Slot] = set()
+    for f in program.functions.values():
+        found.update(slot.resolve() for slot in (*f.params, *f.results))
+        for s in steps(f.body):
+            touched = (slot.resolve() for slot in (*s.reads, *s.writes))
+            found.update(slot for slot in touched if slot.kind not in _OWN or not isinstance(s, RunKernel))
+    return found
+
+
+def _groups(runs: Mapping[Kernel, list[RunKernel]]) -> list[list[tuple[Kernel, int]]]:
+    """Parameters of 16-bit floats of kernels, by number, that share slots: they have one type."""
+    leader: dict[Slot | tuple[Kernel, int], Slot | tuple[Kernel, int]] = {}
+
+    def find(x: Slot | tuple[Kernel, int]) -> Slot | tuple[Kernel, int]:
+        while leader.setdefault(x, x) is not x:
+            leader[x] = leader[leader[x]]
+            x = leader[x]
+        return x
+
+    members = [(k, n) for k in runs for n, b in enumerate(k.params) if dtypes.is_half(b.dtype)]
+    for k, n in members:
+        for s in runs[k]:
+            leader[find(_slots(s)[n].resolve())] = find((k, n))
+    groups: dict[Slot | tuple[Kernel, int], list[tuple[Kernel, int]]] = {}
+    for m in members:
+        groups.setdefault(find(m), []).append(m)
+    return list(groups.values())
+
+
+def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
+    """The buffers of which words may be made."""
+    if target.paired_products == 1 and target.pair_tiles == 1:
+        return set()
+    products = (find_product(f) for f in k.stages if isinstance(f, Reduction))
+    return {e.source for p in products if p is not None for e in (p.a, p.b) if e.dtype == DTYPE}  # type: ignore[misc]  # what products read are buffers
+
+
+def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
+    """The buffers of 16-bit floats of which some stage reads an element several times as float32, and makes no words."""
+    found: set[Buffer] = set()
+    for f in k.stages:
+        assert not isinstance(f, Steps)
+        inside = [s.value for s in f.stores]
+        if isinstance(f, Reduction | TupleReduction):
+            inside = [f.update] if isinstance(f, Reduction) else [*f.updates]
+        count = prod(n for _, n in (*f.loops, *f.inner))
+        reads: dict[Buffer, int] = {}
+        nodes = post_order(*inside)
+        widened = {e.value for e in nodes if isinstance(e, Cast)}
+        for e in nodes:
+            if isinstance(e, Load) and isinstance(e.source, Buffer) and dtypes.is_half(e.dtype):
+                is_read_wide = target.native_halves == 1 or e.dtype != HALF or e in widened
+                reads[e.source] = reads.get(e.source, 0) + count * is_read_wide
+        found.update(b for b, n in reads.items() if b.size and n > _LEAST_READS * b.size)
+    return found - _words_of(k, target)
+
+
+def _widened(k: Kernel, wanted: Iterable[Buffer]) -> Kernel:
+    """The kernel over buffers of float32 in place of some of 16 bits."""
+    wide = {b: Buffer(b.name, b.shape, _WIDE, b.scope, b.layout) for b in wanted}
+    stages = [_with_wide(f, wide) for f in k.stages if not isinstance(f, Steps)]
+    made = k.with_stages(
+        stages, params=[wide.get(b, b) for b in k.params], temporaries=[wide.get(b, b) for b in k.temporaries]
+    )
+    return made.replace(copies=copied_input(made))
+
+
+def _with_wide(form: LoopForm, wide: Mapping[Buffer, Buffer]) -> LoopForm:
+    """A stage over wide buffers: it reads their numbers without a conversion, and rounds what it stores there."""
+    own = dict(wide)
+    if isinstance(form, Reduction) and dtypes.is_half(form.acc.dtype):
+        u = form.update
+        if isinstance(u, Binary) and u.op in _EXACT and isinstance(form.init, Const):
+            own[form.acc] = Buffer(form.acc.name, form.acc.shape, _WIDE, form.acc.scope)
+    numbers: dict[Expr, Expr] = {}
+    """Of a node of 16 bits the same number in 32 bits, where that is at hand."""
+
+    def known(e: Expr) -> Expr | None:
+        return const(e.value, _WIDE) if isinstance(e, Const) else numbers.get(e)
+
+    def narrow(e: Expr, dtype: str) -> Expr:
+        made = Cast(e, dtype)
+        numbers[made] = e
+        return made
+
+    def change(e: Expr) -> Expr:
+        if isinstance(e, Load) and e.source in own:
+            assert isinstance(e.source, Buffer)
+            return narrow(Load(own[e.source], e.indices), e.dtype)
+        if isinstance(e, Cast) and e.value in numbers:
+            return cast(numbers[e.value], e.dtype)
+        if not dtypes.is_half(e.dtype):
+            return e
+        if isinstance(e, Select):
+            then, other = known(e.then), known(e.other)
+            if then is not None and other is not None:
+                return narrow(Select(e.cond, then, other, e.lazy), e.dtype)
+        if isinstance(e, Binary) and e.op in _EXACT:
+            a, b = known(e.a), known(e.b)
+            if a is not None and b is not None:
+                return narrow(Binary(e.op, a, b, _WIDE), e.dtype)
+        return e
+
+    def widened(e: Expr) -> Expr:
+        found = known(e)
+        return cast(e, _WIDE) if found is None else found
+
+    made = rewrite_form(form, change)
+    stores = tuple(Store(own[s.buffer], s.indices, widened(s.value)) if s.buffer in own else s for s in made.stores)
+    if isinstance(made, Reduction) and made.acc in own:
+        return replace(made, acc=own[made.acc], init=widened(made.init), update=widened(made.update), stores=stores)
+    return replace(made, stores=stores)

@@ -1,0 +1,130 @@
+"""Kinds of words that sums of products can be made of: four bytes, or eight, or two numbers of bfloat16 or of 16 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ...tir import dtypes, pairs, wide_pairs, words
+from ...tir.expr import Const, Expr, Select, const, if_then_else
+from ...tir.forms import Reduction
+from ...tir.simplify import Simplifier
+
+
+@dataclass(frozen=True)
+class WordKind:
+    """A kind of words.
+
+    Attributes:
+        numbers: how many numbers a word has.
+        least: the shortest sum of which words are made: a part of the last word is zeros.
+        meanings: its dot products by name, each as the loop nest that it stands for, of which a sum has to be one.
+        pack: the word of some expressions.
+        dot: the dot product of two words, whose numbers have these dtypes.
+        bits: unsigned numbers of as many bits as one in a word has: how numpy sees an array.
+        dtype: of a word.
+        widened: the dtype that numbers are widened to; empty if words have them as they are.
+    """
+
+    numbers: int
+    least: int
+    meanings: Mapping[str, Reduction]
+    pack: Callable[[Sequence[Expr]], Expr]
+    dot: Callable[[Expr, Expr, tuple[str, str]], Expr]
+    bits: str
+    dtype: str = "int32"
+    widened: str = ""
+
+    def word(self, at: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
+        """The word that has place `at` among those of `extent` numbers, of which the last is filled up with zeros. `number` gives the
+        number at a place."""
+        numbers: list[Expr] = []
+        for n in range(self.numbers):
+            place = simplify(at * self.numbers + n)
+            value = number(place)
+            zero = const(0.0 if dtypes.is_float(value.dtype) else 0, value.dtype)
+            low, high = simplify.range(place)
+            if low >= extent:
+                value = zero
+            elif high >= extent:
+                value = if_then_else(place < extent, value, zero)
+            numbers.append(simplify(value))
+        return self.word_of(numbers)
+
+    def word_of(self, numbers: Sequence[Expr]) -> Expr:
+        """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
+        inside = [e for e in numbers if isinstance(e, Select) and e.lazy]
+        others = {e.other.value for e in inside if isinstance(e.other, Const)}
+        if len(inside) < len(numbers) or len(others) > 1 or any(e.cond is not inside[0].cond for e in inside):
+            return self.pack(numbers)
+        same = all(isinstance(e.other, Const) for e in inside)
+        if not same or (others != {0} and not self._is_of_integers):
+            return self.pack(numbers)
+        return if_then_else(inside[0].cond, self.pack([e.then for e in inside]), self._equal(int(others.pop())))
+
+    @property
+    def _is_of_integers(self) -> bool:
+        return self.bits == "uint8" or bool(self.widened)
+
+    def _equal(self, number: int) -> Const:
+        """The word of equal integers, or of zeros."""
+        each = dtypes.bits(self.dtype) // 8 // self.numbers
+        one = (number & ((1 << 8 * each) - 1)).to_bytes(each, "little")
+        whole = int.from_bytes(one * self.numbers, "little", signed=True)
+        return const(whole, self.dtype)
+
+    def pack_data(self, data: Any, axis: int, count: int = 0) -> Any:
+        """An array as words of neighbours along an axis, filled up with zeros, to so many words if that is said."""
+        import numpy as np
+
+        word = np.dtype(f"u{self.dtype}").type
+        steps, width = self.numbers, dtypes.bits(self.dtype) // self.numbers
+        count = count or -(-data.shape[axis] // steps)
+        missing = count * steps - data.shape[axis]
+        data = data.astype(self.widened) if self.widened else data
+        data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
+        parts = data.view(self.bits).reshape(*data.shape[:axis], count, steps, *data.shape[axis + 1 :])
+        parts = np.moveaxis(parts, axis + 1, 0).astype(word)
+        made = parts[0]
+        for n in range(1, steps):
+            made = made | parts[n] << word(width * n)
+        return np.ascontiguousarray(made.view(self.dtype))
+
+
+@cache
+def word_kinds() -> tuple[WordKind, ...]:
+    """All kinds."""
+    meanings = {name: words.meaning(name) for name in words.DOTS}
+    return WordKind(words.STEPS, 3, meanings, words.pack, words.dot, "uint8"), pair_kind(), long_kind(), wide_kind()
+
+
+@cache
+def long_kind() -> WordKind:
+    """Words of eight bytes. Five numbers fill as many of them as they fill of the shorter ones, and there are half as many sums."""
+    meanings = {name: words.meaning(name) for name in words.LONG_DOTS}
+    dtype = words.word_dtype(words.LONG)
+    return WordKind(words.LONG, words.STEPS + 1, meanings, words.pack, words.dot, "uint8", dtype)
+
+
+@cache
+def pair_kind() -> WordKind:
+    """Words of two bfloat16 numbers."""
+    meanings = {pairs.DOT_PAIR: pairs.meaning()}
+    return WordKind(pairs.NUMBERS, 2, meanings, pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16")
+
+
+@cache
+def wide_kind() -> WordKind:
+    """Words of two integers of 16 bits, or of 8, which are widened."""
+    meanings = {wide_pairs.DOT_WIDE: wide_pairs.meaning()}
+    dot = wide_pairs.dot2
+    return WordKind(
+        wide_pairs.NUMBERS, 2, meanings, wide_pairs.pack2, lambda a, b, _: dot(a, b), "uint16", widened=wide_pairs.DTYPE
+    )
+
+
+def intrinsics() -> dict[str, WordKind]:
+    """The kinds by the names of their dot products: what `tensorize` puts in place of loops."""
+    return {name: kind for kind in word_kinds() for name in kind.meanings}

@@ -1,0 +1,75 @@
+"""Words that need no packing: their numbers lie in memory one after the other already.
+
+    words[n, c, h, w] = pack2_bf16(x[n, 2c, h, w], x[n, 2c + 1, h, w])        x in blocks of 16 channels, words in blocks of 8
+    acc += dot2_bf16(words[n, rc, h, w], …)
+
+⇒   acc += dot2_bf16(x'[n, rc, h, w], …)                                      x' is the memory of x, seen as words
+
+What makes such an operand stores words, so to speak, and the copy is left out. `Buffer.numbers` of x' says what its memory has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.expr import Call, Const, Load
+from ...tir.forms import AnyForm, Map, buffers_read, with_buffers
+from ...tir.kernel import Kernel
+from ...tir.pairs import NUMBERS, PACK_PAIR
+from ...tir.program import TEMP, Program, RunKernel, kernels_in_use, runs_of
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ...tir.words import PACKS
+from ..core.affine import simplifier
+
+_STEPS = {**PACKS, PACK_PAIR: NUMBERS}
+"""Numbers in a word, by what makes one."""
+
+
+def read_words_in_place(program: Program, target: VectorTarget) -> None:
+    """Every operand that is copied into words, and lies as these do, if it is a temporary of the program: others may begin anywhere."""
+    for k, calls in runs_of(program).items():
+        if k.finished:
+            continue
+        found = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
+        if not found:
+            continue
+        seen = {
+            words: Buffer(x.name, words.shape, words.dtype, x.scope, words.layout, numbers=x.dtype)
+            for words, x in found.values()
+        }
+        params = {x: seen[words] for words, x in found.values()}
+        changed = k.with_stages(
+            [with_buffers(f, seen) for f in k.stages if f not in found],
+            params=[params.get(b, b) for b in k.params],
+        )
+        for s in calls:
+            s.kernel = changed
+    program.kernels = kernels_in_use(program)
+
+
+def copied_words(form: AnyForm, k: Kernel, calls: Sequence[RunKernel]) -> tuple[Buffer, Buffer] | None:
+    """The words that a stage makes, and the parameter that has them in memory; None where it does something else."""
+    if not isinstance(form, Map) or len(form.stores) != 1:
+        return None
+    (store,) = form.stores
+    words, value = store.buffer, store.value
+    steps = _STEPS.get(value.name, 0) if isinstance(value, Call) else 0
+    if not steps or words not in k.temporaries:
+        return None
+    assert isinstance(value, Call)
+    numbers = [e for e in value.args if isinstance(e, Load) and isinstance(e.source, Buffer)]
+    if len(numbers) != steps:
+        return None
+    x = numbers[0].source
+    assert isinstance(x, Buffer)
+    if x not in k.inputs or x.size != steps * words.size or sum(x in buffers_read(f) for f in k.stages) != 1:
+        return None
+    slots = {s.inputs[k.inputs.index(x)].resolve() for s in calls}
+    if any(slot.kind != TEMP for slot in slots):
+        return None
+    simplify = simplifier(form.loops)
+    first = words.offset(store.indices) * steps
+    behind = [simplify(x.offset(e.indices) - first) for e in numbers if e.source is x]
+    same = [e.value for e in behind if isinstance(e, Const)] == list(range(steps))
+    return (words, x) if same else None

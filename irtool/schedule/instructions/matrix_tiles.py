@@ -1,0 +1,275 @@
+"""How sums of products of words are made in matrix tiles: which axes the tiles lie along, and how many cycles that takes.
+
+A tile has up to 16 rows of 64 bytes. One instruction (AMX: TDPBUSD and others, TDPBF16PS) adds to a tile of 16 x 16 sums the products of a
+tile of 16 rows of 16 words, from the data, and of one of 16 words of 16 columns, from the weights. A block has two tiles of rows and two of columns: four
+instructions for four loads. Where there are rows for one tile only, it has up to four of columns.
+
+Rows are an axis along which only the data move, columns one along which only the weights do, the steps of the sum an axis along which
+the data are contiguous. Rows that are no multiple of 16 are made in tiles of equal height, of which the last one reaches back; the last
+columns may lie in zeros that the weights are filled up with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from ...tir.expr import Binary, Call, Const, Expr, Load, Var, rewrite
+from ...tir.pairs import DOT_PAIR, DTYPE
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer
+from ...tir.vector_target import VectorTarget
+from ...tir.words import DOTS
+from ..core.affine import depends, simplifier, stride
+from ..core.forms import Loop, Reduction
+from ..cost.tile_choice import is_padded
+from .dot_kinds import WordKind
+
+WORDS = 16
+"""Columns of a tile, and words in one of its rows."""
+
+_PRODUCT, _LOAD, _STORE = 16, 8, 24
+"""Cycles of an instruction, of a load of a tile, and of a store, whose sums are read again; each for 16 rows."""
+
+_LATENCY = 52
+"""Cycles until a sum is there that the next instruction adds to."""
+
+_REACHED = 0.85
+"""Share of their peak that tiles of registers reach."""
+
+_GAIN = 0.9
+"""Matrix tiles must take at most so much of the time of vectors."""
+
+_WIDEST = 4
+"""Tiles of columns in a block with a single tile of rows."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some blocks along an axis: the first begins at `start`, each has so many `tiles`. `skip`: rows at the beginning of the first
+    tile that another block has made; `valid`: columns of the last tile that there are results for."""
+
+    start: int
+    blocks: int
+    tiles: int
+    skip: int = 0
+    valid: int = WORDS
+
+
+@dataclass(frozen=True)
+class TiledAxis:
+    """An axis of results in tiles of `size`. `pair`: another axis, whose neighbours are the tiles of a block; None: tiles of a block
+    follow each other along the axis itself."""
+
+    axis: Loop
+    size: int
+    pair: Loop | None
+    segments: tuple[Segment, ...]
+
+    def place(self, s: Segment, block: Expr, tile: Expr, within: Expr) -> dict[Expr, Expr]:
+        """Where an element of a tile is."""
+        step = 1 if self.pair else self.size
+        first = block * (s.tiles * step) + tile * step + s.start
+        return {self.axis[0]: within, self.pair[0]: first} if self.pair else {self.axis[0]: first + within}
+
+    @property
+    def variables(self) -> list[Var]:
+        """The axes that it divides."""
+        return [self.axis[0], *([self.pair[0]] if self.pair else [])]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in all."""
+        return sum(s.blocks for s in self.segments)
+
+
+@dataclass(frozen=True)
+class MatrixTiling:
+    """How a sum is made in tiles.
+
+    Attributes:
+        name: the function that sums the products of two words.
+        data, weights: the operands; `numbers` are the dtypes of what their words have.
+        rows, columns: of the results.
+        summed, steps: the axis of the sum that tiles lie along, and how many words of it they have.
+        apart: by how many words rows of the data are apart.
+        cycles: an estimate.
+    """
+
+    name: str
+    data: Load
+    weights: Load
+    numbers: tuple[str, str]
+    rows: TiledAxis
+    columns: TiledAxis
+    summed: Loop
+    steps: int
+    apart: int
+    cycles: float
+
+    @property
+    def label(self) -> str:
+        """What tells it from others, without names of loops."""
+        r, c = self.rows.segments[0].tiles, self.columns.segments[0].tiles
+        return f"{r} x {c} tiles of {self.rows.size} rows, {self.steps} words"
+
+
+def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | None:
+    """The best way to make a sum in tiles; None where there is none, and where vectors are as fast."""
+    found = _words(r)
+    if found is None or _height(found[0], target) < 2 or target.lanes(4) != WORDS:
+        return None
+    best = min(_tilings(r, found, target), key=lambda t: (t.cycles, t.apart), default=None)
+    return best if best is not None and best.cycles < _GAIN * vector_cycles(r, best, target) else None
+
+
+def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
+    """Cycles that vectors take: twice as many where numbers of both operands are signed, or neither's."""
+    each = 2 if t.name != DOT_PAIR and t.numbers[0] == t.numbers[1] else 1
+    return each * r.work / (WORDS * target.multiply_adds * _REACHED)
+
+
+def filled_count(kind: WordKind, count: int, target: VectorTarget) -> int:
+    """How many words a sum of `count` is filled up to with zeros: the fewest that are whole tiles of equal width, where they are
+    no such tiles themselves."""
+    if count <= WORDS or all(_height(name, target) < 2 for name in kind.meanings):
+        return count
+    parts = -(-count // WORDS)
+    steps = -(-count // parts)
+    return count if 4 * _divisor(count) >= 3 * steps else parts * steps
+
+
+def _divisor(count: int) -> int:
+    """The largest number of words of a tile that divides a sum's."""
+    return next(n for n in range(WORDS, 0, -1) if count % n == 0)
+
+
+def _height(name: str, target: VectorTarget) -> int:
+    """The rows that a tile of such words has; 1 where there are no tiles of them."""
+    return target.pair_tiles if name == DOT_PAIR else target.byte_tiles if name in DOTS else 1
+
+
+def _words(r: Reduction) -> tuple[str, Load, Load] | None:
+    """The function of a sum of products of words, and its operands; None for other sums."""
+    e = r.update
+    if r.guards or not isinstance(e, Binary) or e.op != "+" or not isinstance(r.init, Const) or r.init.value:
+        return None
+    if not isinstance(e.a, Load) or e.a.source is not r.acc or not isinstance(e.b, Call):
+        return None
+    if e.b.name != DOT_PAIR and e.b.name not in DOTS:
+        return None
+    a, b = e.b.args
+    if not all(isinstance(x, Load) and isinstance(x.source, Buffer) and x.source is not r.acc for x in (a, b)):
+        return None
+    assert isinstance(a, Load) and isinstance(b, Load)
+    return e.b.name, a, b
+
+
+def _tilings(r: Reduction, found: tuple[str, Load, Load], target: VectorTarget) -> Iterator[MatrixTiling]:
+    """All ways, without regard to how long they take."""
+    name, first, second = found
+    height = _height(name, target)
+    kinds = (DTYPE, DTYPE) if name == DOT_PAIR else DOTS[name]
+    for data, weights, numbers in ((first, second, kinds), (second, first, kinds[::-1])):
+        only = [x for x in r.loops if _moves(data, x[0]) and not _moves(weights, x[0])]
+        across = [x for x in r.loops if _moves(weights, x[0]) and not _moves(data, x[0])]
+        for column, row, summed in product(across, only, r.inner):
+            columns = _columns(r, column, [x for x in across if x is not column])
+            rows = _rows(row, [x for x in only if x is not row], height)
+            steps = _divisor(summed[1])
+            wide = len(rows.segments) == 1 and rows.segments[0].tiles == 1
+            columns = [c for c in columns if wide or c.segments[0].tiles <= 2]
+            apart = _apart(r, data, weights, rows, columns[0], summed[0], steps) if columns else 0
+            for c in columns if apart else []:
+                cycles = _cycles(r, rows, c, steps)
+                yield MatrixTiling(name, data, weights, numbers, rows, c, summed, steps, apart, cycles)
+
+
+def _moves(e: Load, v: Var) -> bool:
+    return any(depends(i, v) for i in e.indices)
+
+
+def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
+    """Tiles of rows of equal height, as few as there can be; two of one block lie along another axis where there is one only."""
+    _, extent = axis
+    count = -(-extent // most)
+    height = -(-extent // count)
+    if count > 1:
+        back = count * height - extent
+        return TiledAxis(axis, height, None, _segments(count, 2, height, back))
+    pair = max((x for x in others if x[1] > 1), key=lambda x: x[1], default=None)
+    return TiledAxis(axis, height, pair, _segments(pair[1], 2, 1) if pair else (Segment(0, 1, 1),))
+
+
+def _columns(r: Reduction, axis: Loop, others: list[Loop]) -> list[TiledAxis]:
+    """Tiles of columns, in blocks of two and of more; none where the last one would lie beyond the weights."""
+    v, extent = axis
+    count = -(-extent // WORDS)
+    if extent % WORDS and not is_padded(r, v, count * WORDS):
+        return []
+    if count > 1 or extent < WORDS or not others:
+        valid = extent - (count - 1) * WORDS
+        groups = [n for n in (1, 2, _WIDEST) if n <= count]
+        return [TiledAxis(axis, WORDS, None, _segments(count, n, WORDS, 0, valid)) for n in groups]
+    pair = max(others, key=lambda x: x[1])
+    return [TiledAxis(axis, WORDS, pair, _segments(pair[1], n, 1)) for n in (1, 2, _WIDEST) if n <= pair[1]]
+
+
+def _segments(count: int, group: int, step: int, back: int = 0, valid: int = WORDS) -> tuple[Segment, ...]:
+    """So many tiles in blocks. The last block begins `back` rows earlier, and its last tile has `valid` columns."""
+    whole, rest = divmod(count, group)
+    parts = [Segment(0, whole, group)] if whole else []
+    if rest:
+        parts.append(Segment(whole * group * step, 1, rest))
+    if back or valid < WORDS:
+        last = parts.pop()
+        if last.blocks > 1:
+            parts.append(Segment(last.start, last.blocks - 1, last.tiles))
+        start = last.start + (last.blocks - 1) * last.tiles * step - back
+        parts.append(Segment(start, 1, last.tiles, back, valid))
+    return tuple(parts)
+
+
+def _apart(
+    r: Reduction, data: Load, weights: Load, rows: TiledAxis, columns: TiledAxis, summed: Var, steps: int
+) -> int:
+    """By how many words rows of the data are apart; 0 where elements of a tile do not lie as tiles are read, or results not side
+    by side."""
+    base, within, block = Var("base"), Var("within"), Var("block")
+    k: dict[Expr, Expr] = {summed: block * steps + within}
+
+    def moved(e: Expr, values: dict[Expr, Expr], extent: int, last: int) -> int | None:
+        simplify: Simplifier = simplifier(r.loops, r.inner, [(base, last + 1), (within, extent), (block, last + 1)])
+        return stride(simplify, rewrite(e, lambda x: x, dict(values)), within)
+
+    def place(x: Load) -> Expr:
+        assert isinstance(x.source, Buffer)
+        return x.source.offset(x.indices)
+
+    sums = dict(r.inner)[summed]
+    (x, extent), (v, width) = rows.axis, columns.axis
+    down: dict[Expr, Expr] = {x: base + within}
+    along: dict[Expr, Expr] = {v: base * WORDS + within}
+    row = moved(place(data), down, rows.size, extent - rows.size)
+    deep = moved(place(weights), k, steps, sums // steps - 1)
+    if not row or row < 0 or not deep or deep < 0 or moved(place(data), k, steps, sums // steps - 1) != 1:
+        return 0
+    places = [place(weights), *(s.buffer.offset(s.indices) for s in r.stores)]
+    return row if all(moved(p, along, WORDS, -(-width // WORDS) - 1) == 1 for p in places) else 0
+
+
+def _cycles(r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int) -> float:
+    """Cycles of all blocks."""
+    divided = {*rows.variables, *columns.variables}
+    times = prod(n for v, n in r.loops if v not in divided)
+    sums = prod(n for _, n in r.inner) // steps
+    high, deep = rows.size / WORDS, steps / WORDS
+    total = 0.0
+    for p, q in product(rows.segments, columns.segments):
+        made = p.tiles * q.tiles * (0.5 + 0.5 * high) * _PRODUCT
+        loaded = (p.tiles * high + q.tiles * deep) * _LOAD
+        block = sums * max(made, loaded, _LATENCY) + p.tiles * q.tiles * high * _STORE + _LATENCY
+        total += times * p.blocks * q.blocks * block
+    return total

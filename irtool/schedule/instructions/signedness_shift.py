@@ -1,0 +1,125 @@
+"""Bytes moved by 128, for processors whose dot products take the first factor with another sign than data have.
+
+    acc += dot4_s8s8(x[rc, w], w4[o, rc])                         x86's `vpdpbusd` takes unsigned numbers first
+
+⇒   acc += dot4_u8s8(x[rc, w] ^ 0x80808080, w4[o, rc])            each number is larger by 128
+    … acc + sums[o]                                               sums[o] = -128 · (w[o, 0] + w[o, 1] + …)
+
+Sums wrap at 32 bits, so the bits are the same. Weights are constants: their sums are made when the program is built, and added to a
+result like a bias. Padding is moved, too: it is a word of 128s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...tir.expr import Binary, Const, Expr, Load, bitwise_xor, const, rewrite
+from ...tir.forms import Reduction
+from ...tir.program import CONSTANT, Derivation, Slot
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ...tir.words import MOVED
+from ..core.affine import depends, loads
+
+BY = 128
+"""What moves a number of eight bits to the range of those with the other sign."""
+
+
+@dataclass(frozen=True)
+class Movement:
+    """How the sums of a kernel are made of moved bytes.
+
+    Attributes:
+        weights: the factor that is constant; the other one is moved.
+        dtype: of the moved numbers.
+        kept: the axes of the weights that sums of them have.
+    """
+
+    weights: Buffer
+    dtype: str
+    kept: tuple[int, ...]
+
+    @property
+    def step(self) -> int:
+        """What is added to a result for each unit of its weights."""
+        return -BY if self.dtype == "uint8" else BY
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the sums of weights."""
+        return tuple(self.weights.shape[n] for n in self.kept)
+
+    def corrected(self, r: Reduction, sums: Buffer) -> Reduction:
+        """A sum of moved bytes, whose results are those of the bytes as they were."""
+        indices = self._read(r).indices
+
+        def add(e: Expr) -> Expr:
+            return e + Load(sums, tuple(indices[n] for n in self.kept)) if _reads(e, r.acc) else e
+
+        stores = tuple(Store(s.buffer, s.indices, rewrite(s.value, add)) for s in r.stores)
+        return replace(r, stores=stores)
+
+    def _read(self, r: Reduction) -> Load:
+        return next(e for e in _loads(r) if e.source is self.weights)
+
+    def sums(self, weights: Slot) -> Slot:
+        """The constant that is added to results."""
+        axes = tuple(n for n in range(len(weights.shape)) if n not in self.kept)
+        step = self.step
+
+        def compute(data: Any) -> Any:
+            import numpy as np
+
+            return (step * data.astype(np.int64).sum(axes)).astype(np.int32)
+
+        how = Derivation(weights, ("moved", axes, step), compute)
+        return Slot(f"{weights.name}_sums", self.shape, "int32", CONSTANT, derivation=how)
+
+
+def moved_word(word: Expr) -> Expr:
+    """A word whose numbers are moved."""
+    return bitwise_xor(word, const(MOVED))
+
+
+def as_it_was(word: Expr) -> Expr:
+    """A moved word before it is moved; others as they are."""
+    is_moved = isinstance(word, Binary) and word.op == "^" and isinstance(word.b, Const) and word.b.value == MOVED
+    return word.a if isinstance(word, Binary) and is_moved else word
+
+
+def movement(
+    sums: Sequence[Reduction], factors: Mapping[Buffer, str], constants: Collection[Buffer], target: VectorTarget
+) -> Movement | None:
+    """How these sums of products, whose `factors` have these dtypes, are made of bytes that the target's instruction takes; None where
+    they are anyway, or where no sums of weights can be made."""
+    fixed = [b for b in factors if b in constants]
+    data = [d for b, d in factors.items() if b not in constants]
+    if len(fixed) != 1 or len(data) != 1 or fixed[0].dtype != "int8" or target.first_factor in ("", data[0]):
+        return None
+    found = {_kept_axes(r, fixed[0]) for r in sums}
+    kept = found.pop()
+    return None if found or kept is None else Movement(fixed[0], target.first_factor, kept)
+
+
+def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:
+    """The axes of weights that a sum does not run along, where it runs along the whole of all others; None elsewhere."""
+    reads = [e for e in _loads(r) if e.source is weights]
+    if len(reads) != 1:
+        return None
+    summed = {
+        n for v, extent in r.inner for n, i in enumerate(reads[0].indices) if i is v and weights.shape[n] == extent
+    }
+    kept = tuple(n for n in range(len(weights.shape)) if n not in summed)
+    if len(summed) != len(r.inner) or any(depends(reads[0].indices[n], v) for n in kept for v, _ in r.inner):
+        return None
+    return kept
+
+
+def _reads(e: Expr, b: Buffer) -> bool:
+    return isinstance(e, Load) and e.source is b
+
+
+def _loads(r: Reduction) -> list[Load]:
+    return [e for e in loads(r.update) if e.source is not r.acc]

@@ -1,0 +1,139 @@
+"""Bytes that are stored as they are multiplied: moved by 128.
+
+    x[n, c, h, w] = int8(…)                                         written by one kernel
+    words[…] = pack4(x[…], x[…], x[…], x[…]) ^ 0x80808080           by the next one (see `moved_bytes`)
+
+⇒   x[n, c, h, w] = int8(…) ^ -128
+    words[…] = pack4(x[…], x[…], x[…], x[…])                        which `read_words_in_place` leaves out
+
+What makes numbers moves them in vectors, before it stores them; a pass of its own over words that lie in memory already would take longer. Others that
+read them element by element move them back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...tir.expr import Call, Const, Expr, Load, Select, bitwise_xor, const, if_then_else
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads, stores_of
+from ...tir.kernel import Kernel
+from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, runs_of
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ...tir.words import PACK
+from ..core.affine import loads
+from ..layouts.stage import row_major_slots
+from .elide_packing import copied_words
+from .signedness_shift import as_it_was, moved_word
+
+Runs = dict[Kernel, list[RunKernel]]
+Use = tuple[Kernel, Buffer]
+"""A kernel that reads or writes a slot, by one of its parameters."""
+
+
+def store_moved_bytes(program: Program, target: VectorTarget) -> None:
+    """Every temporary whose words lie in memory and are moved; not for a kernel that some steps give another slot."""
+    runs = runs_of(program)
+    chosen = _chosen(runs, row_major_slots(program))
+    if not chosen:
+        return
+    for k, calls in runs.items():
+        moved = {b for b, slots in _slots(k, calls) if slots <= chosen}
+        if moved:
+            changed = k.with_stages([_with_moved(f, moved) for f in k.stages])
+            for s in calls:
+                s.kernel = changed
+    program.kernels = kernels_in_use(program)
+
+
+def _slots(k: Kernel, calls: list[RunKernel]) -> list[tuple[Buffer, set[Slot]]]:
+    """The parameters of a kernel, each with the slots that it stands for."""
+    return [(b, {[*s.inputs, *s.outputs][n].resolve() for s in calls}) for n, b in enumerate(k.params)]
+
+
+def _chosen(runs: Runs, fixed: set[Slot]) -> set[Slot]:
+    """The slots that are stored moved: those that gain, as long as all that read and write them can do so."""
+    uses: dict[Slot, list[Use]] = {}
+    slots_of: dict[Use, set[Slot]] = {}
+    gaining: set[Slot] = set()
+    for k, calls in runs.items():
+        moving = [] if k.finished else [f for f in k.stages if _moved(f) is not None]
+        for b, slots in _slots(k, calls):
+            slots_of[k, b] = slots
+            for slot in slots:
+                uses.setdefault(slot, []).append((k, b))
+            if any(_gains(f, k, calls, b) for f in moving):
+                gaining |= slots
+    chosen = {s for s in gaining if s.kind == TEMP and s not in fixed and all(_follows(*u) for u in uses[s])}
+    while True:
+        kept = {s for s in chosen if all(slots_of[u] <= chosen for u in uses[s])}
+        if kept == chosen:
+            return chosen
+        chosen = kept
+
+
+def _gains(f: AnyForm, k: Kernel, calls: list[RunKernel], b: Buffer) -> bool:
+    """True if a stage copies a parameter into moved words that lie in memory but for that."""
+    made = _unmoved(f, {b})
+    if made is f or not isinstance(made, Map):
+        return False
+    found = copied_words(made, k, calls)
+    return found is not None and found[1] is b
+
+
+def _follows(k: Kernel, b: Buffer) -> bool:
+    """True if a kernel can read or write a parameter whose bytes are moved."""
+    if k.finished or not all(isinstance(f, Map | Reduction) for f in k.stages):
+        return False
+    if b in k.outputs:
+        return b not in buffers_read(*k.stages)
+    return all(b not in _summed(f) or _unmoved(f, {b}) is not f for f in k.stages)
+
+
+def _summed(f: AnyForm) -> set[Buffer]:
+    """The buffers that the steps of a sum read, or that decide where something lies."""
+    found = {e.source for e in loads(f.update)} if isinstance(f, Reduction) else set()
+    found |= {e.source for s in stores_of(f) for e in loads(*s.indices)}
+    return {b for b in found if isinstance(b, Buffer)}
+
+
+def _with_moved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
+    """A stage that reads and writes buffers whose bytes are moved."""
+    assert isinstance(f, Map | Reduction)
+    made = _unmoved(f, moved)
+    if made is f:
+        made = rewrite_loads(f, lambda e: _other_sign(e) if e.source in moved else e)
+    assert isinstance(made, Map | Reduction)
+    stores = tuple(Store(s.buffer, s.indices, _other_sign(s.value)) if s.buffer in moved else s for s in made.stores)
+    return replace(made, stores=stores)
+
+
+def _other_sign(e: Expr) -> Expr:
+    """A byte moved by 128: that of the same bits but the highest."""
+    return bitwise_xor(e, const(-128 if e.dtype == "int8" else 128, e.dtype))
+
+
+def _moved(f: AnyForm) -> Expr | None:
+    """The word of a stage that stores moved words, before it is moved; None for other stages."""
+    if not isinstance(f, Map) or len(f.stores) != 1:
+        return None
+    word = as_it_was(f.stores[0].value)
+    return None if word is f.stores[0].value else word
+
+
+def _unmoved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
+    """A stage that makes moved words of some buffers' bytes, where these are moved already; other stages as they are."""
+    word = _moved(f)
+    if word is None:
+        return f
+    assert isinstance(f, Map)
+    (store,) = f.stores
+    padded = isinstance(word, Select) and isinstance(word.other, Const)
+    inside = word.then if isinstance(word, Select) and padded else word
+    if not isinstance(inside, Call) or inside.name != PACK:
+        return f
+    if not all(isinstance(e, Const) or (isinstance(e, Load) and e.source in moved) for e in inside.args):
+        return f
+    if isinstance(word, Select) and padded:
+        inside = if_then_else(word.cond, inside, moved_word(word.other))
+    return Map(f.loops, (Store(store.buffer, store.indices, inside),))

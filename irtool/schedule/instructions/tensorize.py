@@ -1,0 +1,449 @@
+"""Sums of products of 8-bit numbers, made of words of four, and of bfloat16 numbers, of words of two: what dot-product
+instructions compute. Where an instruction multiplies matrices of 8-bit numbers, words are of eight.
+
+    acc += int32(x[n, c, h]) * int32(w[o, c])        for c in 128
+
+⇒   words[n, c, h] = pack4(x[n, 4c, h], x[n, 4c + 1, h], x[n, 4c + 2, h], x[n, 4c + 3, h])
+    acc += dot4_u8s8(words[n, c, h], w4[o, c])       for c in 32
+
+The sums of a kernel that read the same operands likewise (the phases of a transposed convolution) share their words; what a sum reads
+under a condition on its other variables (padding) becomes words under that condition.
+
+A sum of words is one of int32 (of float32) for all that follows: layouts, tiles of registers and copies treat it as such. Constants become words
+when the program is built; other operands get a stage that packs them, with the padding that was a stage before. What is left of
+the last word is zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, children, const, if_then_else, post_order, rewrite
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
+from ...tir.kernel import Kernel
+from ...tir.program import (
+    CONSTANT,
+    TEMP,
+    Derivation,
+    Program,
+    RunKernel,
+    Slot,
+    constant_inputs,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+)
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Scope, Store
+from ...tir.vector_target import VectorTarget
+from ...tir.words import STEPS
+from ..constants.finite_weights import FiniteWeights
+from ..core.affine import depends, simplifier
+from ..strategies.winograd.choice import beats_pairs
+from ..strategies.winograd.find import find_convolution
+from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
+from .matrix_tiles import filled_count
+from .signedness_shift import Movement, moved_word, movement
+
+_REUSE = 8
+"""The fewest results for which each word that is packed when the program runs is read."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`,
+    or `k` and the first channel of a group. `guards`: by operand, when it is read; it is 0 otherwise. `innermost`: the words of a sum lie
+    one after the other."""
+
+    kind: WordKind
+    a: Load
+    b: Load
+    k: Var
+    extent: int
+    first: int
+    second: int
+    guards: Mapping[Load, Expr]
+    innermost: bool = False
+
+    def order(self, axis: int, ndim: int) -> list[int]:
+        """The axes of an operand as its words have them, of which one is summed."""
+        rest = [n for n in range(ndim) if n != axis]
+        return [*rest, axis] if self.innermost else list(range(ndim))
+
+    @property
+    def dtypes(self) -> tuple[str, str]:
+        return self.a.dtype, self.b.dtype
+
+    @property
+    def is_grouped(self) -> bool:
+        """True if sums read their own part of an operand along its axis: their group of channels."""
+        return any(not isinstance(e.indices[axis], Var) for e, axis in self.operands)
+
+    def is_whole(self, kind: WordKind) -> bool:
+        """True if the numbers that a sum reads of each operand are whole words of that kind, or all that there are."""
+        simplify = Simplifier()
+        for e, axis in self.operands:
+            if e.indices[axis] is self.k:
+                continue
+            assert isinstance(e.source, Buffer)
+            terms, first = simplify.linear(e.indices[axis])
+            others = [first, self.extent, e.source.shape[axis], *(n for atom, n in terms.items() if atom is not self.k)]
+            if terms.get(self.k) != 1 or any(n % kind.numbers for n in others):
+                return False
+        return True
+
+    def count(self, e: Load, axis: int, words: int) -> int:
+        """How many words an operand has along its axis, if a sum has so many: those of all groups."""
+        if isinstance(e.indices[axis], Var):
+            return words
+        assert isinstance(e.source, Buffer)
+        return e.source.shape[axis] // self.kind.numbers
+
+    def place(self, e: Load, axis: int, word: Expr, simplify: Simplifier) -> Expr:
+        """Where an operand has a word of the sum along its axis."""
+        if isinstance(e.indices[axis], Var):
+            return word
+        terms, first = simplify.linear(e.indices[axis])
+        place: Expr = word + first // self.kind.numbers
+        for atom, n in terms.items():
+            place = place if atom is self.k else place + atom * (n // self.kind.numbers)
+        return simplify(place)
+
+    @property
+    def operands(self) -> tuple[tuple[Load, int], tuple[Load, int]]:
+        """The operands, each with the number of the axis that is summed."""
+        return (self.a, self.first), (self.b, self.second)
+
+    def shares_words(self, other: Product) -> bool:
+        """True if words that this one is made of are those of the other one."""
+        if self.kind is not other.kind or self.extent != other.extent:
+            return False
+        return all(a.source is b.source and n == m for (a, n), (b, m) in zip(self.operands, other.operands))
+
+
+def tensorize_products(program: Program, target: VectorTarget) -> None:
+    """Every product of 8-bit or bfloat16 numbers for which it pays; without vectors, of 8-bit numbers, where an instruction adds several
+    products of them. Convolutions of bfloat16 numbers that will be faster in float32, by transformed tiles, are left alone."""
+    if target.lanes(4) < 4 and target.word_products == 1:
+        return
+    finite = FiniteWeights(program)
+    made: dict[tuple[Any, ...], Slot] = {}
+    for k, calls in runs_of(program).items():
+        if k.finished:
+            continue
+        constants = set(constant_inputs(calls))
+        products = ((n, find_product(f)) for n, f in enumerate(k.stages) if isinstance(f, Reduction))
+        found = {n: p for n, p in products if p is not None}
+        for at, p in found.items():
+            alike = {n: q for n, q in found.items() if p.shares_words(q)}
+            if _pays(k, alike, constants, target):
+                alike = {n: _of_other_words(k.stages[n], q, target) for n, q in alike.items()}
+                if not _is_transformed(finite.mark(k), at, calls, target):
+                    _replace(k, alike, constants, calls, made, target)
+                break
+    program.kernels = kernels_in_use(program)
+    program.constants = [*program.constants, *made.values()]
+    program.constants = constants_in_use(program)
+
+
+def find_product(r: Reduction) -> Product | None:
+    """The sum as one of products of such numbers, along the longest axis that both operands have; None if it is none."""
+    kind = next((k for k in word_kinds() if any(is_step(r, m) for m in k.meanings.values())), None)
+    if r.guards or kind is None:
+        return None
+    guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
+    operands = [e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc]
+    if len(operands) != 2:
+        return None  # the sum of squares of one operand
+    a, b = operands
+    best: Product | None = None
+    for k, extent in r.inner:
+        places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
+        if any(len(at) != 1 for at in places) or extent < kind.least or any(depends(c, k) for c in guards.values()):
+            continue
+        found = Product(kind, a, b, k, extent, places[0][0], places[1][0], guards)
+        if found.is_whole(kind) and (best is None or extent > best.extent):
+            best = found
+    return best
+
+
+def _outside_conditions(e: Expr) -> list[Expr]:
+    """The nodes of an expression, those of conditions left out."""
+    found: dict[Expr, None] = {}
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if x not in found:
+            found[x] = None
+            stack += reversed((x.then, x.other) if isinstance(x, Select) else children(x))
+    return list(found)
+
+
+def is_step(r: Reduction, wanted: Reduction) -> bool:
+    """True if a step of a sum does what a step of the intrinsic's loop does, whichever operand comes first."""
+    stack: list[tuple[Expr, Expr]] = [(r.update, wanted.update)]
+    read: list[tuple[str, str]] = []
+    while stack:
+        e, w = stack.pop()
+        if (
+            isinstance(w, Load)
+            and isinstance(e, Select)
+            and e.lazy
+            and isinstance(e.other, Const)
+            and not e.other.value
+        ):
+            e = e.then
+        if type(e) is not type(w) or e.dtype != w.dtype:
+            if not (isinstance(e, Load) and isinstance(w, Load)):
+                return False
+        if isinstance(e, Load) and isinstance(w, Load):
+            if (e.source is r.acc) != (w.source is wanted.acc) or not isinstance(e.source, Buffer):
+                return False
+            if e.source is not r.acc:
+                read.append((e.dtype, w.dtype))
+        elif isinstance(e, Binary) and isinstance(w, Binary):
+            if e.op != w.op:
+                return False
+            stack += [(e.a, w.a), (e.b, w.b)]
+        elif isinstance(e, Cast) and isinstance(w, Cast):
+            stack.append((e.value, w.value))
+        else:
+            return False
+    return sorted(d for d, _ in read) == sorted(d for _, d in read)
+
+
+def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> bool:
+    """True if it does for the sums of these stages, which share their words; the first one stands for all."""
+    at, p = next(iter(sums.items()))
+    r = k.stages[at]
+    assert isinstance(r, Reduction)
+    work = sum(f.work for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction))
+    if p.a.source is p.b.source or work < p.kind.numbers * target.blocked_updates:
+        return False
+    if target.lanes(4) < 4 and p.kind.numbers < STEPS:
+        return False
+    if p.kind is wide_kind() and target.wide_products < p.kind.numbers:
+        return False
+    if target.summed_products > 1 and not p.is_whole(long_kind()):
+        return False
+    only = _apart(r, p)
+    if max(only) < 4:
+        return False  # neither operand has an axis for vectors
+    used = buffers_read(*(f for n, f in enumerate(k.stages) if n not in sums))
+    for (e, _), reuse in zip(p.operands, reversed(only)):
+        assert isinstance(e.source, Buffer)
+        if e.source in constants:
+            if e.source in used:
+                return False
+        elif (r.work // e.source.size if p.is_grouped else reuse) < _REUSE:
+            return False
+    return True
+
+
+def _of_other_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
+    """The product, of the words that the processor has instructions for: of pairs of 16 bits where it has none for bytes."""
+    of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1 or target.first_factor
+    if p.kind.bits == "uint8" and target.wide_products > 1 and not of_more:
+        return replace(p, kind=wide_kind())
+    return _of_long_words(form, p, target)
+
+
+def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
+    """The product, of long words where an instruction takes more than four numbers: it multiplies matrices of them, and enough rows and
+    columns of results have one in common, or it sums more than one of them, which lie one after the other."""
+    long = long_kind()
+    if target.lanes(4) != 4 or p.kind.bits != long.bits or not isinstance(form, Reduction) or not p.is_whole(long):
+        return p
+    if target.summed_products > 1 and p.extent > long.numbers:
+        return replace(p, kind=long, innermost=True)
+    fits = target.product_rows > 1 and p.extent >= long.least and min(_apart(form, p)) >= target.product_rows
+    return replace(p, kind=long) if fits else p
+
+
+def _apart(r: Reduction, p: Product) -> list[int]:
+    """For each operand, how many results differ in what they read of it, and read the same of the other one."""
+    return [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
+
+
+def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
+    """True if a stage will be a transformed convolution, between other kernels: what comes from outside, or goes there, has no blocks."""
+    c = find_convolution(
+        k.stages, at, [b for n, b in enumerate(k.inputs) if all(s.inputs[n].resolve().kind == CONSTANT for s in calls)]
+    )
+    if c is None or not c.weights.finite or c.data.source not in k.inputs:
+        return False
+    number = k.inputs.index(c.data.source)
+    beside = [slot.resolve() for s in calls for slot in (s.inputs[number], *s.outputs)]
+    return all(slot.kind == TEMP for slot in beside) and beats_pairs(c, target)
+
+
+def _moves(e: Load, v: Var) -> bool:
+    return any(depends(i, v) for i in e.indices)
+
+
+def _replace(
+    k: Kernel,
+    sums: Mapping[int, Product],
+    constants: set[Buffer],
+    calls: Sequence[RunKernel],
+    made: dict[tuple[Any, ...], Slot],
+    target: VectorTarget,
+) -> None:
+    """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
+    at, p = next(iter(sums.items()))
+    before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
+    moved = _movement(k, sums, constants, target)
+    beside = Buffer(f"{moved.weights.name}_sums", moved.shape, "int32", moved.weights.scope) if moved else None
+    count = -(-p.extent // p.kind.numbers)
+    count = count if p.is_grouped else filled_count(p.kind, count, target)
+    all_words: list[Buffer] = []
+    for e, axis in p.operands:
+        source = e.source
+        assert isinstance(source, Buffer)
+        order = p.order(axis, source.ndim)
+        shape = [p.count(e, axis, count) if n == axis else source.shape[n] for n in order]
+        if source in constants:
+            words = Buffer(source.name, shape, p.kind.dtype, source.scope)
+            params[params.index(source)] = words
+            number = k.inputs.index(source)
+            for s in calls:
+                weights = s.inputs[number].resolve()
+                s.inputs[number] = _constant(weights, p.kind, axis, order, shape, made)
+                if moved is not None:
+                    s.inputs.append(made.setdefault((weights, moved.kept), moved.sums(weights)))
+        else:
+            words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
+            temporaries.append(words)
+            before.append(_packing(source, words, axis, p, before, [*k.stages[at:]], moved is not None))
+        all_words.append(words)
+    if beside is not None:
+        params.insert(len(k.inputs), beside)
+    after = [_of_words(f, sums.get(n), all_words, count, moved, beside) for n, f in enumerate(k.stages[at:], at)]
+    used = buffers_read(*before, *after)
+    before = [f for f in before if not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))]
+    stages: list[AnyForm] = [*before, *after]
+    changed = k.with_stages(stages, params=params, temporaries=temporaries)
+    for s in calls:
+        s.kernel = changed
+
+
+def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> Movement | None:
+    """How the numbers of words are moved; None where the processor takes them as they are."""
+    p = next(iter(sums.values()))
+    if p.kind.numbers != STEPS:
+        return None
+    factors = {e.source: e.dtype for e, _ in p.operands if isinstance(e.source, Buffer)}
+    return movement(
+        [f for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction)], factors, constants, target
+    )
+
+
+def _of_words(
+    r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int, moved: Movement | None, beside: Buffer | None
+) -> AnyForm:
+    """The sum of products of words, of `moved` ones with what is added `beside`; a stage that is none stays as it is."""
+    if p is None or not isinstance(r, Reduction):
+        return r
+    dtypes = p.dtypes
+    if moved is not None and beside is not None:
+        r = moved.corrected(r, beside)
+        dtypes = moved.dtype, "int8"
+    word = Var(p.k.name)
+    index: Expr = word if count > 1 else const(0)
+    read: list[Expr] = []
+    simplify = simplifier(r.loops, [*r.inner, (word, count)])
+    for (e, axis), b in zip(p.operands, words):
+        place = p.place(e, axis, index, simplify)
+        found: Expr = Load(b, tuple(place if n == axis else e.indices[n] for n in p.order(axis, len(e.indices))))
+        unread: Expr = const(0, p.kind.dtype)
+        if moved is not None and e.source is not moved.weights:
+            unread = moved_word(unread)
+        read.append(if_then_else(p.guards[e], found, unread) if e in p.guards else found)
+    assert isinstance(r.update, Binary)
+    if moved is not None and p.a.source is moved.weights:
+        read.reverse()
+    update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], dtypes), r.acc.dtype)
+    inner = tuple(
+        x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
+    )
+    if p.innermost:
+        inner = tuple(sorted(inner, key=lambda x: x[0] is word))
+    return replace(r, inner=inner, update=update)
+
+
+def _packing(
+    source: Buffer,
+    words: Buffer,
+    axis: int,
+    p: Product,
+    before: list[AnyForm],
+    after: Sequence[AnyForm],
+    moved: bool = False,
+) -> Map:
+    """The stage that packs an operand, `moved` or as it is. If the operand is made by a stage for this purpose alone, that is left out."""
+    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
+    named = iter(v for v, _ in loops)
+    stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
+    order = p.order(axis, source.ndim)
+    at = [stored[order.index(n)] for n in range(source.ndim)]
+    formula = _formula(source, before, after)
+    simplify = simplifier(loops)
+
+    def number(place: Expr) -> Expr:
+        indices = [place if m == axis else i for m, i in enumerate(at)]
+        if formula is None:
+            return Load(source, tuple(indices))
+        store, variables = formula
+        return rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
+
+    extent = p.extent if not p.is_grouped else source.shape[axis]
+    word = p.kind.word(at[axis], extent, number, simplify)
+    return Map(tuple(loops), (Store(words, stored, moved_word(word) if moved else word),))
+
+
+def _formula(
+    source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]
+) -> tuple[Store, dict[Expr, int]] | None:
+    """How the elements of a buffer are made, and which variable stands for which index; None where that is to be stored."""
+    made = [f for f in before if any(s.buffer is source for s in stores_of(f))]
+    others = [f for f in before if f not in made]
+    if len(made) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:
+        return None
+    (form,) = made
+    if not isinstance(form, Map) or len(form.stores) != 1 or source in buffers_read(form):
+        return None
+    (store,) = form.stores
+    variables: dict[Expr, int] = {}
+    for n, i in enumerate(store.indices):
+        if isinstance(i, Var):
+            variables[i] = n
+        elif not isinstance(i, Const):
+            return None
+    return (store, variables) if len(variables) == len(form.loops) else None
+
+
+def _constant(
+    slot: Slot,
+    kind: WordKind,
+    axis: int,
+    order: Sequence[int],
+    shape: Sequence[int],
+    made: dict[tuple[Any, ...], Slot],
+) -> Slot:
+    """The constant's words, with its axes in this order."""
+    key = (slot, axis, kind.numbers, order[-1])
+    if key not in made:
+        place = list(order).index(axis)
+        count = shape[place]
+
+        def compute(data: Any) -> Any:
+            import numpy as np
+
+            return np.ascontiguousarray(np.moveaxis(kind.pack_data(data, axis, count), axis, place))
+
+        derivation = Derivation(slot, ("words", axis, kind.numbers, count, place), compute)
+        made[key] = Slot(f"{slot.name}_words", shape, kind.dtype, CONSTANT, derivation=derivation)
+    return made[key]

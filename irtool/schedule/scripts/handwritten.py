@@ -1,0 +1,162 @@
+"""A schedule written in Python, stage by stage, from primitives::
+
+    s = irtool.create_schedule(lowered)
+    s["T_relu"].split("ax0", [2, 2], ["outer", "inner"]).vectorize("ax1")
+    print(s)                      # the loops, as they are now
+    nest = s.lower()              # a loop nest, which irtool.to_text prints
+
+A stage begins with a loop for each of its axes. What nobody scheduled stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...diagnostics import UsageError, nearest
+from ...te.tensor import Tensor
+from ...tir.flatten import flatten
+from ...tir.forms import AnyForm, Map, Reduction, nest_of, stores_of, with_workspace
+from ...tir.kernel import Kernel
+from ...tir.show import show_stmt
+from ...tir.stmt import PrimFunc, Stmt, seq
+from ...tir.transforms.convert_ssa import convert_to_ssa
+from ...tir.vector_target import USUAL, VectorTarget
+from .. import primitives
+from ..core.block import Block
+from ..core.nest import lower_all
+
+
+class StageSchedule:
+    """One stage. Every primitive is a method of its name (`split`, `fuse`, `reorder`, `vectorize`, `cache_write` …) and gives the
+    stage again; after `loop_partition`, `part(n)` is one of its parts.
+
+    Attributes:
+        name: what the stage computes.
+        parts: the loops of its parts; one, unless it was partitioned.
+        trace: the primitives that were called, as a script has them.
+    """
+
+    def __init__(self, name: str, form: Map | Reduction) -> None:
+        self.name = name
+        self.parts: list[Block[Any]] = [Block.of(form)]
+        self.trace: list[str] = []
+
+    @property
+    def loops(self) -> list[tuple[str, int]]:
+        """Names and extents of the loops, outermost first, those of a reduction last."""
+        return [(v.name, extent) for b in self.parts for v, extent in (*b.loops, *b.inner)]
+
+    def part(self, number: int) -> Part:
+        """A part of the stage, from 0. Raises UsageError where there is none of that number."""
+        if not 0 <= number < len(self.parts):
+            raise UsageError(f"{self.name} has {len(self.parts)} parts: there is no part {number}")
+        return Part(self, number)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return _method(self, 0, name, self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_by_hand()})
+
+
+class Part:
+    """A part of a stage; every primitive is a method, as of a stage."""
+
+    def __init__(self, stage: StageSchedule, number: int) -> None:
+        self.stage = stage
+        self.number = number
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return _method(self.stage, self.number, name, self)
+
+
+def _by_hand() -> list[str]:
+    """Primitives for one stage: stages begin as maps and reductions, of which none makes several."""
+    found = [(n, getattr(primitives, n)) for n in primitives.__all__]
+    return [n for n, p in found if getattr(p, "by_hand", False) and not getattr(p, "makes_stages", False)]
+
+
+def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callable[..., Any]:
+    """A primitive as a method."""
+    known = _by_hand()
+    if name not in known:
+        help = nearest(name, known)
+        raise AttributeError(f"there is no primitive {name}" + (f": {help}" if help else ""))
+
+    def apply(*args: Any, **options: Any) -> Any:
+        if again is stage and len(stage.parts) > 1:
+            raise UsageError(f"{stage.name} has {len(stage.parts)} parts", help="part(0) is the first of them")
+        block = stage.parts[number]
+        if name == "loop_partition":
+            _check_whole(block, *args, **options)
+        with primitives.tracing() as lines:
+            try:
+                made = getattr(primitives, name)(block, *args, **options)
+            except TypeError as error:
+                raise UsageError(f"{name} of {stage.name}: {str(error).removeprefix(f'{name}() ')}") from None
+        stage.trace += lines
+        stage.parts[number : number + 1] = made if isinstance(made, list) else [made]
+        return again
+
+    return apply
+
+
+def _check_whole(block: Block[Any], loop: Any, ranges: Sequence[tuple[int, int]]) -> None:
+    """Raises UsageError where ranges leave out steps of a loop."""
+    v, extent = block.find(loop)
+    reached = 0
+    for begin, end in sorted(ranges):
+        if begin > reached:
+            break
+        reached = max(reached, end)
+    if reached != extent:
+        raise UsageError(f"the ranges do not make the {extent} steps of {v.name}, all of them and no more")
+
+
+class Schedule:
+    """A kernel that is scheduled by hand.
+
+    Attributes:
+        stages: those that have a schedule, by the name of what they compute. Sorting and the like, which is no formula, has none.
+    """
+
+    def __init__(self, kernel: Kernel, attrs: Mapping[str, Any] | None = None, target: VectorTarget = USUAL) -> None:
+        self._kernel = kernel
+        self._attrs = dict(attrs or {})
+        self._target = target
+        self._stages: list[tuple[AnyForm, StageSchedule | None]] = []
+        self.stages: dict[str, StageSchedule] = {}
+        for form in kernel.stages:
+            made = None
+            if isinstance(form, Map | Reduction):
+                made = StageSchedule(self._free_name(stores_of(form)[0].buffer.name), form)
+                self.stages[made.name] = made
+            self._stages.append((form, made))
+
+    def _free_name(self, wanted: str) -> str:
+        name, n = wanted, 1
+        while name in self.stages:
+            name, n = f"{wanted}_{n}", n + 1
+        return name
+
+    def __getitem__(self, what: str | Tensor) -> StageSchedule:
+        """The stage of that name, or of a tensor. Raises UsageError where there is none."""
+        name = what.name if isinstance(what, Tensor) else what
+        if name not in self.stages:
+            known = ", ".join(self.stages) or "none"
+            raise UsageError(f"no stage computes {name}", help=nearest(name, self.stages) or f"stages: {known}")
+        return self.stages[name]
+
+    def lower(self) -> PrimFunc:
+        """The loop nest, over flat buffers, as `LowerTE` makes them. Raises UsageError where a schedule cannot be kept."""
+        nests: list[Stmt] = []
+        for form, stage in self._stages:
+            nests.append(nest_of(form) if stage is None else lower_all(stage.parts, self._target))
+        k = self._kernel
+        body = with_workspace(k.temporaries, seq(nests))
+        nest = PrimFunc(k.name, k.params, body, k.num_outputs, self._attrs, k.checked_type)
+        return convert_to_ssa(flatten(nest))
+
+    def __str__(self) -> str:
+        return show_stmt(self.lower().body)

@@ -1,0 +1,51 @@
+"""What an attention computes: the stages of a chain of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....tir.forms import AnyForm, Reduction, with_buffers
+from ....tir.kernel import Kernel
+from ....tir.stmt import Buffer
+
+
+class Chain:
+    """The stages of a chain of kernels over parameters of their own.
+
+    Attributes:
+        params: what is read.
+        out: what is written.
+        stages: a product, what works on its rows, and a product.
+        same: what is one and the same value, under several shapes.
+        inner: what is between the stages.
+    """
+
+    def __init__(self, kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> None:
+        """`wiring`: for each input of the kernels the number of the chain's own one, or -1 - n for the result of the n-th."""
+        self.params: list[Buffer] = []
+        self.same: dict[Buffer, Buffer] = {}
+        self.stages: list[AnyForm] = []
+        self.out = kernels[-1].outputs[0]
+        for k, wires in zip(kernels, wiring):
+            replaced: dict[Buffer, Buffer] = {}
+            for b, n in zip(k.inputs, wires):
+                if n < 0:
+                    result = kernels[-1 - n].outputs[0]
+                    self.same[b] = self.same.get(result, result)
+                else:
+                    replaced[b] = Buffer(f"p{len(self.params)}", b.shape, b.dtype, b.scope, b.layout)
+                    self.params.append(replaced[b])
+            self.stages += [with_buffers(form, replaced) for form in k.stages]
+        self.inner = {k.outputs[0] for k in kernels[:-1]} | {b for k in kernels for b in k.temporaries} | set(self.same)
+
+    @property
+    def products(self) -> tuple[Reduction, Reduction]:
+        """The first stage and the last one."""
+        first, last = self.stages[0], self.stages[-1]
+        assert isinstance(first, Reduction) and isinstance(last, Reduction)
+        return first, last
+
+    @property
+    def work(self) -> int:
+        """Updates of both products."""
+        return sum(r.work for r in self.products)

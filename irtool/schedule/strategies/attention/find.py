@@ -1,0 +1,174 @@
+"""Attention in a program: a product, kernels that work on its rows, and a product of what they give.
+
+    s = q · kᵀ          (a kernel)
+    s' = s / 8 + mask   (a kernel)         ⇒      for tiles of rows: s' = …; p' = …; out = p' · v
+    p = softmax(s')     (a kernel)
+    out = p · v         (a kernel)
+
+What passes between them is as long as all queries times all keys. If nothing else reads it, a tile of its rows in the
+cache is enough (Dao et al. 2022, FlashAttention).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....tir.forms import Map, Reduction
+from ....tir.kernel import Kernel
+from ....tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
+from ....tir.vector_target import VectorTarget
+from ...graph.fuse_kernels import joined_name, mentions_of, straight_bodies
+from .chain import Chain
+from .form import Attention
+from .tiled import NotRows, is_product, operands
+from .turned import turn
+
+FusedChains = dict[tuple, list[Kernel]]
+"""The kernels that take the place of a chain, by the kernels of this one."""
+
+_MOST_BETWEEN = 6
+"""Kernels between the two products."""
+
+
+def fuse_attention(program: Program, target: VectorTarget) -> None:
+    """Makes one kernel of each attention in the program."""
+    fused_chains: FusedChains = {}
+    names = {k.name for k in program.kernels}
+    for f in program.functions.values():
+        mentions = mentions_of(f)
+        for body in straight_bodies(f):
+            _fuse_in(body, mentions, target, fused_chains, names)
+    program.kernels = kernels_in_use(program)
+
+
+def _fuse_in(
+    body: list,
+    mentions: Mapping[Slot, set[int]],
+    target: VectorTarget,
+    fused_chains: FusedChains,
+    names: set[str],
+) -> None:
+    writers: dict[Slot, tuple[int, RunKernel]] = {}
+    for at, s in enumerate(body):
+        if isinstance(s, RunKernel) and len(s.outputs) == 1:
+            writers[s.outputs[0].resolve()] = (at, s)
+    instead: dict[int, list[RunKernel]] = {}
+    for at, s in enumerate(body):
+        chain = _chain(s, writers, mentions) if isinstance(s, RunKernel) else None
+        if chain is None or not _is_undisturbed(body, writers[chain[0].outputs[0].resolve()][0], at, chain):
+            continue
+        fused = _fused(chain, target, fused_chains, names)
+        if fused:
+            instead.update({id(x): [] for x in chain[:-1]} | {id(s): fused})
+    body[:] = [x for s in body for x in instead.get(id(s), [s])]
+
+
+def _chain(
+    last: RunKernel, writers: Mapping[Slot, tuple[int, RunKernel]], mentions: Mapping[Slot, set[int]]
+) -> list[RunKernel] | None:
+    """The kernels from one product to another, `last`, in which every result is read by the next one alone."""
+    if last.kernel.finished or len(last.kernel.stages) != 1 or not _is_of_values(last):
+        return None
+    waiting: list[list[RunKernel]] = [[last]]
+    while waiting:
+        chain = waiting.pop()
+        for slot in reversed(chain[0].inputs):
+            slot = slot.resolve()
+            _, writer = writers.get(slot, (0, None))
+            if writer is None or slot.kind != TEMP or mentions[slot] != {id(writer), id(chain[0])}:
+                continue
+            stages = writer.kernel.stages
+            if writer.kernel.finished or not all(isinstance(x, Map | Reduction) for x in stages):
+                continue
+            if is_product(stages[0]):
+                sums = any(isinstance(x, Reduction) for s in chain[:-1] for x in s.kernel.stages)
+                if sums and _is_of_values(writer) and all(isinstance(x, Map) for x in stages[1:]):
+                    return [writer, *chain]
+            elif len(chain) <= _MOST_BETWEEN and not any(map(is_product, stages)):
+                waiting.append([writer, *chain])
+    return None
+
+
+def _is_of_values(s: RunKernel) -> bool:
+    """True if a kernel begins with a product, and not with weights, which are packed when the program is built."""
+    product = s.kernel.stages[0]
+    if not isinstance(product, Reduction) or not is_product(product):
+        return False
+    weights = {b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT}
+    return not any(e.source in weights for e in operands(product))
+
+
+def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKernel]) -> bool:
+    """True if what the chain reads is the same at its end as it is at its beginning."""
+    read = {x.resolve() for s in chain for x in s.inputs}
+    between = [s for s in body[first:last] if not isinstance(s, RunKernel)]  # kernels make what they write once
+    return not any(x.resolve() in read for s in between for x in s.writes)
+
+
+def _fused(
+    chain: Sequence[RunKernel], target: VectorTarget, fused_chains: FusedChains, names: set[str]
+) -> list[RunKernel]:
+    """What takes the place of a chain; nothing where it stays."""
+    inner = {s.outputs[0].resolve(): n for n, s in enumerate(chain[:-1])}
+    inputs: list[Slot] = []
+    wiring: list[tuple[int, ...]] = []
+    for s in chain:
+        wires = []
+        for slot in s.inputs:
+            slot = slot.resolve()
+            if slot in inner:
+                wires.append(-1 - inner[slot])
+                continue
+            inputs.append(slot)
+            wires.append(len(inputs) - 1)
+        wiring.append(tuple(wires))
+    key = (*(s.kernel for s in chain), *wiring)
+    if key not in fused_chains:
+        fused_chains[key] = [_named(k, names) for k in _kernels([s.kernel for s in chain], wiring, target)]
+    places = tuple(p for s in chain for p in s.places)
+    out = chain[-1].outputs[0].resolve()
+    match fused_chains[key]:
+        case [kernel]:
+            return [RunKernel(kernel, inputs, [out], places=places)]
+        case [kernel, turn_back]:
+            rows = Slot(f"{out.name}_rows", kernel.outputs[0].shape, out.dtype, TEMP)
+            steps = [RunKernel(kernel, inputs, [rows], places=places)]
+            return [*steps, RunKernel(turn_back, [rows], [out], places=chain[-1].places)]
+    return []
+
+
+def _named(k: Kernel, names: set[str]) -> Kernel:
+    """The kernel under a name that no other one has."""
+    name, n = k.name, 1
+    while name in names:
+        name = f"{k.name}_{n}"
+        n += 1
+    names.add(name)
+    return k.replace(name=name)
+
+
+def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> list[Kernel]:
+    """The kernel of a chain, and what turns its results back, if values come first; nothing where it stays."""
+    turned = turn(kernels, wiring)
+    kernel = _kernel(turned.kernels if turned is not None else kernels, wiring, target)
+    if kernel is None:
+        return []
+    return [kernel] if turned is None else [kernel, turned.places]
+
+
+def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:
+    """The kernel of a chain. None where rows cannot be tiled, or are too few, or short."""
+    chain = Chain(kernels, wiring)
+    try:
+        form = Attention.of(chain, target)
+    except NotRows:
+        return None
+    return Kernel(
+        joined_name(kernels),
+        [*chain.params, chain.out],
+        [form],
+        operators=tuple(o for k in kernels for o in k.operators),
+        calls=tuple(c for k in kernels for c in k.calls),
+        macs=sum(k.macs for k in kernels),
+        finished=True,
+    )

@@ -1,0 +1,32 @@
+"""How many rows of an attention are a tile."""
+
+from __future__ import annotations
+
+from ....tir.vector_target import VectorTarget
+from ...cost.register_tiles import choose_tile, tile_cost
+
+LEAST_ROWS = 8
+"""Rows that are worth a tile; below, products are of a few rows with a matrix, which is read once anyway."""
+
+
+def rank_heights(count: int, extent: int, columns: int, width: int, target: VectorTarget) -> list[tuple[float, int]]:
+    """Rows of a tile, best first, behind the cycles of a key for all rows: all of a few, or some 24, in tiles of registers that leave no rows, nor few of them at the end."""
+    lanes = target.lanes_of("float32")
+    row = 4 * columns
+    most = min(extent, max(32, min(64, target.scratch_bytes // (2 * row))), target.tiles_bytes // row)
+    if most < 12:
+        most = min(extent, 32, target.packed_bytes // row)
+    if most * row > target.scratch_bytes and count < 4:  # threads share tiles
+        most = min(most, max(LEAST_ROWS, extent // (4 * target.least_parts)))
+
+    def cycles(rows: int) -> float:
+        """Of the products of so many rows with a key."""
+        if not rows:
+            return 0.0
+        both = [-(-n // lanes) for n in (columns, width)]
+        return sum(tile_cost(rows, n, choose_tile(rows, n, target), target) * n for n in both) * (rows + 1)
+
+    def cost(height: int) -> float:
+        return extent // height * cycles(height) + cycles(extent % height)
+
+    return sorted((cost(h), h) for h in range(max(1, min(most, LEAST_ROWS)), most + 1))

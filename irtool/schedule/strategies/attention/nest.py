@@ -1,0 +1,357 @@
+"""The nest of an attention.
+
+    for n, tiles of rows:
+      for panels of columns:
+        for i, j: s[i, j] = q[i, :] · k[:, j], scaled and masked   (a tile of registers)
+      for i:
+        m = max(s[i, :]);  s[i, :] = exp(s[i, :] - m);  t[i] = sum(s[i, :])
+      for i, d: out[i, d] = (s[i, :] · v[:, d]) / t[i]             (a tile of registers)
+
+Each of these is a stage with a name, which a strategy schedules, or a script: `scores`, `out`, and those between by what they compute.
+These are the stages that the program has, whatever they are. Operands that are not contiguous along the vectors are
+packed before, once for each head. The division by a row's sum is made once for a result, not once for each key. Where rows are
+no multiple of a tile's, those at the end have code of their own, so that threads may share all tiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ....tir.dtypes import itemsize
+from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
+from ....tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
+from ....tir.pairs import DTYPE
+from ....tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
+from ...core.affine import simplifier, stride
+from ...core.staged import StagedNest, StagedNestBuilder
+from .chain import Chain
+from .pairs import filled_with_words, of_words, packed_words, words_of
+from .panels import Panels
+from .softmax import find_softmax, flush_exponentials, largest_of
+from .tiled import NotRows, TiledRows, Tiler, is_rounded, operands, packed, quotient
+from .tiling import NARROW, RowTiling, padded, rows_of
+
+_FAR = 1 << 17
+"""Bytes of keys, or values, of one head, above which they leave the caches that are nearest."""
+
+
+def nest_of_rows(chain: Chain, tiling: RowTiling) -> StagedNest:
+    """The nest of an attention in tiles of rows. Raises NotRows."""
+    return _Attention(chain, tiling).nest()
+
+
+class _Attention:
+    def __init__(self, chain: Chain, tiling: RowTiling) -> None:
+        self.chain = chain
+        self.tiling = tiling
+        self.same = chain.same
+        self.inner = chain.inner
+        self.part = Var("part")
+        self.stages = StagedNestBuilder()
+        self.scratch: dict[Buffer, Buffer] = {}
+        """Where the tile has a value."""
+        self.room: list[Buffer] = []
+        """What the tile has."""
+        self.words: dict[Buffer, Buffer] = {}
+        """The words of numbers that are in memory as words only."""
+
+    def nest(self) -> StagedNest:
+        """Raises NotRows."""
+        first, last = self.chain.products
+        count, extent, columns = rows_of(first)
+        height, lanes = self.tiling.rows, self.tiling.lanes
+        self.columns = columns
+        self.padded = padded(columns, lanes)
+        self.is_on_stack = not self.tiling.parts
+        self.panels = Panels(columns, self.tiling.keys, lanes)
+        fills: list[Map] = []
+        first, self.keys = self._packed_keys(first, fills)
+        last = self._packed(last, "values", fills)
+        fills = [self._in_words(f) for f in fills]
+        between = self.chain.stages[1:-1]
+        self.softmax = find_softmax(between, self._same)
+        between = flush_exponentials(between, self._same)
+        nests: list[Stmt] = []
+        for f in fills:
+            nests.append(self.stages.add(self.stages.free_name(f.stores[0].buffer.name), f, private=False))
+        nests.append(self._around(TiledRows(count, extent, columns, height), extent // height, first, between, last))
+        temporaries = list(dict.fromkeys(f.stores[0].buffer for f in fills))
+        if not self.is_on_stack:
+            temporaries += [b for b in self.room if b.scope == Scope.GLOBAL]
+        if extent % height and self.is_on_stack:
+            nests.append(self._around(TiledRows(count, extent, columns, extent % height), 0, first, between, last))
+        return self.stages.nest(with_workspace(temporaries, seq(nests)))
+
+    def _same(self, b: Buffer) -> Buffer:
+        return self.same.get(b, b)
+
+    def _packed_keys(self, r: Reduction, fills: list[Map]) -> tuple[Reduction, Buffer | None]:
+        """The first product with keys in panels, and where these are; as it is, if they are contiguous along its vectors, and near or in
+        wide vectors."""
+        v = r.loops[-1][0]
+        simplify = simplifier(r.loops, r.inner)
+        narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= NARROW
+        kept = (0,) if is_rounded(r) or (narrow and _is_far(r)) else (0, 1)
+        apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in kept]
+        if not apart:
+            return r, None
+        copies, r, keys = self.panels.packed(r, apart[0], "keys")
+        fills += copies
+        return r, keys
+
+    def _packed(self, r: Reduction, name: str, fills: list[Map]) -> Reduction:
+        """The product with its second operand contiguous along its vectors; in panels where a tile takes a part of each row only. Rows that are contiguous already are copied where they are too many for a cache to keep all parts."""
+        v = r.loops[-1][0]
+        simplify = simplifier(r.loops, r.inner)
+        width = self.tiling.values
+        in_parts = bool(width) and not is_rounded(r)
+        kept = (0,) if is_rounded(r) or (in_parts and _is_far(r)) else (0, 1)
+        for e in operands(r):
+            if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in kept:
+                fill, r = packed(r, e, name)
+                if in_parts:
+                    b = fill.stores[0].buffer
+                    own = {b: Buffer(b.name, b.shape, b.dtype, b.scope, in_panels(b.shape, b.ndim - 1, width))}
+                    fill, r = with_buffers(fill, own), with_buffers(r, own)  # type: ignore[assignment]  # their kinds stay
+                fills.append(fill)
+        return r
+
+    def _in_words(self, fill: Map) -> Map:
+        """A copy of numbers, which is of words if they are bfloat16."""
+        (store,) = fill.stores
+        b = store.buffer
+        if b.dtype != DTYPE:
+            return fill
+        axis = len(b.shape) - (1 if b.scope == Scope.LOCAL else 2)
+        if b not in self.words:
+            shape = [words_of(n) if a == axis else n for a, n in enumerate(b.shape)]
+            self.words[b] = Buffer(b.name, shape, "int32", b.scope)
+        return filled_with_words(fill, axis, self.words[b])
+
+    def _of_words(self, r: Reduction) -> Reduction:
+        """A product of a tile, which is of words if its operands are bfloat16."""
+        if not is_rounded(r):
+            return r
+        (k, _) = r.inner[0]
+
+        def read(e: Load, word: Var) -> Load:
+            assert isinstance(e.source, Buffer)
+            return Load(self.words[e.source], tuple(word if i is k else i for i in e.indices))
+
+        return of_words(r, read)
+
+    def _place(self, b: Buffer, i: Expr, j: Expr | None) -> tuple[Buffer, tuple[Expr, ...]]:
+        own = self.scratch[self._same(b)]
+        at = (i,) if j is None else (i, j)
+        return own, (self.part, *at) if own.scope == Scope.GLOBAL else at
+
+    def _add(self, name: str, form: Map | Reduction) -> Stmt:
+        """The place of a stage of a tile; those of the rows at the end, fewer than a tile has, have names of their own."""
+        name = name if self.rows.height == self.tiling.rows else f"{name}_at_end"
+        return self.stages.add(self.stages.free_name(name), form)
+
+    def _tile(
+        self, tiler: Tiler, first: Reduction, between: Sequence[AnyForm], last: Reduction
+    ) -> tuple[Stmt, list[Buffer]]:
+        """The stages for one tile, and the buffers on the stack."""
+        divided = quotient(between[-1]) if between else None
+        stages = list(between)
+        if divided is not None and not self._is_last(between[-1], last):
+            divided = None
+        if divided is not None:
+            tiler.check(stages.pop())
+        softmax = self.softmax
+        stmts: list[Stmt] = []
+        of_rows: list[Map | Reduction] = []
+        for n, form in enumerate((first, *stages)):
+            self._give_room(form, (*stages[n:], last), divided)
+            if n == 0:
+                stmts += self._scores(tiler, first)
+                continue
+            if not isinstance(form, Map | Reduction):
+                raise NotRows
+            if softmax is None or not 0 <= n - 1 - softmax < 3:
+                tiled = tiler.map(form) if isinstance(form, Map) else tiler.reduction(form)
+                stmts.append(self._add(_name(form), tiled))
+                continue
+            of_rows.append(form)
+            if len(of_rows) == 3:
+                source = largest_of(stages[softmax])
+                assert source is not None
+                rounded = None
+                if (
+                    divided is not None
+                    and is_rounded(last)
+                    and self._same(divided[0].source) is self._result(of_rows[1])
+                ):
+                    rounded = self._result(between[-1])
+                stmts.append(self._row_by_row(tiler, of_rows, source, rounded))
+        if divided is not None:
+            # The product reads what was divided.
+            source, sums = (self._same(x.source) for x in divided)
+            self.scratch.setdefault(self._result(between[-1]), self.scratch[source])
+            total = self.scratch[sums]
+
+            def finish(value: Expr, i: Expr) -> Expr:
+                return Binary("/", value, Load(total, (i,)), value.dtype)
+        else:
+
+            def finish(value: Expr, i: Expr) -> Expr:
+                return value
+
+        if is_rounded(last):
+            (p,) = {self._same(e.source) for e in operands(last)} & self.scratch.keys()
+            if self.scratch[p] not in self.words:
+                stmts.append(self._add("rounded", self._rounded(p, p)))
+        stmts.append(self._add("out", self._of_words(tiler.last(last, finish))))
+        return seq(stmts), [b for b in self.room if b.scope != Scope.GLOBAL]
+
+    def _scores(self, tiler: Tiler, first: Reduction) -> list[Stmt]:
+        """The first product, panel by panel."""
+        stmts: list[Stmt] = []
+        queries: Buffer | None = None
+        for panel in self.panels:
+            r = self.panels.in_panel(tiler.first(first, panel), self.keys, panel)
+            if is_rounded(r):
+                (read,) = (e for e in operands(r) if e.source is not self.keys)
+                fill, r = packed(r, read, "queries", Scope.LOCAL)
+                own = fill.stores[0].buffer
+                if queries is None:
+                    queries = own
+                    stmts.append(self._add("queries", self._in_words(fill)))
+                    self.room.append(self.words[own])
+                r = replace(r, update=rewrite(r.update, _moved_to(own, queries)))
+            body = self._add("scores", self._of_words(r))
+            stmts.append(For(*panel.loop, body) if panel.loop is not None else body)
+        return stmts
+
+    def _rounded(self, p: Buffer, source: Buffer, row: Var | None = None) -> Map:
+        """What the last product reads, `p`, in words: of what the tile has at `source`, of all its rows or of one."""
+        i, j = Var("i") if row is None else row, Var("j")
+        columns = self.columns if row is None else self.padded
+        own, at = self._place(source, i, j)
+        numbers = Buffer("rounded", own.shape, DTYPE, own.scope)
+        self.words[numbers] = Buffer("rounded", (*own.shape[:-1], words_of(self.padded)), "int32", own.scope)
+        self.room.append(self.words[numbers])
+        self.scratch[p] = numbers
+        loops = (*([(i, self.rows.height)] if row is None else []), (j, columns))
+        return packed_words(Map(loops, (Store(numbers, at, Load(own, at)),)), j, columns, self.words[numbers])
+
+    def _row_by_row(
+        self, tiler: Tiler, stages: Sequence[Map | Reduction], source: Buffer, rounded: Buffer | None
+    ) -> Stmt:
+        """Stages of rows of `source`, each row in all of them before the next one: in whole vectors, of which the last has elements
+        that count for nothing. `rounded`: what the last product reads of them, in bfloat16."""
+        i = Var("i")
+        stmts: list[Stmt] = []
+        if self.padded > self.columns:
+            pad = Var("pad")
+            b, at = self._place(source, i, self.columns + pad)
+            stmts.append(For(pad, self.padded - self.columns, Store(b, at, const(-math.inf, "float32"))))
+        for form in stages:
+            if isinstance(form, Map):
+                wide = tiler.map(form, i)
+                tiled: Map | Reduction = replace(wide, loops=tuple((v, self.padded) for v, _ in wide.loops))
+            else:
+                summed = tiler.reduction(form, i)
+                tiled = replace(summed, inner=tuple((k, self.padded) for k, _ in summed.inner))
+            stmts.append(self._add(_name(form), tiled))
+        if rounded is not None:
+            exponentials = self._result(stages[1])
+            stmts.append(self._add("rounded", self._rounded(rounded, exponentials, i)))
+        return For(i, self.rows.height, seq(stmts))
+
+    def _is_last(self, form: AnyForm, last: Reduction) -> bool:
+        """True if a stage divides the elements of rows by a number of each row, and makes what the last product reads."""
+        divided = quotient(form)
+        assert divided is not None
+        a, b = (self._same(x.source) for x in divided)
+        wide = self.rows.total * self.rows.columns
+        read = {self._same(e.source) for e in operands(last)}
+        return (
+            a in self.inner
+            and b in self.inner
+            and a.size == wide
+            and b.size == self.rows.total
+            and self._result(form) in read
+        )
+
+    def _result(self, form: AnyForm) -> Buffer:
+        return self._same(stores_of(form)[0].buffer)
+
+    def _give_room(self, form: AnyForm, later: Sequence[AnyForm], divided: tuple[Load, Load] | None) -> None:
+        """Room in the tile for what a stage makes: that of what it reads, if nothing later does."""
+        for s in stores_of(form):
+            b = self._same(s.buffer)
+            if b in self.scratch:
+                continue
+            if b.size == self.rows.total * self.rows.columns:
+                own = self._read(form)
+                kept = {x for f in later for x in self._read(f)}
+                kept |= {self._same(x.source) for x in divided or ()}
+                in_use = {self.scratch[x] for x in kept if x in self.scratch}
+                free = [
+                    x
+                    for x in own
+                    if x in self.scratch and x.size == b.size and x.dtype == b.dtype and self.scratch[x] not in in_use
+                ]
+                if free and isinstance(form, Map):
+                    self.scratch[b] = self.scratch[free[0]]
+                    continue
+                shape = (self.rows.height, self.padded)
+                self.scratch[b] = (
+                    Buffer(b.name if b.name != "out" else "scores", shape, b.dtype, Scope.LOCAL)
+                    if self.is_on_stack
+                    else Buffer("scores", (self.tiling.parts, *shape), b.dtype, Scope.GLOBAL)
+                )
+            elif b.size == self.rows.total:
+                self.scratch[b] = Buffer(b.name, (self.rows.height,), b.dtype, Scope.LOCAL)
+            else:
+                raise NotRows
+            self.room.append(self.scratch[b])
+
+    def _read(self, form: AnyForm) -> list[Buffer]:
+        roots = [s.value for s in stores_of(form)]
+        roots += [form.update] if isinstance(form, Reduction) else []
+        sources = [e.source for e in post_order(*roots) if isinstance(e, Load)]
+        return [x for x in dict.fromkeys(map(self._same, sources)) if x in self.inner]
+
+    def _around(
+        self, rows: TiledRows, tiles: int, first: Reduction, between: Sequence[AnyForm], last: Reduction
+    ) -> Stmt:
+        """The loops over heads and so many tiles; without tiles, over the rows at the end. Threads share both, unless the memory
+        of tiles is that of a part: then the last tile may overlap the one before."""
+        self.rows = rows
+        self.scratch, self.room = {}, []
+        body, locals_ = self._tile(Tiler(rows, self.inner, self._place), first, between, last)
+        for b in reversed(locals_):
+            body = Allocate(b, body)
+        t, end = Var("tile"), rows.extent - rows.height
+        if not tiles:
+            return For(rows.number, rows.count, Let(rows.first, const(end), body), PARALLEL)
+        if self.is_on_stack:
+            body = For(t, tiles, Let(rows.first, t * rows.height, body), PARALLEL)
+            return For(rows.number, rows.count, body, PARALLEL)
+        tiles = -(-rows.extent // rows.height)
+        begin: Expr = t * rows.height
+        body = For(t, tiles, Let(rows.first, minimum(begin, end) if rows.extent % rows.height else begin, body))
+        inside, own = Var("product"), rows.count // self.tiling.parts
+        body = For(inside, own, Let(rows.number, self.part * own + inside, body))
+        return For(self.part, self.tiling.parts, body, PARALLEL)
+
+
+def _moved_to(old: Buffer, new: Buffer) -> Callable[[Expr], Expr]:
+    return lambda e: Load(new, e.indices) if isinstance(e, Load) and e.source is old else e
+
+
+def _name(form: Map | Reduction) -> str:
+    """What a stage between the products is called: `out` is the last one's name."""
+    name = form.stores[0].buffer.name
+    return name if name != "out" else "scores"
+
+
+def _is_far(r: Reduction) -> bool:
+    """True if what a product reads of one head, keys or values, leaves the nearest caches."""
+    return r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR

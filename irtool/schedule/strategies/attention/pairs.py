@@ -1,0 +1,68 @@
+"""Products of bfloat16 numbers in an attention, made of words of two along what is summed (see `tir.pairs`).
+
+    s[i, j] += float32(q[n, i, k]) * float32(keys[n, k, j])         for k in 64
+
+⇒   queries[i, k] = pack2(q[n, i, 2k], q[n, i, 2k + 1])             a tile's rows, on the stack
+    s[i, j] += dot2(queries[i, k], keys[n, k, j])                   for k in 32
+
+Copies of keys and values hold words in place of numbers. The second product reads exponentials rounded to bfloat16; they are divided
+by the sum of their row later: as numbers below 1 with eight bits they are as near as quotients with eight bits would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ....tir.expr import Binary, Cast, Expr, Load, Var, cast, rewrite
+from ....tir.forms import Map, Reduction
+from ....tir.pairs import DTYPE
+from ....tir.stmt import Buffer, Store
+from ...core.affine import simplifier
+from ...instructions.dot_kinds import pair_kind
+
+
+def words_of(numbers: int) -> int:
+    """How many words so many numbers are."""
+    return -(-numbers // pair_kind().numbers)
+
+
+def filled_with_words(fill: Map, axis: int, words: Buffer) -> Map:
+    """A copy whose axis of that number is summed over, as one of words."""
+    k = fill.stores[0].indices[axis]
+    assert isinstance(k, Var), "copies are filled by loops over their axes"
+    return packed_words(fill, k, dict(fill.loops)[k], words)
+
+
+def packed_words(m: Map, k: Var, extent: int, words: Buffer) -> Map:
+    """The words of what a map stores, with neighbours along its loop `k`, which has its own index. Beyond `extent` numbers are zeros."""
+    (store,) = m.stores
+    word = Var(k.name)
+    loops = tuple((word, words_of(n)) if v is k else (v, n) for v, n in m.loops)
+    simplify = simplifier(loops)
+
+    def number(place: Expr) -> Expr:
+        return rewrite(_rounded(store.value), lambda e: e, {k: place})
+
+    value = pair_kind().word(word, extent, number, simplify)
+    return Map(loops, (Store(words, [word if i is k else i for i in store.indices], value),))
+
+
+def of_words(r: Reduction, read: Callable[[Load, Var], Load]) -> Reduction:
+    """A product of bfloat16 numbers as one of their words; `read` gives the word that has the number which is read."""
+    (k, depth) = r.inner[0]
+    word = Var(k.name)
+    u = r.update
+    assert isinstance(u, Binary) and isinstance(u.b, Binary)
+    a, b = (read(_number(x), word) for x in (u.b.a, u.b.b))
+    dot = pair_kind().dot(a, b, (DTYPE, DTYPE))
+    return replace(r, inner=((word, words_of(depth)),), update=Binary("+", u.a, dot, "float32"))
+
+
+def _number(factor: Expr) -> Load:
+    assert isinstance(factor, Cast) and isinstance(factor.value, Load)
+    return factor.value
+
+
+def _rounded(e: Expr) -> Expr:
+    return e if e.dtype == DTYPE else cast(e, DTYPE)

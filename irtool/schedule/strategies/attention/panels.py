@@ -1,0 +1,92 @@
+"""The columns of scores in panels: as many as a tile of registers has, made for all rows of a tile before the next ones.
+
+The keys of a panel lie side by side, so that they stay in the nearest cache for all rows, and need few pages (Goto & van de Geijn,
+Anatomy of High-Performance Matrix Multiplication, 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ....tir.expr import Expr, Load, Var, const, rewrite
+from ....tir.forms import Loop, Map, Reduction
+from ....tir.stmt import Buffer, Scope, Store
+from ...core.affine import depends
+
+
+@dataclass(frozen=True)
+class Panel:
+    """`count` panels of `width` columns, beside each other: that of number `number` begins at `first`."""
+
+    number: Expr
+    first: Expr
+    width: int
+    loop: Loop | None = None
+
+
+@dataclass(frozen=True)
+class Panels:
+    """`columns` in panels of `width`, and one or two of what is left: whole vectors of `lanes`, which may overlap others."""
+
+    columns: int
+    width: int
+    lanes: int
+
+    @property
+    def count(self) -> int:
+        """Panels of the whole width."""
+        return self.columns // self.width
+
+    @property
+    def rest(self) -> list[tuple[int, int]]:
+        """The first column and the width of the others."""
+        left = self.columns - self.count * self.width
+        needed = -(-left // self.lanes)
+        if not needed:
+            return []
+        first = needed // 2 if needed * self.lanes > self.columns else 0
+        last = (needed - first) * self.lanes
+        earlier = [(0, first * self.lanes)] if first else []
+        return [*earlier, (self.columns - last, last)]
+
+    def __iter__(self) -> Iterator[Panel]:
+        if self.count == 1:
+            yield Panel(const(0), const(0), self.width)
+        elif self.count:
+            n = Var("panel")
+            yield Panel(n, n * self.width, self.width, (n, self.count))
+        for number, (first, width) in enumerate(self.rest, self.count):
+            yield Panel(const(number), const(first), width)
+
+    def packed(self, r: Reduction, operand: Load, name: str) -> tuple[list[Map], Reduction, Buffer]:
+        """Copies of an operand of a product panel by panel, and the product that reads them: as `name[…, k, j]`, of which
+        `in_panel` makes what is read in a panel."""
+        *rows, (v, _) = r.loops
+        (k, depth) = r.inner[0]
+        around = [x for x in rows if any(depends(i, x[0]) for i in operand.indices)]
+        total = self.count + len(self.rest)
+        widest = max(panel.width for panel in self)
+        buffer = Buffer(name, [*(n for _, n in around), total, depth, widest], operand.dtype, Scope.GLOBAL)
+        fills = []
+        for panel in self:
+            own = {x: Var(x.name) for x in (*(x for x, _ in around), k, v)}
+            loops = [(own[x], n) for x, n in around]
+            loops += [panel.loop] if panel.loop else []
+            loops += [(own[k], depth), (own[v], panel.width)]
+            values: dict[Expr, Expr] = {x: y if x is not v else panel.first + y for x, y in own.items()}
+            place = (*(own[x] for x, _ in around), panel.number, own[k], own[v])
+            fills.append(Map(tuple(loops), (Store(buffer, place, rewrite(operand, lambda e: e, values)),)))
+        read = Load(buffer, (*(x for x, _ in around), const(0), k, v))
+        return fills, replace(r, update=rewrite(r.update, lambda e: read if e is operand else e)), buffer
+
+    def in_panel(self, r: Reduction, keys: Buffer | None, panel: Panel) -> Reduction:
+        """The product in a panel: `r` has its columns, and reads the keys as `packed` has left it."""
+        column = r.loops[-1][0]
+
+        def read(e: Expr) -> Expr:
+            if isinstance(e, Load) and e.source is keys:
+                return Load(keys, (*e.indices[:-3], panel.number, e.indices[-2], column))
+            return e
+
+        return replace(r, update=rewrite(r.update, read)) if keys is not None else r

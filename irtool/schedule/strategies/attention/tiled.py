@@ -1,0 +1,235 @@
+"""The stages of an attention for a tile of rows.
+
+Every value between the products belongs to a row of the first one, and to a column or to the row as a whole, whatever shape
+it has: reshapes keep places. So an index of it is a row's number in digits, and what is read and written is a place in the tile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ....tir import dtypes
+from ....tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const, post_order, rewrite
+from ....tir.forms import AnyForm, Loop, Map, Reduction
+from ....tir.pairs import DOT_PAIR, DTYPE
+from ....tir.simplify import Simplifier
+from ....tir.stmt import Buffer, Scope, Store
+from ...core.affine import loads, summand
+from .panels import Panel
+
+
+class NotRows(Exception):
+    """A stage touches more than the row and the column that it is about."""
+
+
+def is_product(form: AnyForm) -> bool:
+    """True if it is a product of matrices: sums in single precision of products of two operands, both of them float32 or both
+    bfloat16, or of their words."""
+    if not isinstance(form, Reduction) or form.acc.dtype != "float32" or len(form.loops) < 2 or len(form.inner) != 1:
+        return False
+    added = summand(form)
+    factors = _factors(added) if added is not None else ()
+    return (
+        len({x.dtype for x in factors}) == 1
+        and all(isinstance(x, Load) for x in factors)
+        and isinstance(form.init, Const)
+        and form.init.value == 0
+    )
+
+
+def _factors(product: Expr) -> tuple[Expr, ...]:
+    """What is multiplied: numbers, or words whose dot product it is; those of bfloat16 before they are widened."""
+    if isinstance(product, Call) and product.name == DOT_PAIR:
+        return product.args
+    if not isinstance(product, Binary) or product.op != "*":
+        return ()
+    factors = product.a, product.b
+    return tuple(x.value if isinstance(x, Cast) and x.value.dtype == DTYPE else x for x in factors)
+
+
+def is_rounded(product: Reduction) -> bool:
+    """True if the operands of a product are bfloat16."""
+    return all(e.dtype == DTYPE for e in operands(product))
+
+
+@dataclass
+class TiledRows:
+    """The rows of a tile: `height` of them, from `first` on, of the `extent` rows of one of `count` products beside each other.
+
+    `number` is the variable of the product; all have `columns` columns.
+    """
+
+    count: int
+    extent: int
+    columns: int
+    height: int
+    number: Var = field(default_factory=lambda: Var("n"))
+    first: Var = field(default_factory=lambda: Var("first"))
+
+    @property
+    def total(self) -> int:
+        """Rows in all."""
+        return self.count * self.extent
+
+    def simplifier(self, *loops: Loop) -> Simplifier:
+        """One that knows the ranges of a tile, and of loops."""
+        known: dict[Expr, tuple[float, float]] = {v: (0, n - 1) for v, n in loops}
+        return Simplifier({self.number: (0, self.count - 1), self.first: (0, self.extent - self.height), **known})
+
+    def row(self, i: Expr) -> Expr:
+        """The number, among all rows, of one of the tile."""
+        return (self.number * self.extent if self.count > 1 else const(0)) + self.first + i
+
+    def digits(self, loops: Sequence[Loop], i: Expr, simplify: Simplifier) -> dict[Expr, Expr]:
+        """The values of loops that run over all rows."""
+        rest = self.row(i)
+        values: dict[Expr, Expr] = {}
+        for v, n in reversed(loops):
+            values[v] = simplify(rest % n)
+            rest = simplify(rest // n)
+        return values
+
+
+Place = Callable[[Buffer, Expr, Expr | None], tuple[Buffer, tuple[Expr, ...]]]
+"""Where the tile has the element of a buffer: its row in the tile, and its column."""
+
+
+class Tiler:
+    """Stages over all rows as stages over those of a tile. `inner`: the buffers between the products, which `place` finds in the tile."""
+
+    def __init__(self, rows: TiledRows, inner: set[Buffer], place: Place) -> None:
+        self.rows = rows
+        self.inner = inner
+        self.place = place
+
+    def map(self, m: Map, row: Var | None = None) -> Map:
+        """A stage element by element, of one `row` if it is given. Raises NotRows."""
+        i, j = Var("i") if row is None else row, Var("j")
+        total = math.prod(n for _, n in m.loops)
+        wide = total == self.rows.total * self.rows.columns
+        if not wide and total != self.rows.total:
+            raise NotRows
+        if wide and (not m.loops or m.loops[-1][1] != self.rows.columns):
+            raise NotRows
+        loops: tuple[Loop, ...] = ((i, self.rows.height), *([(j, self.rows.columns)] if wide else []))
+        simplify = self.rows.simplifier(*loops)
+        values = self.rows.digits(m.loops[:-1] if wide else m.loops, i, simplify)
+        if wide:
+            values[m.loops[-1][0]] = j
+        stores = tuple(self._store(s, values, simplify, i, j if wide else None) for s in m.stores)
+        return Map(loops if row is None else loops[1:], stores)
+
+    def reduction(self, r: Reduction, row: Var | None = None) -> Reduction:
+        """A sum, or an extreme, of each row, or of one `row` if it is given. Raises NotRows."""
+        if math.prod(n for _, n in r.loops) != self.rows.total or len(r.inner) != 1 or r.guards:
+            raise NotRows
+        i, (k, n) = Var("i") if row is None else row, r.inner[0]
+        if n != self.rows.columns:
+            raise NotRows
+        loops: tuple[Loop, ...] = ((i, self.rows.height),)
+        simplify = self.rows.simplifier(*loops, (k, n))
+        values = self.rows.digits(r.loops, i, simplify)
+        stores = tuple(self._store(s, values, simplify, i, None) for s in r.stores)
+        return replace(
+            r, loops=loops if row is None else (), update=self._change(r.update, values, simplify, i, k), stores=stores
+        )
+
+    def check(self, form: AnyForm) -> None:
+        """Raises NotRows where a stage element by element is about anything but the row and the column of what it makes."""
+        if not isinstance(form, Map):
+            raise NotRows
+        Tiler(self.rows, self.inner, lambda b, i, j: (b, (i,) if j is None else (i, j))).map(form)
+
+    def first(self, r: Reduction, panel: Panel) -> Reduction:
+        """The product that makes the rows, in a panel of their columns. Raises NotRows."""
+        i, j = Var("i"), Var("j")
+        loops: tuple[Loop, ...] = ((i, self.rows.height), (j, panel.width))
+        simplify = self.rows.simplifier(*loops, *r.inner, *([panel.loop] if panel.loop else []))
+        column = simplify(panel.first + j)
+        values = {**self.rows.digits(r.loops[:-1], i, simplify), r.loops[-1][0]: column}
+        update = self._change(r.update, values, simplify, i, None)
+        stores = tuple(self._store(s, values, simplify, i, column) for s in r.stores)
+        return replace(r, loops=loops, update=update, stores=stores)
+
+    def last(self, r: Reduction, finish: Callable[[Expr, Expr], Expr]) -> Reduction:
+        """The product that sums them up; `finish` makes of a sum, and a row in the tile, what is stored. Raises NotRows."""
+        i, (d, width) = Var("i"), r.loops[-1]
+        loops: tuple[Loop, ...] = ((i, self.rows.height), (d, width))
+        (k, n) = r.inner[0]
+        if n != self.rows.columns or math.prod(m for _, m in r.loops[:-1]) != self.rows.total:
+            raise NotRows
+        simplify = self.rows.simplifier(*loops, (k, n))
+        values = self.rows.digits(r.loops[:-1], i, simplify)
+        update = self._change(r.update, values, simplify, i, k)
+        sum_of = Load(r.acc, ())
+        stores = []
+        for s in r.stores:
+            value = rewrite(s.value, lambda e: finish(sum_of, i) if _is_sum(e, r.acc) else e)
+            indices = [simplify(rewrite(x, lambda e: e, dict(values))) for x in s.indices]
+            stores.append(Store(s.buffer, indices, self._change(value, values, simplify, i, None)))
+        return replace(r, loops=loops, update=update, stores=tuple(stores))
+
+    def _store(self, s: Store, values: Mapping[Expr, Expr], simplify: Simplifier, i: Expr, j: Expr | None) -> Store:
+        if s.buffer not in self.inner:
+            raise NotRows
+        indices = [simplify(rewrite(x, lambda e: e, dict(values))) for x in s.indices]
+        buffer, at = self._at(s.buffer, indices, simplify, i, j)
+        return Store(buffer, at, self._change(s.value, values, simplify, i, j))
+
+    def _change(self, e: Expr, values: Mapping[Expr, Expr], simplify: Simplifier, i: Expr, j: Expr | None) -> Expr:
+        def to_tile(x: Expr) -> Expr:
+            if not isinstance(x, Load) or x.source not in self.inner:
+                return x
+            buffer, at = self._at(x.source, x.indices, simplify, i, j)
+            return Load(buffer, at)
+
+        return simplify(rewrite(e, to_tile, dict(values)))
+
+    def _at(
+        self, b: Buffer, indices: Sequence[Expr], simplify: Simplifier, i: Expr, j: Expr | None
+    ) -> tuple[Buffer, tuple[Expr, ...]]:
+        row = self.rows.row(i)
+        wide = b.size == self.rows.total * self.rows.columns
+        if (wide and j is None) or (not wide and b.size != self.rows.total):
+            raise NotRows
+        expected = row * self.rows.columns + j if wide and j is not None else row
+        difference = simplify(b.offset(indices) - expected)
+        if not isinstance(difference, Const) or difference.value != 0:
+            raise NotRows
+        return self.place(b, i, j if wide else None)
+
+
+def _is_sum(e: Expr, acc: Buffer) -> bool:
+    return isinstance(e, Load) and e.source is acc
+
+
+def quotient(form: AnyForm) -> tuple[Load, Load] | None:
+    """What is divided by what, if that is all that a stage does, beside rounding it to 16 bits."""
+    if not isinstance(form, Map) or len(form.stores) != 1:
+        return None
+    value = form.stores[0].value
+    while isinstance(value, Cast) and (dtypes.is_half(value.dtype) or dtypes.is_half(value.value.dtype)):
+        value = value.value
+    if isinstance(value, Binary) and value.op == "/" and isinstance(value.a, Load) and isinstance(value.b, Load):
+        return value.a, value.b
+    return None
+
+
+def packed(r: Reduction, operand: Load, name: str, scope: Scope = Scope.GLOBAL) -> tuple[Map, Reduction]:
+    """A copy of an operand of a product in the order of its loops, contiguous along the last, and the product that reads it."""
+    used = {x for i in operand.indices for x in post_order(i)}
+    loops = [x for x in (*r.loops[:-1], *r.inner, r.loops[-1]) if x[0] in used]
+    buffer = Buffer(name, [n for _, n in loops], operand.dtype, scope)
+    own = [Var(v.name) for v, _ in loops]
+    moved: dict[Expr, Expr] = {v: x for (v, _), x in zip(loops, own)}
+    source = rewrite(operand, lambda e: e, dict(moved))
+    fill = Map(tuple((x, n) for x, (_, n) in zip(own, loops)), (Store(buffer, tuple(own), source),))
+    read = Load(buffer, tuple(v for v, _ in loops))
+    return fill, replace(r, update=rewrite(r.update, lambda e: read if e is operand else e))
+
+
+def operands(r: Reduction) -> list[Load]:
+    """What a product reads."""
+    return [e for e in loads(r.update) if e.source is not r.acc]

@@ -1,0 +1,101 @@
+"""Attention whose values come first, as of images that have their channels apart.
+
+    out[n, d, q] += v[n, d, k] * p[n, q, k]             or t[n, k, q], as which the kernel before stores p
+
+⇒   rows[n, q, d] += v[n, d, k] * p[n, q, k]            the last product of an attention
+    out[n, d, q] = rows[n, q, d]                        a kernel of its own
+
+What is copied is as long as the values; the scores are as long as all queries times all keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ....tir.expr import Expr, Load, Var, rewrite
+from ....tir.forms import Map, Reduction, stores_of
+from ....tir.kernel import Kernel
+from ....tir.stmt import Buffer, Store
+from ...core.affine import depends, loads
+from .tiled import operands
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """The kernels of such an attention with results row by row, and the kernel that puts these in their places."""
+
+    kernels: list[Kernel]
+    places: Kernel
+
+
+def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned | None:
+    """None where values come second, or what is summed up does not lie in rows. `wiring` is that of `Chain`."""
+    last = kernels[-1]
+    (r,) = last.stages
+    if not isinstance(r, Reduction) or len(r.loops) < 2 or len(r.stores) != 1:
+        return None
+    ((d, _), (q, _)), ((k, _),) = r.loops[-2:], r.inner
+    scores = [b for b, n in zip(last.inputs, wiring[-1]) if n < 0]
+    read = [e for e in operands(r) if e.source in scores]
+    others = [e for e in operands(r) if e.source not in scores]
+    if len(read) != 1 or len(others) != 1 or depends(read[0], d) or depends(others[0], q) or len(read[0].indices) < 2:
+        return None
+    if any(e.source in scores for e in loads(r.stores[0].value)):
+        return None
+    made = list(kernels)
+    b = read[0].source
+    assert isinstance(b, Buffer)
+    own = b
+    if _end_with(read[0].indices, k, q):
+        before = _with_rows(kernels[-2], b)
+        if before is None:
+            return None
+        made[-2] = before
+        own = _turned(b)
+    elif not _end_with(read[0].indices, q, k):
+        return None
+    loops = (*r.loops[:-2], r.loops[-1], r.loops[-2])
+    indices = tuple(v for v, _ in loops)
+    (store,) = r.stores
+    rows = Buffer(store.buffer.name, [n for _, n in loops], store.buffer.dtype, store.buffer.scope)
+    turned = Load(own, (*read[0].indices[:-2], q, k))
+    update = rewrite(r.update, lambda e: turned if e is read[0] else e)
+    product = replace(r, loops=loops, update=update, stores=(Store(rows, indices, store.value),))
+    made[-1] = last.with_stages(
+        [product], params=[own if x is b else rows if x is store.buffer else x for x in last.params]
+    )
+    source = Buffer("p0", rows.shape, rows.dtype, rows.scope)
+    out = Buffer("out", store.buffer.shape, store.buffer.dtype, store.buffer.scope, store.buffer.layout)
+    copy = Map(r.loops, (Store(out, store.indices, Load(source, indices)),))
+    call = f"transpose({rows.dtype}{list(rows.shape)}) -> {out.dtype}{list(out.shape)}"
+    name = f"{last.name}_transpose"
+    return Turned(made, Kernel(name, [source, out], [copy], operators=("transpose",), calls=(call,)).measured())
+
+
+def _with_rows(kernel: Kernel, b: Buffer) -> Kernel | None:
+    """The kernel that stores what `b` is read as with its last two axes in the other order; None where it stores anything else."""
+    out, form = kernel.outputs[0], kernel.stages[-1]
+    if len(kernel.outputs) != 1 or out.shape != b.shape or not isinstance(form, Map) or len(form.loops) < 2:
+        return None
+    if [s.buffer for s in form.stores] != [out] or any(
+        s.buffer is out for f in kernel.stages[:-1] for s in stores_of(f)
+    ):
+        return None
+    (store,) = form.stores
+    k, q = store.indices[-2:]
+    extents = dict(form.loops)
+    if not isinstance(k, Var) or not isinstance(q, Var) or k not in extents or q not in extents:
+        return None
+    rows = _turned(out)
+    loops = (*(x for x in form.loops if x[0] is not k and x[0] is not q), (q, extents[q]), (k, extents[k]))
+    turned = Map(loops, (Store(rows, (*store.indices[:-2], q, k), store.value),))
+    return kernel.with_stages([*kernel.stages[:-1], turned], params=[rows if x is out else x for x in kernel.params])
+
+
+def _turned(b: Buffer) -> Buffer:
+    return Buffer(b.name, (*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, b.scope)
+
+
+def _end_with(indices: Sequence[Expr], *last: Var) -> bool:
+    return all(a is b for a, b in zip(indices[-len(last) :], last, strict=True))

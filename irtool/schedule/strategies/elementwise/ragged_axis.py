@@ -1,0 +1,142 @@
+"""An axis of vectors along which reads are uneven: what a step of its loop is, and where it is cut.
+
+x[i / 2]                    places repeat themselves: the vectors of a period are a step
+x[min(i / 2 + 1, 55)]       clips matter at the ends only, where each vector is written out with the places that it has
+x[i * 55 / 111]             no period, or a long one: all vectors of a short axis are written out
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....tir.expr import Binary, Const, Expr, Var, const, post_order, rewrite, substitute
+from ....tir.places import find_shuffle
+from ....tir.simplify import Simplifier
+from ...core.affine import depends, simplifier, stride
+from ...core.forms import Loop
+from .ragged_reads import vectors_of_period
+
+_MOST_ENDS = 4
+"""Vectors at each end of the axis, at most."""
+
+_MOST_WRITTEN = 16
+"""Vectors of an axis without a period."""
+
+_GROWING = ("floordiv", "*")
+
+
+@dataclass(frozen=True)
+class UnevenAxis:
+    """The steps that parts begin with, the end of the axis behind them, and the vectors of a period."""
+
+    cuts: list[int]
+    period: int
+
+
+def uneven_axis(
+    places: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: int, is_fused: bool = False
+) -> UnevenAxis | None:
+    """How vectors of `lanes` elements along the axis read these places, at which it is not even; None if not by a few reads each.
+
+    All vectors of an axis that is several as one are not written out: its rows have places that are even.
+    """
+    extent = next(n for x, n in loops if x is v)
+    if not places:
+        return UnevenAxis([0, extent], 1)
+    simplify = simplifier(loops)
+    whole = extent // lanes * lanes
+    ends = _clipped_ends(places, v, extent, lanes, simplify)
+    if ends is not None:
+        periods = [_period(_without_clips(p, v), v, loops, lanes) for p in places]
+        if all(periods):
+            cuts = {*range(0, ends[0], lanes), ends[0], *range(ends[1], whole, lanes), extent}
+            return UnevenAxis(sorted({0, *cuts, *([whole] if ends[1] < whole else [])}), math.lcm(*periods))
+    if is_fused or whole > _MOST_WRITTEN * lanes or not _are_near(places, v, range(0, whole, lanes), lanes, simplify):
+        return None
+    return UnevenAxis(sorted({*range(0, whole, lanes), whole, extent}), 1)
+
+
+def _period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
+    return 1 if stride(simplifier(loops), place, v) is not None else vectors_of_period(place, v, loops, lanes)
+
+
+def _clipped_ends(
+    places: Sequence[Expr], v: Var, extent: int, lanes: int, simplify: Simplifier
+) -> tuple[int, int] | None:
+    """The steps between which no place is clipped, of whole vectors; None where too many are, or not only at the ends."""
+    first, end = 0, extent
+    for e in {c: None for p in places for c in _clips(p, v)}:
+        inside, limit = _parts(e)
+        if not _grows(inside, v):
+            return None
+        if e.op == "max":
+            first = max(first, _first_at_least(limit, inside, v, extent, simplify))
+        else:
+            end = min(end, _first_at_least(limit + 1, inside, v, extent, simplify))
+    whole = extent // lanes * lanes
+    start = min(-(-first // lanes) * lanes, whole)
+    stop = max(end // lanes * lanes, start) if end < extent else extent
+    if max(start, extent - stop) > _MOST_ENDS * lanes:
+        return None
+    vectors = [*range(0, start, lanes), *range(stop, whole, lanes)]
+    return (start, stop) if _are_near(places, v, vectors, lanes, simplify) else None
+
+
+def _without_clips(place: Expr, v: Var) -> Expr:
+    """The place where no clip has an effect."""
+    clips = set(_clips(place, v))
+    return rewrite(place, lambda e: _parts(e)[0] if e in clips else e) if clips else place
+
+
+def _clips(place: Expr, v: Var) -> list[Binary]:
+    return [
+        e
+        for e in post_order(place)
+        if isinstance(e, Binary) and e.op in ("min", "max") and isinstance(e.b, Const) and depends(e.a, v)
+    ]
+
+
+def _parts(e: Expr) -> tuple[Expr, int]:
+    """What is clipped, and at which number."""
+    assert isinstance(e, Binary) and isinstance(e.b, Const)
+    return e.a, int(e.b.value)
+
+
+def _grows(e: Expr, v: Var) -> bool:
+    """True if an expression of the axis alone never gets smaller along it."""
+    for x in post_order(e):
+        if x is v or isinstance(x, Const):
+            continue
+        if not isinstance(x, Binary):
+            return False
+        by = x.b.value if isinstance(x.b, Const) else -1
+        if x.op in _GROWING and by <= 0:
+            return False
+        if x.op not in (*_GROWING, "+", "min", "max") and not (x.op == "-" and isinstance(x.b, Const)):
+            return False
+    return True
+
+
+def _first_at_least(limit: int, e: Expr, v: Var, extent: int, simplify: Simplifier) -> int:
+    """The first step at which a growing expression is at least `limit`; the extent if there is none."""
+    low, high = 0, extent
+    while low < high:
+        middle = (low + high) // 2
+        found = simplify(substitute(e, {v: const(middle, v.dtype)}))
+        assert isinstance(found, Const)
+        low, high = (low, middle) if found.value >= limit else (middle + 1, high)
+    return low
+
+
+def _are_near(places: Sequence[Expr], v: Var, vectors: Sequence[int], lanes: int, simplify: Simplifier) -> bool:
+    """True if the elements of each of the vectors, which begin at these steps, can be had of a few reads."""
+    for place in places:
+        for first in vectors:
+            at = [simplify(substitute(place, {v: const(first + n, v.dtype)})) for n in range(lanes)]
+            forms = [simplify.linear(e - at[0]) for e in at]
+            found = [int(distance) for _, distance in forms]
+            if any(terms for terms, _ in forms) or find_shuffle([p - min(found) for p in found]) is None:
+                return False
+    return True

@@ -1,0 +1,54 @@
+"""Reads along a vector axis whose places repeat themselves: `x[i / 2]`, `x[i % 2, i / 2]`, `x[i / 3 * 6 + i % 3]`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ....tir.expr import Binary, Const, Expr, Var, const, post_order, substitute
+from ....tir.places import find_shuffle
+from ....tir.simplify import Simplifier
+from ...core.affine import depends
+from ...core.forms import Loop
+
+_MOST = 8
+"""Vectors after which places repeat themselves, at most: each is written out."""
+
+
+def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
+    """After how many vectors of `lanes` elements along `v` the distances between places are the same again.
+
+    0 if that is too many, or if one of the vectors cannot be had of two reads.
+    """
+    period = math.lcm(*_divisors(place, v))
+    count = math.lcm(period, lanes) // lanes
+    if period < 2 or count > _MOST:
+        return 0
+    turn, step = Var("turn"), Var("step")
+    chunk = count * lanes
+    extent = next(n for x, n in loops if x is v)
+    ranges = {x: (0, n - 1) for x, n in loops if x is not v}
+    simplify = Simplifier({**ranges, turn: (0, extent // chunk), step: (0, chunk - 1)})
+    moved = simplify(substitute(place, {v: turn * chunk + step}))
+    terms, _ = simplify.linear(moved)
+    if any(depends(atom, turn) for atom in terms if not isinstance(atom, Var)):
+        return 0
+    at = [simplify(substitute(moved, {step: const(n)})) for n in range(chunk)]
+    for first in range(0, chunk, lanes):
+        forms = [simplify.linear(e - at[first]) for e in at[first : first + lanes]]
+        places = [int(distance) for _, distance in forms]
+        if any(terms for terms, _ in forms) or find_shuffle([p - min(places) for p in places]) is None:
+            return 0
+    return count
+
+
+def _divisors(place: Expr, v: Var) -> list[int]:
+    """The numbers by which terms with `v` are divided."""
+    return [
+        int(e.b.value)
+        for e in post_order(place)
+        if isinstance(e, Binary)
+        and e.op in ("floordiv", "floormod", "truncdiv", "truncmod")
+        and isinstance(e.b, Const)
+        and depends(e.a, v)
+    ]

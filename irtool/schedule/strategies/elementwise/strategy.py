@@ -1,0 +1,149 @@
+"""Formulas, element by element: loops fused where memory allows, the contiguous one in vectors.
+
+    for i, j: out[i, j] = f(x[i, j])    ⇒    for ij_o: out[ij_o*8 : ij_o*8 + 8] = f(x[…]), and the elements that are left
+
+Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them; where they are on a loop
+around it, too (channels in blocks, of which some have a part of one operand and a part of another), that one before. Where places are
+not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out. Where the loop is
+shorter than a vector (three channels side by side), it is fused with the one around it, if that gives such vectors.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ....tir import dtypes
+from ....tir.expr import Cast, Expr, Load, Var, children
+from ....tir.stmt import Stmt
+from ...core.block import Block
+from ...core.float16_lanes import native_lanes
+from ...core.forms import Map
+from ...core.nest import lower_all
+from ...core.strip_mine import period_segments
+from ...primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, vectorize
+from ..base import Candidate, Stage, Strategy, strategy
+from .vector_loops import Ranges, Vectors, choose_ranges, choose_vectors
+
+
+@strategy("elementwise")
+class Elementwise(Strategy):
+    """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.map is None:
+            return None
+        lanes = _lanes(stage)
+        chosen = (choose_vectors(stage.map, lanes) or choose_ranges(stage.map, lanes)) if lanes > 1 else None
+        how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
+        return Candidate(1 / lanes if chosen else 1, how, chosen)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return lower_all(self.parts(stage, candidate), stage.target)
+
+    def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
+        """The stage in parts: vectors, and the elements that are left."""
+        assert stage.map is not None
+        block = Block.of(stage.map)
+        if not isinstance(candidate.plan, Ranges):
+            return self._in_vectors(stage, block, candidate.plan)
+        parts = []
+        ranges = candidate.plan.ranges
+        for over, vectors in ranges.items():
+            with part(len(ranges)):
+                (b,) = loop_partition(block, candidate.plan.loop, [over])
+                parts += self._in_vectors(stage, b, vectors)
+        return parts
+
+    def _in_vectors(self, stage: Stage, block: Block[Map], plan: Vectors | None) -> list[Block[Map]]:
+        shared = stage.work >= stage.target.parallel_elements and not stage.serial
+        if plan is None:
+            return [parallel(block, block.loops[0][0]) if shared and block.loops else block]
+        v, cuts = plan.along, plan.cuts
+        if plan.is_fused:
+            block = fuse(block, block.loops[-2][0], block.loops[-1][0])
+            v, _ = block.loops[-1]
+        block = reorder(block, [*(x for x, _ in block.loops if x is not v), v])
+        several = None
+        if plan.rows is not None:
+            row, count = plan.rows
+            extent = dict(block.loops)[row]
+            block = split(block, row, [extent // count, count], [f"{row.name}_o", f"{row.name}_t"])
+            several = block.over(row)[1]
+        parts = []
+        segments = [
+            (begin + first, count, width, vectors)
+            for begin, end in pairwise(cuts)
+            for first, count, width, vectors in _segments(end - begin, stage, plan)
+        ]
+        for first, count, width, vectors in segments:
+            with part(len(segments)):
+                b, _, lane = split_vectors(block, v, (first, count, width), vectors)
+                if several is not None:
+                    own = b.over(v)
+                    moved = {*own, several}
+                    outside = [x for x, _ in b.loops if x not in moved]
+                    b = unroll(reorder(b, [*outside, *own[:-1], several, lane]), several)
+                b = vectorize(b, lane) if width > 1 else b
+                parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
+        return parts
+
+
+def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, int, int]]:
+    """The steps of a part, as `period_segments` has them. The last vector of a row overlaps the one before, if results may be made
+    twice, where narrower vectors would leave some to be made one by one."""
+    lanes = _lanes(stage)
+    is_row = stage.map is not None and len(stage.map.loops) > 1 + plan.is_fused
+    if is_row and stage.may_repeat and len(plan.cuts) == 2 and plan.period == 1 and extent > lanes and extent % 4:
+        return [(0, extent // lanes, lanes, 1), (extent - lanes, 1, lanes, 1)]
+    return period_segments(extent, lanes, plan.period)
+
+
+def split_vectors(
+    b: Block[Map], axis: Var, segment: tuple[int, int, int], unrolled: int = 1
+) -> tuple[Block[Map], tuple[Var, ...], Var]:
+    """A segment `(first, vectors, lanes)` of an axis: the block, the loop over its vectors, if there are several, and the one
+    over the elements of a vector. Each step is `unrolled` vectors one after the other."""
+    first, count, width = segment
+    (b,) = loop_partition(b, axis, [(first, first + count * width * unrolled)])
+    (loop,) = b.over(axis)
+    parts = [(count, "o"), (unrolled, "u"), (width, "v")]
+    kept = [(n, suffix) for n, suffix in parts if n > 1 or suffix == "v"]
+    b = split(b, loop, [n for n, _ in kept], [f"{axis.name}_{suffix}" for _, suffix in kept])
+    *vectors, lane = b.over(axis)
+    b = unroll(b, vectors[-1]) if unrolled > 1 else b
+    return b, tuple(vectors), lane
+
+
+def vector_lanes(stage: Stage) -> int:
+    """Elements of a vector for a map; 1 where its elements are made one by one, each with the row that it belongs to."""
+    assert stage.map is not None
+    if stage.work == stage.rows:
+        return 1
+    return native_lanes((s.value for s in stage.map.stores), stage.target) or stage.target.lanes(_widest(stage.map))
+
+
+def _widest(m: Map) -> int:
+    """Bytes of the widest numbers that are computed with, at least 4: what is narrower fills a part of a register. Integers of 64
+    bits that are made into shorter ones are computed in two registers."""
+    widest = 4
+    seen: set[tuple[Expr, bool]] = set()
+    stack: list[tuple[Expr, bool]] = [(s.value, False) for s in m.stores]
+    while stack:
+        e, becomes_short = stack.pop()
+        if (e, becomes_short) not in seen:
+            seen.add((e, becomes_short))
+            becomes_short = becomes_short or (isinstance(e, Cast) and dtypes.itemsize(e.dtype) <= widest)
+            if not (becomes_short and e.dtype == "int64"):
+                widest = max(widest, dtypes.itemsize(e.dtype))
+            stack.extend((k, becomes_short) for k in (() if isinstance(e, Load) else children(e)))
+    return widest
+
+
+def _lanes(stage: Stage) -> int:
+    """Elements of a vector: of what is only moved, as many as fill it."""
+    lanes = vector_lanes(stage)
+    assert stage.map is not None
+    if lanes < 2 or not all(isinstance(s.value, Load) for s in stage.map.stores):
+        return lanes
+    widest = max(dtypes.itemsize(d) for s in stage.map.stores for d in (s.buffer.dtype, s.value.dtype))
+    return stage.target.lanes(widest)

@@ -1,0 +1,136 @@
+"""The loops along which the elements of a map are made in vectors.
+
+Stores lie side by side along such a loop, and what is read does, or stays. Where conditions on it choose what is read (padding,
+concatenation), it is cut into loops without them. Where they are on a loop around it, too (channels in blocks, of which some have a
+part of one operand and a part of another), that loop is cut into ranges before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from ....tir import dtypes
+from ....tir.expr import Expr, Load, Select, Var, const, post_order, substitute
+from ....tir.simplify import Simplifier
+from ...core.affine import depends, loads, simplifier, stride
+from ...core.block import Block
+from ...core.forms import Map
+from ...core.guards import changes
+from ...primitives import fuse, loop_partition, untraced
+from .ragged_axis import uneven_axis
+from .shared_reads import rows_that_share
+
+_INTERLEAVED_BYTES = 8
+"""Bytes of so few elements side by side that compilers interleave the rows that they come from."""
+
+
+def is_interleaved(m: Map, extent: int) -> bool:
+    """True for copies in rows of so few elements that compilers make them themselves, of vectors of the operand's rows. Of 4 × 2 or
+    8 × 1 bytes they make twice as many in a second as squares of 8 bytes have."""
+    size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
+    return extent * size == _INTERLEAVED_BYTES and size < 4 and all(isinstance(s.value, Load) for s in m.stores)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
+    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read."""
+
+    along: Var
+    cuts: list[int]
+    period: int
+    is_fused: bool = False
+    rows: tuple[Var, int] | None = None
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The ranges of a loop's steps, and the vectors in each; None: elements are made one by one there."""
+
+    loop: Var
+    ranges: dict[tuple[int, int], Vectors | None]
+
+
+_MOST_STEPS = 256
+"""Steps of a loop of which each is looked at, at most."""
+
+_MOST_RANGES = 4
+"""Ranges that a loop is cut into, at most."""
+
+
+def choose_ranges(m: Map, lanes: int) -> Ranges | None:
+    """The ranges of a loop between which conditions change that are on it and on the loop of vectors."""
+    values = [s.value for s in m.stores]
+    simplify = simplifier(m.loops)
+    along = [v for v, n in m.loops if n >= 4 and _is_contiguous(m, simplify, v)]
+    conditions = [e.cond for e in post_order(*values) if isinstance(e, Select) and e.lazy]
+    for v in along:
+        on_both = [c for c in conditions if depends(c, v)]
+        for w, steps in m.loops:
+            if w is v or steps > _MOST_STEPS or not any(depends(c, w) for c in on_both):
+                continue
+            ranges = _ranges_of(m, v, w, steps)
+            with untraced():
+                maps = [b.result() for b in loop_partition(Block.of(m), w, ranges)] if ranges else []
+            found = {over: choose_vectors(x, lanes) for over, x in zip(ranges, maps, strict=True)}
+            if any(found.values()):
+                return Ranges(w, found)
+    return None
+
+
+def _ranges_of(m: Map, v: Var, w: Var, steps: int) -> list[tuple[int, int]]:
+    """The ranges of steps of `w` in each of which conditions change at the same steps of `v`; none if they are too many."""
+    simplify, extent = simplifier(m.loops), dict(m.loops)[v]
+    values = [s.value for s in m.stores]
+    cuts = [
+        changes(simplify, [simplify(substitute(e, {w: const(k)})) for e in values], v, extent) for k in range(steps)
+    ]
+    first = [0, *(k for k in range(1, steps) if cuts[k] != cuts[k - 1]), steps]
+    return list(pairwise(first)) if 2 < len(first) <= _MOST_RANGES + 1 else []
+
+
+def _is_contiguous(m: Map, simplify: Simplifier, v: Var) -> bool:
+    """True if elements along a loop are stored side by side."""
+    return all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in m.stores)
+
+
+def choose_vectors(m: Map, lanes: int) -> Vectors | None:
+    """Vectors along one loop, or along the last two as one where the last one is shorter than a vector."""
+    if len(m.loops) > 1 and m.loops[-1][1] < lanes:
+        (outer, _), (inner, _) = m.loops[-2:]
+        with untraced():
+            fused = fuse(Block.of(m), outer, inner).result()
+        assert isinstance(fused, Map)
+        found = _vector_loop(fused, lanes, is_fused=True)
+        if found is not None and found.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
+            return replace(found, is_fused=True)
+    return _vector_loop(m, lanes)
+
+
+def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
+    """The loop along which every store is contiguous and every read contiguous or constant, or in steps that repeat themselves."""
+    best: tuple[int, Vectors] | None = None
+    simplify = simplifier(m.loops)
+    single: dict[Expr, Expr] = {x: const(0) for x, n in m.loops if n == 1}
+    values = [substitute(s.value, single) for s in m.stores]
+    for v, extent in m.loops:
+        if extent < 4 or not _is_contiguous(m, simplify, v):
+            continue
+        places = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
+        strides = [stride(simplify, place, v) for place in places]
+        # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
+        size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
+        is_left = extent * size < _INTERLEAVED_BYTES or is_interleaved(m, extent)
+        if is_left and any(s not in (0, 1) for s in strides):
+            continue
+        uneven = [p for p, s in zip(places, strides) if s is None]
+        axis = uneven_axis(uneven, v, m.loops, lanes, is_fused)
+        cuts = changes(simplify, values, v, extent)
+        if cuts is None or axis is None:
+            continue
+        cuts = sorted({*cuts, *axis.cuts})
+        cost = sum(1 for s in strides if s not in (0, 1))
+        if best is None or cost < best[0]:
+            best = (cost, Vectors(v, cuts, axis.period, rows=rows_that_share(m, uneven, v)))
+    return best[1] if best is not None else None

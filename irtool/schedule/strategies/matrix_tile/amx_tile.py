@@ -1,0 +1,36 @@
+"""Sums of products of words in matrix tiles, where processors have these (Intel's AMX); see `schedule.instructions.matrix_tiles`."""
+
+from __future__ import annotations
+
+from ....tir.stmt import Stmt
+from ...instructions.matrix_tiles import choose_matrix_tiling, vector_cycles
+from ..base import Candidate, Stage, Strategy, strategy
+from .nest import nest_in_tiles
+
+_REGISTERS = 4 / (24 * 16)
+"""What `register_tile` says that a tile of 24 vectors costs."""
+
+_BELOW = 0.8
+"""Beside a sum in blocks, which costs less than one in a register tile."""
+
+
+@strategy("amx_tile")
+class AmxTile(Strategy):
+    """Blocks of 32 x 32 sums in matrix tiles; what is made of the sums, in vectors."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r = stage.reduction
+        t = choose_matrix_tiling(r, stage.target) if r is not None else None
+        if r is None or t is None:
+            return None
+        share = t.cycles / vector_cycles(r, t, stage.target)
+        rows, columns = t.rows.axis, t.columns.axis
+        reason = (
+            f"rows along {rows[0].name} of {rows[1]}, columns along {columns[0].name} of {columns[1]}, {t.label}, "
+            f"{share:.2f} of the estimated cycles of vectors"
+        )
+        return Candidate(_BELOW * share * _REGISTERS, reason, t, t.label)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert stage.reduction is not None
+        return nest_in_tiles(stage.reduction, candidate.plan, stage.target, stage.serial)

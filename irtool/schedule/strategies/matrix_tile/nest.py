@@ -1,0 +1,220 @@
+"""The nest of a sum in matrix tiles: blocks of sums in an array on the stack, then what is made of them, in vectors.
+
+    for columns: for rows:
+      for tile in 1 tiled:                                    (a backend may have instructions for what is in this loop)
+        for a, i, c, j: acc[a, i, c, j] = 0
+        for k: for a, i, c, j: for w in 16: acc[a, i, c, j] += dot4_u8s8(x[…], weights[…])
+      for c: for a, i: out[…] = f(acc[a, i, c, :])            (vectors of 16 columns)
+
+The loop `tiled` is the meaning of the instructions: `a` and `c` are the tiles of a block, `i` and `j` rows and columns of a tile, `w` the words
+that a tile has of the sum. Tiles of bfloat16 numbers sum the first numbers of these words and the second ones apart, and add both to a sum of
+theirs (Intel, Software Developer's Manual, TDPBF16PS)::
+
+    for k: for a, i, c, j: first = second = 0
+                           for w in 16: first += x0 * weights0; second += x1 * weights1
+                           acc[a, i, c, j] += first + second
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ....tir.expr import Binary, Call, Expr, Load, Var, const, rewrite, variables
+from ....tir.forms import loops_around
+from ....tir.pairs import DOT_PAIR, numbers_of
+from ....tir.stmt import PARALLEL, TILED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
+from ....tir.vector_target import VectorTarget
+from ...core.affine import simplifier
+from ...core.forms import Loop, Reduction
+from ...instructions.matrix_tiles import WORDS, MatrixTiling, Segment
+
+
+def nest_in_tiles(r: Reduction, t: MatrixTiling, target: VectorTarget, serial: bool) -> Stmt:
+    """The whole nest. Threads share the loops around the blocks, unless it is `serial` or small."""
+    shared = not serial and r.work >= target.parallel_updates
+    together = len(t.rows.segments) == 1 or not shared or t.columns.blocks >= target.joined_parts
+    nests: list[Stmt] = []
+    for q in t.columns.segments:
+        outer, inner = _loops_around(r, t)
+        column, columns = _loop(f"{t.columns.axis[0].name}_o", q.blocks)
+        parts: list[Stmt] = []
+        around = [*outer, *columns]
+        for p in t.rows.segments:
+            row, rows = _loop(f"{t.rows.axis[0].name}_o", p.blocks)
+            body = _Block(r, t, p, q, row, column, [*around, *inner, *rows]).nest()
+            if len(t.rows.segments) == 1:
+                around = [*around, *inner, *rows]
+                parts.append(body)
+            elif together:
+                parts.append(loops_around([*inner, *rows], body))
+            else:
+                parts.append(_around([*around, *inner, *rows], body, target, shared))
+        nests.append(_around(around, seq(parts), target, shared) if together else seq(parts))
+    return seq(nests)
+
+
+def _loop(name: str, extent: int) -> tuple[Expr, list[Loop]]:
+    """The number of a block, and the loop over blocks; 0 and no loop where there is one."""
+    v = Var(name)
+    return (v, [(v, extent)]) if extent > 1 else (const(0), [])
+
+
+def _loops_around(r: Reduction, t: MatrixTiling) -> tuple[list[Loop], list[Loop]]:
+    """The axes of results that no tile lies along: those that the weights move with, outside of the columns, then the others."""
+    divided = {*t.rows.variables, *t.columns.variables}
+    left = [x for x in r.loops if x[0] not in divided and x[1] > 1]
+    used = set(variables(*t.weights.indices))
+    return [x for x in left if x[0] in used], [x for x in left if x[0] not in used]
+
+
+def _around(loops: Sequence[Loop], body: Stmt, target: VectorTarget, shared: bool) -> Stmt:
+    """Loops around a body, of which threads share as many of the outermost as give each of them enough to do."""
+    parts = 1
+    kinds: list[str] = []
+    for _, n in loops:
+        kinds.append(PARALLEL if shared and parts < target.most_parts else "serial")
+        parts *= n
+    for (v, n), kind in reversed(list(zip(loops, kinds, strict=True))):
+        body = For(v, n, body, kind)
+    return body
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One block of tiles: the sums of `p` of the rows and `q` of the columns, by the numbers of the blocks."""
+
+    r: Reduction
+    t: MatrixTiling
+    p: Segment
+    q: Segment
+    row: Expr
+    column: Expr
+    around: Sequence[Loop]
+
+    def nest(self) -> Stmt:
+        """The sums, and what is made of them."""
+        acc = Buffer(
+            self.r.acc.name, (self.p.tiles, self.t.rows.size, self.q.tiles, WORDS), self.r.acc.dtype, Scope.LOCAL
+        )
+        sums = For(Var("tile"), 1, seq([self._cleared(acc), self._summed(acc)]), TILED)
+        return Allocate(acc, seq([sums, *self._results(acc)]))
+
+    def _places(self, a: Expr, i: Expr, c: Expr, j: Expr) -> dict[Expr, Expr]:
+        """The axes of results, for an element of the block; those of one step are 0."""
+        values: dict[Expr, Expr] = {v: const(0) for v, n in self.r.loops if n == 1}
+        return {
+            **values,
+            **self.t.rows.place(self.p, self.row, a, i),
+            **self.t.columns.place(self.q, self.column, c, j),
+        }
+
+    def _axes(self, acc: Buffer) -> list[Loop]:
+        return [(Var(name), n) for name, n in zip("aicj", acc.shape, strict=True)]
+
+    def _cleared(self, acc: Buffer) -> Stmt:
+        loops = self._axes(acc)
+        return loops_around(loops, Store(acc, [v for v, _ in loops], self.r.init))
+
+    def _summed(self, acc: Buffer) -> Stmt:
+        """The loops of the sum around those of a block."""
+        loops = self._axes(acc)
+        at = tuple(v for v, _ in loops)
+        k, extent = self.t.summed
+        word = (Var("w"), self.t.steps)
+        values = self._places(*at)
+        sums: list[Loop] = []
+        for v, n in self.r.inner:
+            if v is k:
+                block, found = _loop(f"{k.name}_o", extent // self.t.steps)
+                values[v] = block * self.t.steps + word[0]
+                sums += found
+            elif n == 1:
+                values[v] = const(0)
+            else:
+                sums.append((v, n))
+        simplify = simplifier(self.around, sums, loops, [word])
+        data, weights = (simplify(rewrite(e, lambda x: x, dict(values))) for e in (self.t.data, self.t.weights))
+        acc_at = Load(acc, at)
+        if self.t.name == DOT_PAIR:
+            body = _pairs(acc_at, word, data, weights)
+        else:
+            assert isinstance(self.r.update, Binary) and isinstance(self.r.update.b, Call)
+            operands = (data, weights) if self.r.update.b.args[0] is self.t.data else (weights, data)
+            added = Binary("+", acc_at, Call(self.t.name, operands, acc.dtype), acc.dtype)
+            body = loops_around([word], Store(acc, at, added))
+        return loops_around([*sums, *loops], body)
+
+    def _results(self, acc: Buffer) -> list[Stmt]:
+        """What is made of the sums, in vectors along columns."""
+        tiles, height, columns, _ = acc.shape
+        made: list[Stmt] = []
+        whole = columns if self.q.valid == WORDS else columns - 1
+        if whole:
+            c, loop = _loop("c", whole)
+            made.append(loops_around(loop, self._column(acc, c, 0, WORDS, (tiles, height))))
+        at = 0
+        while whole < columns and at < self.q.valid:
+            width = 1 << (self.q.valid - at).bit_length() - 1
+            made.append(self._column(acc, const(columns - 1), at, width, (tiles, height)))
+            at += width
+        return made
+
+    def _column(self, acc: Buffer, c: Expr, first: int, width: int, block: tuple[int, int]) -> Stmt:
+        """The results of some columns of a tile, in all rows that are not made yet."""
+        tiles, _height = block
+        if not self.p.skip:
+            a, outer = _loop("a", tiles)
+            return loops_around(outer, self._rows(acc, a, c, 0, first, width))
+        parts = [self._rows(acc, const(0), c, self.p.skip, first, width)]
+        parts += [self._rows(acc, const(n), c, 0, first, width) for n in range(1, tiles)]
+        return seq(parts)
+
+    def _rows(self, acc: Buffer, a: Expr, c: Expr, skip: int, first: int, width: int) -> Stmt:
+        height = acc.shape[1]
+        number, rows = _loop("i", height - skip)
+        i = number + skip
+        lane = Var("j")
+        j = lane + first if width > 1 else const(first)
+        values = self._places(a, i, c, j)
+        own = [x for x in (a, c) if isinstance(x, Var)]
+        simplify = simplifier(self.around, rows, [(lane, width)], [(x, WORDS) for x in own])
+        acc_at = Load(acc, (a, i, c, j))
+        change = self._reads(acc_at)
+        memo = dict(values)
+        stores = [
+            Store(
+                s.buffer,
+                [simplify(rewrite(x, change, memo)) for x in s.indices],
+                simplify(rewrite(s.value, change, memo)),
+            )
+            for s in self.r.stores
+        ]
+        body = seq(stores)
+        if width > 1:
+            body = For(lane, width, body, VECTORIZED)
+        return loops_around(rows, body)
+
+    def _reads(self, acc_at: Load) -> Callable[[Expr], Expr]:
+        return lambda e: acc_at if isinstance(e, Load) and e.source is self.r.acc else e
+
+
+def _pairs(acc_at: Load, word: Loop, data: Expr, weights: Expr) -> Stmt:
+    """The sums of a tile's pairs: of the first numbers, of the second ones, and of both."""
+    acc = acc_at.source
+    assert isinstance(acc, Buffer)
+    halves = [Buffer(name, (), "float32", Scope.LOCAL) for name in ("first", "second")]
+    steps = [
+        Store(b, (), b.element() + x * w) for b, x, w in zip(halves, numbers_of(data), numbers_of(weights), strict=True)
+    ]
+    total = halves[0].element() + halves[1].element()
+    body = seq(
+        [
+            *(Store(b, (), const(0.0, "float32")) for b in halves),
+            loops_around([word], seq(steps)),
+            Store(acc, acc_at.indices, acc_at + total),
+        ]
+    )
+    for b in reversed(halves):
+        body = Allocate(b, body)
+    return body

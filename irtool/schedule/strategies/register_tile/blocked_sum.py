@@ -1,0 +1,219 @@
+"""Sums so long that the weights of one tile leave a cache: made some steps at a time, for many rows.
+
+    for panel: for rows:                         for panel:
+      acc = 0                                      part[…] = 0
+      for k: acc += x[rows, k] * w[panel, k]  ⇒    for blocks of k: for rows: part[rows] += sum of x * w over the block
+      out[rows] = f(acc)                           for rows: out[rows] = f(part[rows] + sum over the last block)
+
+All rows read a block of weights while it is in the first cache, and ask for the next one meanwhile; sums wait in an array between
+the blocks (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). The order of summation stays, and
+with it every bit of the results.
+
+Of rows that lie whole, one behind the other, a block reads short pieces, far apart. That costs more than weights do which stay in the
+second cache, from where a tile streams them. So the sums of such rows are only divided where weights leave that cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....tir import dtypes
+from ....tir.expr import Const, Var
+from ....tir.stmt import Stmt
+from ....tir.vector_target import VectorTarget
+from ...core.affine import coefficients, depends, factors, loads, simplifier
+from ...core.block import Block
+from ...core.forms import Map, Reduction
+from ...core.nest import lower_all
+from ...cost.tile_choice import TileChoice, choose_register_tile
+from ...primitives import block_reduction, compute_at, copy, parallel, prefetch, reorder, split, vectorize
+from ..base import Candidate, Stage, Strategy, strategy
+from .strategy import tile_reduction
+
+_GAIN = 0.9
+"""Time of a long sum in blocks, of that without: the least that was seen."""
+
+_KEPT = 0.75
+"""Share of the second cache that weights can have, beside the rows that they are multiplied with."""
+
+
+@dataclass(frozen=True)
+class SumBlocks:
+    """How a sum is divided.
+
+    Attributes:
+        vector, columns: the axis of results along vectors, and how many of them a panel has.
+        band, rows: the outermost other axis of results, and how many of its steps are made together.
+        summed, steps: the outermost axis of the sum, and how many of its steps make a block.
+    """
+
+    vector: int
+    columns: int
+    band: int
+    rows: int
+    summed: int
+    steps: int
+
+
+@strategy("blocked_sum")
+class BlockedSum(Strategy):
+    """A tile of results in registers, for some steps of a long sum at a time."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r, p = stage.reduction, stage.tile
+        if r is None or p is None or stage.serial:
+            return None
+        division = divide_sum(r, p, stage.target)
+        return _offer(r, p, division, stage.target) if division is not None else None
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        offer = self.choose(stage)
+        if offer is None or stage.reduction is None or stage.tile is None:
+            return
+        yield offer
+        for other in _other_divisions(stage.reduction, offer.plan, stage.target):
+            yield _offer(stage.reduction, stage.tile, other, stage.target)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert stage.reduction is not None
+        return lower_all(_blocked(stage.reduction, candidate.plan, stage.target), stage.target)
+
+
+def _offer(r: Reduction, p: TileChoice, s: SumBlocks, target: VectorTarget) -> Candidate:
+    (v, n), cost = r.inner[s.summed], target.latency / (p.tile.points * p.lanes)
+    reason = f"{p.reason}, {s.steps} of {n} steps of {v.name} at a time"
+    label = f"axis {p.vector}, {s.columns} columns, {s.rows} rows, {s.steps} of {n} steps"
+    return Candidate(_GAIN * cost, reason, s, label)
+
+
+def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:
+    """Blocks of half and of twice the steps, and of the rows, as long as a part of the sums fits on the stack."""
+    steps, rows = r.inner[s.summed][1], r.loops[s.band][1]
+    along = math.prod(n for at, (_, n) in enumerate(r.loops) if at not in (s.vector, s.band))
+    most = target.scratch_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
+    for n in (_largest_divisor(steps, s.steps // 2, 1), _largest_divisor(steps, 2 * s.steps, 1)):
+        if n and n not in (s.steps, steps):
+            yield replace(s, steps=n)
+    for n in (_largest_divisor(rows, s.rows // 2, 1), _largest_divisor(rows, min(2 * s.rows, most), 1)):
+        if n and n != s.rows:
+            yield replace(s, rows=n)
+
+
+def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
+    """How to divide a sum whose weights for one tile are more than a cache keeps; None where that is of no use."""
+    v, extent = r.loops[p.vector]
+    columns = p.tile.vectors * p.lanes
+    others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m > 1]
+    if not _is_product(r, v) or not others or extent % columns or p.lanes != target.lanes_of(r.acc.dtype):
+        return None
+    size = dtypes.itemsize(r.acc.dtype) * columns
+    work = math.prod(m for _, m in r.inner)
+    summed = next((n for n, (_, m) in enumerate(r.inner) if m > 1), None)
+    if summed is None:
+        return None
+    whole = _has_whole_rows(r, r.loops[p.row if p.row is not None else others[0]][0], r.inner[summed][0])
+    if work * size <= (_KEPT * target.l2_cache_bytes if whole else 2 * target.l1_cache_bytes):
+        return None
+    each = work // r.inner[summed][1] * size
+    steps = _largest_divisor(r.inner[summed][1], max(1, target.l1_cache_bytes // 2 // each), 1)
+    along = math.prod(r.loops[n][1] for n in others[1:])
+    multiple = p.tile.rows if others[0] == p.row else 1
+    rows = _largest_divisor(r.loops[others[0]][1], target.scratch_bytes // size // along, multiple)
+    if not rows or each > 2 * target.l1_cache_bytes or steps == r.inner[summed][1] or along * rows < 2 * p.tile.rows:
+        return None
+    parts = extent // columns * (r.loops[others[0]][1] // rows)
+    if parts % 2 and 1 < parts < target.joined_parts and p.tile.vectors % 2 == 0:
+        # Threads cannot share so few parts evenly: panels half as wide, and tiles with more rows, cost one thread next to nothing.
+        columns //= 2
+        most = min(target.l1_cache_bytes // each, r.inner[summed][1] - 1)
+        steps = _largest_divisor(r.inner[summed][1], max(1, most), 1)
+    return SumBlocks(p.vector, columns, others[0], rows, summed, steps)
+
+
+def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
+    """True if an operand has all that is summed of one row before the next row, as row-major matrices do, and images in blocks of
+    channels do not."""
+    simplify = simplifier(r.loops, r.inner)
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    steps = [coefficients(simplify, x, (row, summed)) for x in places]
+    return any(a and b and a > b for a, b in steps)
+
+
+def _largest_divisor(n: int, most: int, multiple: int) -> int:
+    """The largest divisor of a number up to another one, a multiple if there is one of half the size at least; 0 for none."""
+    found = [d for d in range(1, min(n, most) + 1) if n % d == 0]
+    whole = [d for d in found if d % multiple == 0 and 2 * d >= found[-1]]
+    return max(whole or found or [0])
+
+
+def _is_product(r: Reduction, v: Var) -> bool:
+    """True for a sum of products of two operands of which one moves with `v`, and nothing is left out."""
+    operands = factors(r)
+    if r.guards or not isinstance(r.init, Const) or operands is None or not dtypes.is_float(r.acc.dtype):
+        return False
+    read = loads(*operands)
+    return (
+        len(read) == 2
+        and {*operands} == set(read)
+        and sum(any(depends(i, v) for i in e.indices) for e in read) == 1
+        and dtypes.bits(r.acc.dtype) >= 32
+    )
+
+
+def _blocked(r: Reduction, s: SumBlocks, target: VectorTarget) -> list[Block[Reduction]]:
+    """The last block of the sum in tiles, inside of what makes the others."""
+    (v, columns), (x, rows), (k, _) = r.loops[s.vector], r.loops[s.band], r.inner[s.summed]
+    b = Block.of(r)
+    if columns > s.columns:
+        b = split(b, v, [columns // s.columns, s.columns], ["panel", v.name])
+    if rows > s.rows:
+        b = split(b, x, [rows // s.rows, s.rows], ["band", x.name])
+    around = {loop: None for axis in (v, x) for loop in b.over(axis)[:-1]}
+    b = reorder(b, [*around, *(y for y, _ in b.loops if y not in around)])
+    if r.work >= target.parallel_updates:
+        for loop in around:
+            b = parallel(b, loop)
+    b = block_reduction(b, k, s.steps, along=b.over(v)[-1])
+    b = compute_at(b, "part", *[*around][-1:])
+    for name, (fill,) in b.around[-1].fills:
+        with copy(name):
+            whole = _tiled(fill, target, "block") if name == "part_update" else [_cleared(fill, target)]
+            b = b.with_fill(name, whole)
+    return _tiled(b, target, "panel")
+
+
+def _cleared(b: Block[Map], target: VectorTarget) -> Block[Map]:
+    """The array set to what sums begin with, in vectors."""
+    v, columns = b.loops[-1]
+    lanes = target.lanes_of(b.form.stores[0].buffer.dtype)
+    b = split(b, v, [columns // lanes, lanes], ["group", "v"])
+    return vectorize(b, b.over(v)[-1])
+
+
+def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[Reduction]]:
+    """The sums over a block in tiles, which ask for the weights that come next: those of the next block, behind the last one the
+    first of the next panel."""
+    choice = choose_register_tile(b.form, target)
+    assert choice is not None, "the whole sum has a tile along that axis"
+    axis = b.form.loops[choice.vector][0]
+
+    def next_weights(part: Block[Reduction]) -> Block[Reduction]:
+        loop = next((v for level in part.around for v, _, _ in level.loops if v.name == ahead), None)
+        if loop is None or not part.tile or part.window is not None:
+            return part
+        (weights,) = (
+            e
+            for e in loads(part.form.update)
+            if e.source is not part.form.acc and any(depends(i, axis) for i in e.indices)
+        )
+        view = part.seen()
+        if not any(depends(view(i), loop) for i in weights.indices):
+            return part  # the tile is along another axis than the panels: its weights are those of each panel
+        rows = [x for x in part.outside if not any(depends(view(i), x[0]) for i in weights.indices)]
+        shared: dict[str, Any] = {"over": max(rows, key=lambda x: x[1])[0]} if rows else {}
+        return prefetch(part, weights, ahead=ahead, **shared)
+
+    return tile_reduction(b, choice, target, serial=True, finish=next_weights)

@@ -1,0 +1,74 @@
+"""Operands that come from memory: weights, which a network reads once, and which the caches have lost by the next time.
+
+A tile reads some columns of such an operand for every part of the rows. Meanwhile it asks for the next columns, so that they
+are in the cache when their turn comes. Where there are many rows, their arithmetic takes so much longer than the columns take to
+arrive that it is of no use.
+
+Where one tile has all rows, every line is read once: all columns are one stream, and the tile asks for what comes a little later
+in it. A single row waits for nothing but its stream, which the processor fetches by itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ....tir import dtypes
+from ....tir.expr import Load, Var
+from ....tir.vector_target import VectorTarget
+from ...core.affine import depends, loads, stride
+from ...core.block import Block
+from ...core.forms import Loop, Reduction
+from ...core.prefetching import vector_loops
+from ...primitives import prefetch
+
+_STREAM = 8192
+"""Bytes of a stream between what is read and what is asked for: a microsecond or less of reading."""
+
+
+def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Reduction]:
+    """The block with the next columns of its vector operand asked for, where that is of use. `v`: the axis of the columns."""
+    columns = b.over(v)[:1]
+    found = _operand(b, v)
+    if found is None or not columns or b.window is not None:
+        return b
+    if not any(columns[0] is x for x, _ in b.outside) or found.source.nbytes < target.l1_cache_bytes:
+        return b
+    again = _shared(b, found, columns[0])
+    if not again:
+        return _prefetch_stream(b, found)
+    if math.prod(n for _, n in again) > target.prefetched_tiles:
+        return b
+    return prefetch(b, found, ahead=columns[0], over=max(again, key=lambda x: x[1])[0])
+
+
+def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:
+    """The block with the lines of a later step asked for, where a tile of several rows reads the operand from end to end."""
+    width = math.prod(n for _, n in vector_loops(b, operand))
+    if not b.inner or math.prod(n for _, n in b.tile) == width:
+        return b
+    view = b.seen()
+    k, _ = b.inner[-1]
+    apart = stride(view.simplify, operand.source.offset([view(i) for i in operand.indices]), k)
+    if apart != width:
+        return b
+    return prefetch(b, operand, ahead=k, steps=max(1, _STREAM // (width * dtypes.itemsize(operand.dtype))))
+
+
+def _operand(b: Block[Reduction], v: Var) -> Load | None:
+    """The one read that moves with the columns, in a product of two; none of what it reads is missing."""
+    read = [e for e in loads(b.form.update) if e.source is not b.form.acc]
+    moving = [e for e in read if any(depends(i, v) for i in e.indices)]
+    if len(read) != 2 or len(moving) != 1:
+        return None
+    view = b.seen()
+    ranges = [view.simplify.range(view(i)) for i in moving[0].indices]
+    inside = all(low >= 0 and high < d for (low, high), d in zip(ranges, moving[0].source.shape))
+    return moving[0] if inside else None
+
+
+def _shared(b: Block[Reduction], e: Load, columns: Var) -> list[Loop]:
+    """Loops inside of that over the columns that read the same ones in each step."""
+    view = b.seen()
+    moving = [view(i) for i in e.indices]
+    inside = b.outside[b.depth(columns) + 1 :]
+    return [x for x in inside if not any(depends(i, x[0]) for i in moving)]

@@ -1,0 +1,79 @@
+"""Reductions with a tile of results in registers that are no vectors, on processors without these.
+
+    for i in 64: for j in 32:                 for i in 32: for j in 16:
+      acc = 0                                   acc[2][2] = 0                                    (registers)
+      for k: acc += x[i, k] * w[j, k]     ⇒     for k: acc[a][b] += x[2*i + a, k] * w[2*j + b, k]   (unrolled)
+      out[i, j] = f(acc)                        out[2*i + a, 2*j + b] = f(acc[a][b])
+
+What is read once is used for several results, as in CMSIS-NN's products of matrices: 2 x 2 results, or four of a single row.
+"""
+
+from __future__ import annotations
+
+from ....tir.expr import Var
+from ....tir.stmt import Stmt
+from ...core.affine import depends, loads
+from ...core.block import Block
+from ...core.forms import Reduction
+from ...core.nest import lower_all
+from ...cost.register_tiles import Tile
+from ...cost.tile_choice import TileChoice, sums_long_words
+from ..base import Candidate, Stage, Strategy, strategy
+from .strategy import tile_reduction
+
+
+@strategy("scalar_tile")
+class ScalarTile(Strategy):
+    """A tile of results in registers, where there are no vectors, or where an instruction sums the products of whole vectors."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r, most = stage.reduction, stage.target.scalar_results
+        if r is None or most < 2 or not r.inner:
+            return None
+        runs = sums_long_words(r, stage.target)
+        if stage.lanes > 1 and not runs:
+            return None
+        found = _choose(r, most)
+        if found is None:
+            return None
+        rows, columns = found.tile.rows, found.tile.vectors
+        cost = 1 / (rows * columns) / (stage.target.summed_products if runs else 1)
+        return Candidate(cost, found.reason, found, f"axis {found.vector}, tile {rows} x {columns}")
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert stage.reduction is not None
+        block = Block.of(stage.reduction)
+        return lower_all(tile_reduction(block, candidate.plan, stage.target, finish=_as_it_is), stage.target)
+
+
+def _as_it_is(b: Block[Reduction]) -> Block[Reduction]:
+    """Such processors have no caches worth asking for anything ahead."""
+    return b
+
+
+def _choose(r: Reduction, most: int) -> TileChoice | None:
+    """Columns along the innermost loop that shares an operand, rows along another one that shares what moves with the columns; None
+    where no step reads the same for several results."""
+    free = [n for n, (v, extent) in enumerate(r.loops) if extent > 1 and not any(depends(g, v) for g in r.guards)]
+    sharing = [n for n in reversed(free) if not _moves_all(r, r.loops[n][0])]
+    for n in sharing:
+        v, extent = r.loops[n]
+        others = [m for m in sharing if m != n and _between_them(r, v, r.loops[m][0])]
+        row = others[0] if others else None
+        columns = min(extent, 2 if row is not None and most < 9 else 3 if row is not None else most)
+        rows = min(r.loops[row][1], most // columns) if row is not None else 1
+        if rows * columns > 1:
+            along = f" and {rows} along {r.loops[row][0].name}" if row is not None else ""
+            return TileChoice(n, 1, row, Tile(rows, columns), f"{columns} results along {v.name}{along}")
+    return None
+
+
+def _moves_all(r: Reduction, v: Var) -> bool:
+    """True if all that a step reads is of one step of a loop."""
+    return all(any(depends(i, v) for i in e.indices) for e in loads(r.update) if e.source is not r.acc)
+
+
+def _between_them(r: Reduction, v: Var, x: Var) -> bool:
+    """True if no operand moves with both loops."""
+    read = [e for e in loads(r.update) if e.source is not r.acc]
+    return not any(any(depends(i, v) for i in e.indices) and any(depends(i, x) for i in e.indices) for e in read)

@@ -1,0 +1,248 @@
+"""Reductions with a tile of results in registers: convolutions, matrix products, pooling, sums over outer axes.
+
+    for spatial…:                      for blocks…:
+      acc = 0                            acc[a][b][lanes] = 0                   (registers)
+      for k…: acc += x[…] * w[…]   ⇒     for k…: acc[a][b][:] += x[a…] * w[b…]  (unrolled, vectors)
+      out[…] = f(acc)                    out[…] = f(acc[a][b][:])
+
+The vector axis is a spatial loop along which every operand is contiguous or constant; the tile's rows are another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from ....tir.expr import Var
+from ....tir.stmt import UNROLLED, Stmt, Store
+from ....tir.vector_target import VectorTarget
+from ...core.affine import coefficients, depends, loads, simplifier
+from ...core.block import Block
+from ...core.forms import Reduction
+from ...core.guards import free_range
+from ...core.nest import is_decided_in_tile, lower_all, open_guards
+from ...core.tile_stores import is_transposed
+from ...cost.tile_choice import TileChoice, decided, is_padded, other_tiles
+from ...primitives import (
+    cache_write,
+    drop_unit_loops,
+    loop_partition,
+    parallel,
+    part,
+    reorder,
+    sliding_window,
+    split,
+    store_tail,
+    store_transposed,
+    unroll,
+    vectorize,
+)
+from ...windows.sliding import WINDOW, choose_sliding
+from ..base import Candidate, Stage, Strategy, strategy
+from .cold_operands import prefetch_next
+from .row_bands import RowSegment, in_bands
+
+Segment = tuple[int, int, int, int]
+"""A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
+
+
+@strategy("register_tile")
+class RegisterTile(Strategy):
+    """A tile of results in registers, vectors along an axis of results."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.tile is None:
+            return None
+        # With few accumulators an update waits for the one before.
+        return _offer(stage, stage.tile)
+
+    def variants(self, stage: Stage) -> Iterator[Candidate]:
+        if stage.reduction is not None and stage.tile is not None:
+            yield from (_offer(stage, p) for p in other_tiles(stage.reduction, stage.tile, stage.target))
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert stage.reduction is not None
+        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
+
+
+def _offer(stage: Stage, p: TileChoice) -> Candidate:
+    label = f"axis {p.vector}, tile {p.tile.rows} x {p.tile.vectors} x {p.lanes}"
+    return Candidate(stage.target.latency / (p.tile.points * p.lanes), p.reason, p, label)
+
+
+Finish = Callable[[Block[Reduction]], Block[Reduction]]
+"""What is done at last to a part of a reduction in tiles."""
+
+
+def tile_reduction(
+    block: Block[Reduction], p: TileChoice, target: VectorTarget, serial: bool = False, finish: Finish | None = None
+) -> list[Block[Reduction]]:
+    """A reduction in the tiles of a plan. Threads share it if it is large enough, unless it is `serial`. `finish` is for the part
+    with the most tiles, in place of what is done for columns that come from memory."""
+    r = block.form
+    v = r.loops[p.vector][0]
+    parts: list[Block[Reduction]] = []
+    segments = _vector_segments(r, p)
+    row_segments = in_bands(r, p, _row_segments(r, p), segments[0][1], target)
+    together = [len(row_segments) > 1 and tiles > 1 for _, tiles, _, _ in segments]
+    count = sum(1 if t else len(row_segments) for t in together)
+
+    def columns(segment: Segment) -> Block[Reduction]:
+        first, tiles, vectors, lanes = segment
+        (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
+        return split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
+
+    most = max(row_segments, key=lambda rows: rows.count)
+    largest = max(product(segments, row_segments), key=lambda x: x[0][1] * x[1].bands * x[1].count)
+
+    def tiled(b: Block[Reduction], segment: Segment, rows: RowSegment) -> Block[Reduction]:
+        b = _tile(b, p, segment, rows)
+        if finish is None:
+            b = prefetch_next(b, v, target) if rows is most else b
+        else:
+            b = finish(b) if (segment, rows) == largest else b
+        return parallel(b, b.outside[0][0]) if b.outside and not serial and r.work >= target.parallel_updates else b
+
+    for segment, shared in zip(segments, together):
+        if shared:  # all rows in one loop over the columns: what it reads of the vector operand is read once
+            with part(count):
+                b = columns(segment)
+                for rows in row_segments:
+                    with part(len(row_segments)):
+                        parts.append(tiled(b, segment, rows))
+            continue
+        for rows in row_segments:
+            with part(count):
+                parts.append(tiled(columns(segment), segment, rows))
+    return parts
+
+
+def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: RowSegment) -> Block[Reduction]:
+    """The loops of one part of the rows; those of the columns are split."""
+    r = b.form
+    v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
+    first, tiles, vectors, lanes = segment
+    within: tuple[Var, ...] = ()
+    around: tuple[Var, ...] = ()
+    if x is not None:
+        (b,) = loop_partition(b, x, [(rows.first, rows.end)])
+        names = _names(x, "ot")
+        if rows.bands > 1:
+            b = split(b, b.over(x)[0], [rows.bands, rows.count, rows.steps], ["band", *names])
+            around = b.over(x)[:1]
+        else:
+            b = split(b, b.over(x)[0], [rows.count, rows.steps], names)
+        within = b.over(x)[-1:]
+    tile = (*within, *b.over(v)[1:])
+    outer = [b.over(axis)[len(around) if axis is x else 0] for axis in _order(r, p)]
+    b = reorder(b, [*around, *outer, *tile])
+    b = drop_unit_loops(cache_write(b, tile[0]))
+    for loop in tile[:-1]:
+        b = unroll(b, loop) if b.has(loop) else b
+    b = vectorize(b, tile[-1]) if lanes > 1 else b
+    b = _share_reads(_decide_guards(b, r, p), r, p)
+    if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
+        b = store_transposed(b)
+    if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
+        b = store_tail(b, r.loops[p.vector][1] - first)
+    return b
+
+
+def _names(v: Var, suffixes: str) -> list[str]:
+    """Names of the loops that a loop is split into: of blocks, of the tile's steps, of a vector's elements."""
+    return [f"{v.name}_{s}" for s in suffixes]
+
+
+def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
+    """The vector axis in tiles of whole vectors, then a tile of what is left over.
+
+    That tile is of whole vectors too: it reaches back over results that are made twice, or over padding. Where neither may
+    be, narrower vectors follow.
+    """
+    v, extent = r.loops[p.vector]
+    whole, left = divmod(extent, p.lanes)
+    tiles = whole // p.tile.vectors
+    segments = [(0, tiles, p.tile.vectors, p.lanes)] if tiles else []
+    done = tiles * p.tile.vectors
+    needed = whole - done + (left > 0)  # vectors of the last tile
+    if not needed:
+        return segments
+    if left and p.again and whole:
+        # Fewer than one tile: two that overlap, if one of so many vectors would begin before the axis does.
+        first = needed // 2 if needed > whole else 0
+        segments += [(0, 1, first, p.lanes)] if first else []
+        last = needed - first
+        return [*segments, (extent - last * p.lanes, 1, last, p.lanes)]
+    if left and left & (left - 1) and is_padded(r, v, (whole + 1) * p.lanes):
+        return [*segments, (done * p.lanes, 1, needed, p.lanes)]
+    if whole - done:
+        segments.append((done * p.lanes, 1, whole - done, p.lanes))
+    at = whole * p.lanes
+    while at < extent:
+        width = 1 << ((extent - at).bit_length() - 1)
+        segments.append((at, 1, 1, width))
+        at += width
+    return segments
+
+
+def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
+    """The row loop in parts, so that guards hold throughout or are those of a single
+    tile."""
+    if p.row is None:
+        return [RowSegment(0, 1, 1)]
+    x, n = r.loops[p.row]
+    size = min(p.tile.rows, n)
+    first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
+    found: list[RowSegment] = []
+    at = 0
+    while at < n:
+        count, steps = 1, min(size, n - at)
+        if at >= first and at + steps - 1 <= last:
+            count = max(1, (last + 1 - at) // steps)
+        found.append(RowSegment(at, count, steps))
+        at += count * steps
+    return found
+
+
+def _order(r: Reduction, p: TileChoice) -> list[Var]:
+    """The axes of results, outermost first: those that the vector operand moves with go outside, so that its part of it stays
+    in cache."""
+    simplify = simplifier(r.loops, r.inner)
+    v = r.loops[p.vector][0]
+    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    vector_places = [i for i in places if coefficients(simplify, i, (v,))[0] != 0]
+    moves = {x: any(coefficients(simplify, i, (x,))[0] != 0 for i in vector_places) for x, _ in r.loops}
+    return sorted(moves, key=lambda x: not moves[x])
+
+
+def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
+    """Loops that guards connect with the rows of the tile unrolled, so that each update is made or not."""
+    if open_guards(b):
+        for k, extent in decided(r, p.row, []):
+            b = unroll(b, k) if extent > 1 else b
+    return b
+
+
+def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
+    """A window that slides over the rows of the tile, or one whose steps are unrolled, where rows share nothing else."""
+    guards = open_guards(b)
+    written = {k for k, _ in b.inner if b.kind(k) == UNROLLED}
+    moving = [{k for k, _ in b.inner if depends(g, k)} for g in guards]
+    if p.shared or written or any(is_decided_in_tile(b, g) or len(m) > 1 for g, m in zip(guards, moving)):
+        return b
+    free = [x for x in b.inner if not any(x[0] in m for m in moving)]
+    view = b.seen()
+    rows = b.tile[0]
+    if p.row is not None and rows[1] > 1 and b.tile[-1][1] > 1:
+        step = Store(view.acc, view.place, view(r.update))
+        window = choose_sliding(step, rows, free, view.simplify)
+        if window is not None:
+            for k, _ in window.columns(rows, free, view.simplify):
+                b = unroll(b, k)
+            return sliding_window(b, window.loop[0])
+    if not r.inner:  # nothing is summed: the axes of the reduction have extent 1
+        return b
+    last, extent = r.inner[-1]
+    if 1 < extent <= WINDOW and any(last is k for k, _ in free):
+        b = unroll(b, last)
+    return b

@@ -1,0 +1,1 @@
+"""Reductions along the contiguous axis: sums and extremes of rows, arg-max and arg-min."""

@@ -1,0 +1,268 @@
+"""The position of an extreme of a long row: the block that has it, then its place in there.
+
+    i = 0, m = lowest; for k: (i, m) = x[k] > m ? (k, x[k]) : (i, m)
+
+    ⇒   for each block b: e[lanes] = the largest of its vectors; (j, m) = e > m ? (b, e) : (j, m)
+        m' = the largest of all lanes of m; b' = the first j of a lane with m'
+        for u: v[lanes] = x[b', u, :] == m' ? u : v;  u' = the first v; the first lane of vector u' with m'
+
+While blocks are read, no position is counted: an element costs the instruction of the extreme. Blocks and vectors are counted in
+numbers as wide as elements. The last block overlaps the one before: of equal elements, the first (or last) one is in the first (or
+last) block that has one. A NaN is an extreme, and is looked for as such.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ....tir import dtypes
+from ....tir.expr import (
+    Expr,
+    Load,
+    Select,
+    Var,
+    cast,
+    const,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
+    rewrite,
+    select,
+    substitute,
+)
+from ....tir.forms import InOrder, Loop, TupleReduction
+from ....tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
+from ...core.affine import simplifier
+from ...core.horizontal_reduce import fold_lanes
+
+_CHAINS = 4
+"""Vectors of extremes: one need not wait for the one before."""
+_LEAST_VECTORS, _MOST_VECTORS = 8, 128
+"""Vectors of a block."""
+_SINGLE = 16
+"""Vectors of a row that is one block."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """`count` blocks of `vectors` vectors, each but the last behind the one before. The last ends where the row does; its last
+    vector does, if there is only one block."""
+
+    steps: int
+    lanes: int
+    vectors: int
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Steps of a block."""
+        return min(self.steps, self.vectors * self.lanes)
+
+
+def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
+    """None where the row is short, numbers as wide as elements cannot count its blocks, or it is not known what is looked for."""
+    order = form.in_order
+    if order is None or order.extreme is None or len(form.inner) != 1 or len(form.accs) != 2:
+        return None
+    if any(not isinstance(u, Select) or not isinstance(u.other, Load) for u in order.updates):
+        return None
+    steps = form.inner[0][1]
+    if steps < 2 * lanes:
+        return None
+    vectors = -(-steps // lanes)
+    if vectors > _SINGLE:
+        best = math.isqrt(2 * vectors)
+        vectors = min(max(1 << best.bit_length() - (best < 3 << best.bit_length() - 2), _LEAST_VECTORS), _MOST_VECTORS)
+    made = Blocks(steps, lanes, vectors, -(-steps // (vectors * lanes)))
+    return made if made.count < 1 << 8 * min(dtypes.itemsize(form.accs[1].dtype), 4) - 1 else None
+
+
+def search_blocks(form: TupleReduction, blocks: Blocks) -> Stmt:
+    """What finds the results of a row."""
+    assert form.in_order is not None
+    return _Search(form, form.in_order, blocks).run()
+
+
+class _Search:
+    """One row. `element(k)` is what is compared in step `k`."""
+
+    def __init__(self, form: TupleReduction, order: InOrder, blocks: Blocks) -> None:
+        self.form = form
+        self.order = order
+        self.blocks = blocks
+        self.dtype = form.accs[1].dtype
+        self.width = blocks.lanes
+        bits = 8 * dtypes.itemsize(dtypes.accumulator_dtype(self.dtype))
+        self.number = f"uint{bits}" if bits < 32 else f"int{bits}"
+        """The dtype in which blocks, vectors and lanes are counted."""
+        self.none = (1 << bits) - 1 if bits < 32 else (1 << 31) - 1
+        (v, _) = form.inner[0]
+        self.loops: list[Loop] = [*form.loops, form.inner[0]]
+        self.step = v
+        update = order.updates[1]
+        assert isinstance(update, Select)
+        self.read = update.then
+
+    def register(self, name: str, rows: int, dtype: str = "") -> Buffer:
+        return Buffer(f"{name}_v", (rows, self.width), dtype or self.dtype, Scope.REGISTER)
+
+    def element(self, k: Expr, *loops: Loop) -> Expr:
+        """What is compared in a step, which is said in terms of these loops."""
+        return simplifier([*self.loops, *loops])(rewrite(self.read, lambda e: e, {self.step: k}))
+
+    def extreme(self, a: Expr, b: Expr) -> Expr:
+        """The better one of two elements, or NaN."""
+        assert self.order.extreme is not None
+        return substitute(self.order.extreme, {self.order.left[1]: a, self.order.right[1]: b})
+
+    def is_found(self, x: Expr, m: Expr) -> Expr:
+        """Whether an element is the extreme: where there is a NaN, that is what the extreme is."""
+        return logical_or(x.equal(m), not_equal(x, x)) if dtypes.is_float(self.dtype) else x.equal(m)
+
+    def chosen(self, a: Expr, b: Expr) -> Expr:
+        """Of two places the one that counts."""
+        return maximum(a, b) if self.order.last else minimum(a, b)
+
+    def missing(self) -> Expr:
+        """A place that loses against every other."""
+        return const(0 if self.order.last else self.none, self.number)
+
+    def run(self) -> Stmt:
+        blocks = self.blocks
+        best, number = self.register("best", 1), self.register("block", 1, self.number)
+        lane = Var("lane")
+        one = (const(0), lane)
+        start = [Store(best, one, self.order.inits[1]), Store(number, one, const(0, self.number))]
+        steps: list[Stmt] = [For(lane, self.width, seq(start), VECTORIZED)]
+        if blocks.count > 1:
+            b = Var("block")
+            whole = self.block(b, b * blocks.size, best, number, (b, blocks.count - 1))
+            steps.append(For(b, blocks.count - 1, whole))
+        last = const(blocks.count - 1)
+        steps.append(self.block(last, const(blocks.steps - blocks.size), best, number, None))
+        x = Var("lane")
+        found, folds = fold_lanes("best", self.dtype, (x, self.width), best[0, x], self.extreme)
+        arrays, m = [found], found[0]
+        begin: Expr = const(0)
+        if blocks.count > 1:
+            x = Var("lane")
+            holding = select(self.is_found(best[0, x], m), number[0, x], self.missing())
+            array, more = fold_lanes("block", self.number, (x, self.width), holding, self.chosen)
+            arrays.append(array)
+            folds += more
+            begin = minimum(cast(array[0], "int32") * blocks.size, const(blocks.steps - blocks.size))
+        stmt: Stmt = seq([*steps, *folds])
+        for r in (best, number):
+            stmt = Allocate(r, stmt)
+        start_at = Buffer("begin", (), "int32", Scope.LOCAL)
+        stmt = seq([stmt, Store(start_at, (), begin), self.place(start_at[()], m), *self.form.stores])
+        for made in (*self.form.accs, *arrays, start_at):
+            stmt = Allocate(made, stmt)
+        return stmt
+
+    def block(self, number: Expr, first: Expr, best: Buffer, numbers: Buffer, loop: Loop | None) -> Stmt:
+        """The extremes of a block, and lane by lane whether they are better than those before."""
+        chains = min(_CHAINS, self.blocks.vectors)
+        extremes = self.register("extreme", chains)
+        tile, row, lane = Var("tile"), Var("row"), Var("lane")
+        around = [loop] if loop is not None else []
+        tiles, rest = divmod(self.blocks.vectors, chains)
+
+        def combined(u: Expr, r: Expr, *loops: Loop) -> Stmt:
+            x = self.element(first + self.offset(u) + lane, *around, *loops, (lane, self.width))
+            return For(lane, self.width, Store(extremes, (r, lane), self.extreme(extremes[r, lane], x)), VECTORIZED)
+
+        worst = For(lane, self.width, Store(extremes, (row, lane), self.order.inits[1]), VECTORIZED)
+        steps: list[Stmt] = [For(row, chains, worst, UNROLLED)]
+        whole = tiles - (self.overlaps and not rest)
+        if whole:
+            body = combined(tile * chains + row, row, (tile, whole), (row, chains))
+            steps.append(For(tile, whole, For(row, chains, body, UNROLLED)))
+        for u in range(whole * chains, self.blocks.vectors):
+            steps.append(combined(const(u), const(u % chains)))
+        total: Expr = extremes[0, lane]
+        for n in range(1, chains):
+            total = self.extreme(total, extremes[n, lane])
+        made = self.register("made", 1)
+        steps.append(For(lane, self.width, Store(made, (const(0), lane), total), VECTORIZED))
+        steps.append(self.counted(number, made, best, numbers))
+        return Allocate(extremes, Allocate(made, seq(steps)))
+
+    def counted(self, number: Expr, made: Buffer, best: Buffer, numbers: Buffer) -> Stmt:
+        """The step of the reduction in which a block is one element, in every lane."""
+        lane = Var("lane")
+        index, value = self.order.updates
+        assert isinstance(index, Select) and isinstance(value, Select)
+
+        def change(e: Expr) -> Expr:
+            if e is self.read:
+                return made[0, lane]
+            return best[0, lane] if isinstance(e, Load) and e.source is self.form.accs[1] else e
+
+        taken = rewrite(value.cond, change, {self.read: made[0, lane]})
+        stores = [
+            Store(numbers, (const(0), lane), select(taken, cast(number, self.number), numbers[0, lane])),
+            Store(best, (const(0), lane), select(taken, made[0, lane], best[0, lane])),
+        ]
+        return For(lane, self.width, seq(stores), VECTORIZED)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the last vector of the only block overlaps the one before."""
+        return self.blocks.count == 1 and self.blocks.steps % self.width != 0
+
+    def offset(self, u: Expr) -> Expr:
+        """Where a vector of a block begins."""
+        return (
+            minimum(u * self.width, const(self.blocks.size - self.width, u.dtype)) if self.overlaps else u * self.width
+        )
+
+    def place(self, begin: Expr, m: Expr) -> Stmt:
+        """The position in a block that begins there, and what is there, in the accumulators."""
+        vectors, last = self.blocks.vectors, self.order.last
+        held = self.register("vector", 1, self.number)
+        lane, tile, row = Var("lane"), Var("tile"), Var("row")
+        unrolled = _CHAINS if vectors % _CHAINS == 0 and not self.overlaps else 1
+        at = tile * unrolled + row if unrolled > 1 else tile
+        u = at if last else vectors - 1 - at
+        loops = [(tile, vectors // unrolled), (row, unrolled)]
+        x = self.element(begin + self.offset(u) + lane, *loops, (lane, self.width))
+        mark = cast(u + 1 if last else u, self.number)
+        kept = Store(held, (const(0), lane), select(self.is_found(x, m), mark, held[0, lane]))
+        look: Stmt = For(lane, self.width, kept, VECTORIZED)
+        look = For(row, unrolled, look, UNROLLED) if unrolled > 1 else look
+        init = For(lane, self.width, Store(held, (const(0), lane), self.missing()), VECTORIZED)
+        arrays, folds, within = self.within_block(held)
+        searched = Allocate(held, seq([init, For(tile, vectors // unrolled, look), *folds]))
+        position, best = self.form.accs
+        found = [Store(position, (), cast(begin + within, position.dtype)), Store(best, (), self.at_end(position))]
+        stmt: Stmt = seq([searched, *found])
+        for array in arrays:
+            stmt = Allocate(array, stmt)
+        return stmt
+
+    def within_block(self, held: Buffer) -> tuple[list[Buffer], list[Stmt], Expr]:
+        """The first (or last) place of those that lanes have found, each in the vector of its number."""
+
+        def begins(number: Expr) -> Expr:
+            return self.offset(number - 1 if self.order.last else number)
+
+        x = Var("lane")
+        lane = cast(x, self.number)
+        if self.blocks.size < self.none:
+            there = begins(held[0, x]) + (lane + 1 if self.order.last else lane)
+            there = select(held[0, x].equal(self.missing()), self.missing(), there)
+            array, folds = fold_lanes("place", self.number, (x, self.width), there, self.chosen)
+            found = cast(array[0], "int32")
+            return [array], folds, found - 1 if self.order.last else found
+        first, folds = fold_lanes("vector", self.number, (x, self.width), held[0, x], self.chosen)
+        x = Var("lane")
+        held_there = select(held[0, x].equal(first[0]), cast(x, self.number), self.missing())
+        lanes, more = fold_lanes("lane", self.number, (x, self.width), held_there, self.chosen)
+        return [first, lanes], [*folds, *more], begins(cast(first[0], "int32")) + cast(lanes[0], "int32")
+
+    def at_end(self, position: Buffer) -> Expr:
+        """The element at the position that is found."""
+        return cast(rewrite(self.read, lambda e: e, {self.step: cast(position[()], "int32")}), self.dtype)

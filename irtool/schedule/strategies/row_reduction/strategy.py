@@ -1,0 +1,116 @@
+"""Reductions along the contiguous axis: sums, means and extremes of rows.
+
+    for i: acc = 0; for k: acc += x[i, k]      ⇒      for i: acc[lanes] = 0; for k_o: acc[:] += x[i, k_o*lanes + :];
+                                                             combined over the lanes; the elements left over in a further vector
+
+Several vectors are accumulated at once, so that one addition need not wait for the one before. Of short rows the lanes of several are
+combined at once, side by side.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ....tir import dtypes
+from ....tir.expr import Var
+from ....tir.stmt import Stmt
+from ...core.affine import depends, factors, loads, simplifier, stride
+from ...core.block import Block
+from ...core.forms import Reduction
+from ...core.nest import lower_all
+from ...cost.row_choice import row_width
+from ...primitives import loop_partition, parallel, part, rfactor, split
+from ..base import Candidate, Stage, Strategy, strategy
+from ..register_tile.strategy import RegisterTile
+
+_FEW_VECTORS = 3
+"""Vectors of a row of which half a one is left over, in windows."""
+
+_MOST_VECTORS = 32
+"""Vectors of a row whose lanes are combined together with those of other rows."""
+
+
+def is_preferred(stage: Stage) -> bool:
+    """True if vectors along the summed axis are better than a tile of registers, which may be none."""
+    rows = RowReduction().choose(stage)
+    tile = RegisterTile().choose(stage)
+    return rows is not None and (tile is None or rows.cost < tile.cost)
+
+
+@strategy("row_reduction")
+class RowReduction(Strategy):
+    """Vectors of accumulators along the summed axis, several of them at once."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r = stage.reduction
+        at = stage.row_axis
+        if r is None or at is None:
+            return None
+        cost = 1 / stage.target.lanes(4)  # as many vectors of accumulators as a multiply-add takes cycles
+        return Candidate(cost, f"vectors along the summed axis {r.inner[at][0].name}", r.inner[at])
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        r = stage.reduction
+        assert r is not None
+        v, extent = candidate.plan
+        # Lanes of float16 are folded one by one: twice as many would take twice as long.
+        lanes = row_width(extent, stage.target.lanes_of(r.acc.dtype))
+        if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < _FEW_VECTORS * lanes:
+            lanes //= 2  # a part of a vector in each of many rows costs more than half vectors do
+        vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
+        shared = r.loops and r.work >= stage.target.parallel_updates and not stage.serial
+        if not _are_side_by_side(stage, r, lanes):
+            b = rfactor(Block.of(r), v, lanes, vectors)
+            return lower_all([parallel(b, b.loops[0][0]) if shared else b])
+        i, count = r.loops[-1]
+        whole = count // lanes
+        last = count - lanes if stage.may_repeat_sums else whole * lanes
+        ranges = [(0, whole * lanes), (last, count)] if count % lanes else [(0, count)]
+        parts = []
+        for begin, end in ranges:
+            with part(len(ranges)):
+                (b,) = loop_partition(Block.of(r), i, [(begin, end)])
+                (row,) = b.over(i)
+                if (end - begin) % lanes:
+                    b = rfactor(b, v, lanes, vectors)
+                else:
+                    b = split(b, row, [(end - begin) // lanes, lanes])
+                    if _is_product(r, i, lanes):
+                        b = rfactor(b, v, lanes, along=b.over(i)[-1], together=min(lanes, stage.target.registers // 2))
+                    else:
+                        b = rfactor(b, v, lanes, vectors, along=b.over(i)[-1])
+                parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] > 1 else b)
+        return lower_all(parts)
+
+
+def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
+    """True if the lanes of several short rows are worth to be combined at once: results lie side by side, and are as many as lanes."""
+    if stage.rows or not r.loops or r.guards or dtypes.bits(r.acc.dtype) == 16:
+        return False
+    target = stage.target
+    i, count = r.loops[-1]
+    work = math.prod(n for _, n in r.inner) // lanes
+    parts = target.least_parts if r.work >= target.parallel_updates and len(r.loops) == 1 else 1
+    if count < lanes * parts or (work > _MOST_VECTORS and not _is_product(r, i, lanes)):
+        return False
+    simplify = simplifier(r.loops)
+    return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)
+
+
+def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
+    """True if results along a loop are sums of products with the same elements, which are read once for several of them, and the other
+    elements lie close to each other, or are those of windows that overlap: rows of a matrix that comes from memory are better read
+    one by one."""
+    operands = factors(r)
+    if operands is None:
+        return False
+    simplify = simplifier(r.loops, r.inner)
+    moving = [[x.source.offset(x.indices) for x in loads(e) if depends(x, i)] for e in operands]
+    near, fixed = sorted(moving, key=len, reverse=True)
+    steps = {stride(simplify, place, i) for place in near}
+    if fixed or len(steps) != 1:
+        return False
+    (step,) = steps
+    if step is None or step <= 0:
+        return False
+    return step <= lanes or any(stride(simplify, near[0], k) == step for k, _ in r.inner)

@@ -1,0 +1,341 @@
+"""Reductions of several accumulators whose steps have an order, in vectors: arg-max and arg-min.
+
+Along results that lie side by side:
+
+    for c: i = 0, m = lowest; for k: (i, m) = x[k, c] > m ? (k, x[k, c]) : (i, m)
+
+    ⇒   for c_o: i[lanes], m[lanes]; for k: … x[k, c_o*lanes + :] …
+
+Of long rows of elements that lie side by side, block by block (see `block_search`). Or along the steps, with several vectors of accumulators; a lane sees its steps in their order, and
+lanes are combined at the end. Steps that are left over are made in a vector that overlaps the one before: what one lane has seen,
+another may see again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....tir import dtypes
+from ....tir.expr import Expr, Load, Var, const, post_order, rewrite, substitute
+from ....tir.forms import InOrder, Loop, TupleReduction, loops_around, nest_of
+from ....tir.simplify import Simplifier
+from ....tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    UNROLLED,
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    Scope,
+    Stmt,
+    Store,
+    seq,
+    substitute_stmt,
+)
+from ...core.affine import loads, simplifier, stride
+from ...core.strip_mine import vector_segments
+from ...primitives import untraced
+from ..base import Candidate, Stage, Strategy, strategy
+from ..staged import by_strategy
+from .blocked_argmax import Blocks, choose_blocks, search_blocks
+from .narrow_indices import narrow_positions
+from .transposed_rows import TurnedRows, find_turned_rows
+
+_VECTORS = 4
+"""Vectors of accumulators: one comparison need not wait for the one before."""
+_LEAST_STEPS = 32
+"""Steps that are worth the combination of lanes."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Where vectors lie: along the results of a loop, or the steps of the innermost one; `count` elements of one. `form`: what is
+    reduced, with accumulators as narrow as they may be. `turned`: rows that are turned first. `blocks`: how a long row is looked
+    through."""
+
+    loop: Loop
+    count: int
+    results: bool
+    form: TupleReduction
+    turned: TurnedRows | None = None
+    blocks: Blocks | None = None
+
+
+@strategy("tuple_reduction")
+class VectorTuples(Strategy):
+    """Vectors of each accumulator, along results or along steps."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        form = stage.form
+        if not isinstance(form, TupleReduction) or form.in_order is None or form.condition is not None:
+            return None
+        lanes = _choose_lanes(form, form.in_order, stage)
+        if lanes is None:
+            return Candidate(1, "steps in their order")
+        how = "turned rows" if lanes.turned is not None else "results" if lanes.results else "steps"
+        how = "blocks of" if lanes.blocks is not None else f"vectors along {how}"
+        return Candidate(1 / lanes.count, f"{how} {lanes.loop[0].name}", lanes)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        form, lanes = stage.form, candidate.plan
+        assert isinstance(form, TupleReduction) and form.in_order is not None
+        shared = form.work >= stage.target.parallel_updates and not stage.serial
+        if lanes is None:
+            body = nest_of(replace(form, inits=form.in_order.inits, updates=form.in_order.updates))
+            return _shared(body) if shared and form.loops else body
+        if lanes.turned is not None:
+            return _of_turned_rows(lanes, stage, shared)
+        if not lanes.results:
+            blocks = lanes.blocks
+            row = search_blocks(form, blocks) if blocks is not None else _along_steps(form, form.in_order, lanes)
+            body = loops_around(form.loops, row)
+            return _shared(body) if shared and form.loops else body
+        assert lanes.form.in_order is not None
+        return _along_results(lanes.form, lanes.form.in_order, lanes, shared)
+
+
+def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes | None:
+    if not stage.target.vector_bytes or _in_turn(form, order) is None or any(b.dtype == "bool" for b in form.accs):
+        return None
+    count = min(stage.target.lanes_of(b.dtype) for b in form.accs)
+    simplify = simplifier(form.loops, form.inner)
+    values = [*order.updates, *(s.value for s in form.stores)]
+    for v, n in form.loops:
+        if n >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores):
+            if _is_even(simplify, values, v):
+                narrow = narrow_positions(form)
+                count = min(stage.target.lanes(_width(b)) for b in narrow.accs)
+                return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True, narrow) if count >= 4 else None
+    if not form.inner:
+        return None
+    narrow = narrow_positions(form)
+    turned = find_turned_rows(narrow, stage.target)
+    if turned is not None:
+        return Lanes(turned.rows, turned.size, True, narrow, turned)
+    v, n = form.inner[-1]
+    wide = stage.target.lanes(_width(form.accs[-1]))
+    blocks = choose_blocks(form, wide) if wide >= 4 and _is_even(simplify, order.updates, v) else None
+    if blocks is not None:
+        return Lanes((v, n), wide, False, form, blocks=blocks)
+    if count >= 4 and n >= max(_LEAST_STEPS, count) and _is_even(simplify, order.updates, v):
+        return Lanes((v, n), count, False, form)
+    return None
+
+
+def _width(acc: Buffer) -> int:
+    """Bytes of an accumulator in a register."""
+    return dtypes.itemsize(dtypes.accumulator_dtype(acc.dtype) if dtypes.is_float(acc.dtype) else acc.dtype)
+
+
+def _is_even(simplify: Simplifier, values: Sequence[Expr], v: Var) -> bool:
+    """True if what is read lies side by side along a loop, or stays."""
+    found = [stride(simplify, e.source.offset(e.indices), v) for e in loads(*values)]
+    return 1 in found and all(s in (0, 1) for s in found)
+
+
+def _in_turn(form: TupleReduction, order: InOrder) -> list[int] | None:
+    """The accumulators, each before those that its update reads; None if two of them need each other's old values."""
+    reads = [
+        {form.accs.index(e.source) for e in post_order(u) if isinstance(e, Load) and e.source in form.accs} - {n}
+        for n, u in enumerate(order.updates)
+    ]
+    found: list[int] = []
+    left = set(range(len(reads)))
+    while left:
+        ready = next((n for n in sorted(left) if not any(n in reads[m] for m in left if m != n)), None)
+        if ready is None:
+            return None
+        found.append(ready)
+        left.remove(ready)
+    return found
+
+
+def _shared(body: Stmt) -> Stmt:
+    assert isinstance(body, For)
+    return For(body.var, body.extent, body.body, PARALLEL)
+
+
+class _Registers:
+    """The accumulators as rows of vectors."""
+
+    def __init__(self, form: TupleReduction, rows: int, lanes: int) -> None:
+        self.form = form
+        self.lanes = lanes
+        self.buffers = [Buffer(f"{b.name}_v", (rows, lanes), b.dtype, Scope.REGISTER) for b in form.accs]
+
+    def at(self, e: Expr, row: Expr, lane: Expr, values: Mapping[Expr, Expr], simplify: Simplifier) -> Expr:
+        """An expression of the form, with an element of a row in the place of each accumulator."""
+
+        def change(x: Expr) -> Expr:
+            if isinstance(x, Load) and x.source in self.form.accs:
+                return Load(self.buffers[self.form.accs.index(x.source)], (row, lane))
+            return x
+
+        return simplify(rewrite(e, change, dict(values)))
+
+    def around(self, body: Stmt) -> Stmt:
+        """A nest with the registers."""
+        for b in reversed(self.buffers):
+            body = Allocate(b, body)
+        return body
+
+    def row(self, stores: Sequence[Store], row: Var | None, rows: int, lane: Var) -> Stmt:
+        """Stores for every lane of some rows."""
+        body: Stmt = For(lane, self.lanes, seq(stores), VECTORIZED)
+        return For(row, rows, body, UNROLLED) if row is not None else body
+
+
+def _along_results(form: TupleReduction, order: InOrder, lanes: Lanes, shared: bool) -> Stmt:
+    """Some vectors of results at a time; then single ones, narrower ones, and what is left one by one."""
+    v, extent = lanes.loop
+    others = [x for x in form.loops if x[0] is not v]
+    parts: list[Stmt] = []
+    for first, count, width in vector_segments(extent, lanes.count):
+        done = first
+        for rows in (_VECTORS, 1) if width > 1 else (1,):
+            left = count - (done - first) // width
+            times = left // rows
+            if times:
+                parts.append(_columns(form, order, v, (done, times, rows, width)))
+                done += times * rows * width
+    body = seq(parts)
+    for n in range(len(others) - 1, -1, -1):
+        x, m = others[n]
+        body = For(x, m, body, PARALLEL if shared and n == 0 else SERIAL)
+    if shared and not others:
+        body = seq([_shared(p) if isinstance(p, For) and p.kind == SERIAL else p for p in parts])
+    return body
+
+
+def _of_turned_rows(lanes: Lanes, stage: Stage, shared: bool) -> Stmt:
+    """Blocks of rows, and the rows that are left."""
+    turned, form = lanes.turned, lanes.form
+    assert turned is not None
+    v, rows = turned.rows
+    block = Var(f"{v.name}_o", v.dtype)
+    buffer, turn, found = turned.block(form, block)
+    assert found.in_order is not None
+    with untraced():
+        filled = by_strategy(stage.inner(turn, serial=True)).apply()
+    each = Allocate(buffer, seq([filled, _along_results(found, found.in_order, _side_by_side(found, stage), False)]))
+    parts: list[Stmt] = [For(block, turned.count, each)]
+    if rows % turned.size:
+        parts.append(_last_rows(form, v, rows, rows % turned.size))
+    others = form.loops[:-1]
+    if shared:
+        parts = [_shared(parts[0]), *parts[1:]] if not others else parts
+    body = loops_around(others, seq(parts))
+    return _shared(body) if shared and others else body
+
+
+def _side_by_side(form: TupleReduction, stage: Stage) -> Lanes:
+    """Vectors along the rows of a block."""
+    return Lanes(form.loops[0], min(stage.target.lanes(_width(b)) for b in form.accs), True, form)
+
+
+def _last_rows(form: TupleReduction, v: Var, rows: int, count: int) -> Stmt:
+    """So many rows, the last ones, step by step."""
+    order = form.in_order
+    assert order is not None
+    own = Var(v.name, v.dtype)
+    body = nest_of(replace(form, inits=order.inits, updates=order.updates, loops=()))
+    return For(own, count, substitute_stmt(body, {v: own + (rows - count)}))
+
+
+def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int, int, int]) -> Stmt:
+    """`times` tiles of `rows` vectors of `width` results, from result `first` on."""
+    first, times, rows, width = part
+    outer, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
+    loops = [(outer, times), (row, rows), (lane, width), *form.loops, *form.inner]
+    simplify = simplifier(loops)
+    if width == 1:
+        body = nest_of(replace(form, inits=order.inits, updates=order.updates, loops=()))
+        return For(outer, times, substitute_stmt(body, {v: outer + first}))
+    place = (outer * rows + row) * width + lane + first
+    registers = _Registers(form, rows, width)
+
+    def row_of(stores: Sequence[Store]) -> Stmt:
+        return registers.row(stores, row, rows, lane)
+
+    def value(e: Expr) -> Expr:
+        return registers.at(e, row, lane, {v: place}, simplify)
+
+    turn = _in_turn(form, order)
+    assert turn is not None
+    init = row_of([Store(b, (row, lane), e) for b, e in zip(registers.buffers, order.inits)])
+    update = row_of([Store(registers.buffers[n], (row, lane), value(order.updates[n])) for n in turn])
+    stores = row_of([Store(s.buffer, [value(i) for i in s.indices], value(s.value)) for s in form.stores])
+    body = registers.around(seq([init, loops_around(form.inner, update), stores]))
+    return For(outer, times, body)
+
+
+def _along_steps(form: TupleReduction, order: InOrder, lanes: Lanes) -> Stmt:
+    """The results of one row: vectors of accumulators for steps that are `lanes` apart, which are combined then."""
+    v, extent = lanes.loop
+    width = lanes.count
+    rows = min(_VECTORS, extent // width)
+    tiles, rest = divmod(extent // width, rows)
+    tile, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
+    loops = [(tile, tiles), (row, rows), (lane, width), *form.loops, *form.inner]
+    simplify = simplifier(loops)
+    registers = _Registers(form, rows, width)
+    turn = _in_turn(form, order)
+    assert turn is not None
+
+    def update(step: Expr, at: Expr) -> list[Store]:
+        values: dict[Expr, Expr] = {v: step}
+        return [
+            Store(registers.buffers[n], (at, lane), registers.at(order.updates[n], at, lane, values, simplify))
+            for n in turn
+        ]
+
+    init = [Store(b, (row, lane), e) for b, e in zip(registers.buffers, order.inits)]
+    main = registers.row(update((tile * rows + row) * width + lane, row), row, rows, lane)
+    steps: list[Stmt] = [For(tile, tiles, main)]
+    for n in range(rest):
+        steps.append(registers.row(update(lane + (tiles * rows + n) * width, const(n)), None, 1, lane))
+    if extent % width:
+        steps.append(registers.row(update(lane + (extent - width), const(rest % rows)), None, 1, lane))
+    body = [registers.row(init, row, rows, lane), loops_around(form.inner[:-1], seq(steps))]
+    arrays = [Buffer(f"{b.name}_lanes", (2 * width,), b.dtype, Scope.LOCAL) for b in form.accs]
+    body.append(_gathered(order, registers, arrays, rows))
+    whole: Stmt = seq([registers.around(seq(body)), *_halved(order, arrays, width)])
+    final = [Store(acc, (), Load(a, (const(1),))) for acc, a in zip(form.accs, arrays)]
+    whole = seq([whole, *final, *form.stores])
+    for b in reversed((*form.accs, *arrays)):
+        whole = Allocate(b, whole)
+    return whole
+
+
+def _gathered(order: InOrder, registers: _Registers, arrays: Sequence[Buffer], rows: int) -> Stmt:
+    """The rows of registers combined, lane by lane, in the second half of the arrays."""
+    lane = Var("lane")
+    results = [tuple(Load(b, (const(n), lane)) for b in registers.buffers) for n in range(rows)]
+    made: list[tuple[Expr, ...]] = list(results)
+    while len(made) > 1:
+        pairs = zip(made[::2], made[1::2])
+        made = [_combined(order, a, b) for a, b in pairs] + (made[-1:] if len(made) % 2 else [])
+    stores = [Store(a, (lane + registers.lanes,), e) for a, e in zip(arrays, made[0])]
+    return For(lane, registers.lanes, seq(stores), VECTORIZED)
+
+
+def _halved(order: InOrder, arrays: Sequence[Buffer], width: int) -> list[Stmt]:
+    """The lanes combined in halves: what stands from `n` on is made of what stands from `2 n` on, down to one at 1."""
+    steps: list[Stmt] = []
+    half = width // 2
+    while half:
+        x = Var("lane")
+        at = x if half > 1 else const(0)
+        left, right = (tuple(Load(a, (at + n,)) for a in arrays) for n in (2 * half, 3 * half))
+        stores = [Store(a, (at + half,), e) for a, e in zip(arrays, _combined(order, left, right))]
+        steps.append(For(x, half, seq(stores), VECTORIZED if half >= 4 else SERIAL) if half > 1 else seq(stores))
+        half //= 2
+    return steps
+
+
+def _combined(order: InOrder, left: Sequence[Expr], right: Sequence[Expr]) -> tuple[Expr, ...]:
+    values: dict[Any, Expr] = dict(zip((*order.left, *order.right), (*left, *right)))
+    return tuple(substitute(e, values) for e in order.combined)

@@ -1,0 +1,186 @@
+"""Whether a product is made of halves, and in which blocks: an estimate of cycles, beside that of the product as it is.
+
+Halves of halves would take another eighth off, but sums of the data and of the results then take as much as that saves in products
+of the size that networks have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
+
+from ....diagnostics import UsageError
+from ....tir.memory import KERNEL_SCRATCH
+from ....tir.vector_target import VectorTarget
+from ...core.lane_steps import are_side_by_side, widest
+from ...core.matrix_sums import sums
+from ...core.staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
+from ...cost.gemm_cost import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
+from .algorithm import DATA, PRODUCTS, RESULT
+from .product import Product
+from .tiling import Tiling
+
+_MOST_ROWS = 96
+"""Pairs of rows of a block."""
+
+_SPILLS, _SPILLS_OF_16 = 1.3, 2.0
+"""Cycles of sums over those of their instructions; on a processor with 16 registers of vectors."""
+
+_GAIN = 0.97
+"""A product of halves must take at most so much of the time of the other."""
+
+
+def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
+    """How to make a product of halves; None where it stays as it is, for the sake of speed or of the target's `strassen`. `wanted` is
+    the label of the plan to take, if there is such a plan, whatever it costs. `room`: bytes of the workspace that make no program
+    larger."""
+    free = target.strassen == "auto"
+    if target.strassen == "off" or (free and not wanted and p.updates < target.transformed_updates):
+        return None
+    lanes = widest(target, lambda n: is_side_by_side(p, n))
+    if not lanes:
+        return None
+    limit = _GAIN * _plain(p, target) if free else inf
+
+    def shared(t: Tiling) -> TwoThreads:
+        if p.updates < target.parallel_updates:
+            return ALONE
+        memory = _from_memory(p, target)
+        if not t.bands:
+            return of_two(t.blocks, 0, memory)
+        return of_two(t.blocks * (p.filters[1] // 2 // t.columns), _data_bytes(p, t.count // 2), memory)
+
+    plans = list(_tilings(p, lanes, target))
+    return choose_plan(
+        plans,
+        wanted,
+        lambda t: _cycles(p, t, target),
+        shared,
+        limit,
+        lambda t: not t.bands or _data_bytes(p, t.blocks * t.rows) <= room,
+    )
+
+
+def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
+    """A plan with its cost and what there is to say of it."""
+    cycles = _cycles(p, t, target)
+    share = f"{cycles / _plain(p, target):.2f} of the estimated cycles without"
+    reason = f"seven products of halves, {t.rows} of {-(-p.count // 2)} pairs of rows and {t.columns} columns at a time"
+    return StagedPlan(cycles / p.updates, f"{reason}, {share}", t.label, t.arguments, target)
+
+
+def fitting(t: Tiling, p: Product, target: VectorTarget) -> list[Tiling]:
+    """Plans for a processor that take the same weights as another plan, best first: blocks of as many columns."""
+    lanes = min(t.lanes, target.lanes(FLOAT))
+    plans = list(_tilings(p, lanes, target, t.columns)) or [replace(t, lanes=lanes)]
+    return sorted(plans, key=lambda x: _cycles(p, x, target))
+
+
+def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int = 0) -> Tiling:
+    """The plan that a schedule by hand asks for. Raises UsageError where the product has none such."""
+    if not is_side_by_side(p, lanes):
+        raise UsageError(
+            f"vectors of {lanes} elements do not lie side by side in halves of all that is read and written"
+        )
+    half = p.filters[1] // 2
+    if columns < lanes or columns % lanes or half % columns:
+        raise UsageError(f"{columns} columns at a time are no whole vectors of {lanes}, or do not divide {half}")
+    pairs = -(-p.count // 2)
+    if not 0 < rows <= pairs:
+        raise UsageError(f"there are {pairs} pairs of rows, of which {rows} cannot be taken at a time")
+    blocks = -(-p.count // (2 * rows))
+    if not 0 <= bands <= blocks:
+        raise UsageError(f"{blocks} blocks of {rows} pairs of rows cannot be made in {bands} bands")
+    t = Tiling(rows, -(-blocks // max(1, bands)), bands, columns, lanes)
+    nbytes = _result_bytes(t) + (0 if bands else _data_bytes(p, rows))
+    if nbytes > KERNEL_SCRATCH:
+        raise UsageError(f"{rows} pairs of rows would take {nbytes} bytes of the stack", help="fewer rows, or bands=1")
+    return t
+
+
+def is_side_by_side(p: Product, lanes: int) -> bool:
+    """True if so many elements, a power of two, lie side by side in each half of all that is read and written."""
+    if lanes <= 0 or p.channel[1] % (2 * lanes) or p.filters[1] % (2 * lanes):
+        return False
+    return are_side_by_side(p.form, [(p.data, p.channel)], p.filters, lanes)
+
+
+def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> Iterator[Tiling]:
+    """Plans; with blocks of so many columns, where that is said. With all of a block on the stack where weights are few enough to be
+    read again for every block."""
+    half = p.filters[1] // 2
+    pairs = -(-p.count // 2)
+    most = min(target.tiles_bytes, KERNEL_SCRATCH)
+    room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT)
+    for columns in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
+        if half % columns:
+            continue
+        for rows in _row_counts(pairs):
+            blocks = -(-p.count // (2 * rows))
+            t = Tiling(rows, blocks, 0, columns, lanes)
+            if _result_bytes(t) > most:
+                break
+            if _result_bytes(t) + _data_bytes(p, rows) <= min(target.l2_cache_bytes // 2, KERNEL_SCRATCH):
+                yield t
+            bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
+            t = replace(t, blocks=-(-blocks // bands), bands=bands)
+            if _data_bytes(p, t.blocks * t.rows) <= room:  # no more workspace than what is read and written
+                yield t
+
+
+def _row_counts(pairs: int) -> Iterator[int]:
+    """Pairs of rows that leave few over: all pairs in 1, 2, 3 … blocks of the same size."""
+    last = 0
+    for blocks in range(-(-pairs // min(4, pairs)), 0, -1):
+        rows = -(-pairs // blocks)
+        if rows != last and rows <= _MOST_ROWS:
+            yield rows
+        last = rows
+
+
+def _bytes(p: Product) -> int:
+    """Bytes of the sums of weights."""
+    return p.weights.nbytes // 4 * PRODUCTS
+
+
+def _data_bytes(p: Product, rows: int) -> int:
+    """Bytes of the sums of so many pairs of rows."""
+    return rows * PRODUCTS * p.channel[1] // 2 * p.windows * FLOAT
+
+
+def _result_bytes(t: Tiling) -> int:
+    """Bytes of products that are made at once."""
+    return t.rows * PRODUCTS * t.columns * FLOAT
+
+
+def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
+    """Cycles of a product of halves: its sums, its products, and its weights where they come from far away."""
+    steps, half = p.channel[1] // 2 * p.windows, p.filters[1] // 2
+    pairs = t.count // 2
+    data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # what is read, for the sizes of rows as well
+    results = PRODUCTS + sums(RESULT).operations + len(RESULT)
+    spills = _SPILLS if target.registers > 16 else _SPILLS_OF_16
+    moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
+    blocks = pairs // t.rows
+    multiplied = PRODUCTS * product_cycles(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
+    if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
+        moved += stream_cycles(p.data.source.nbytes)
+    passed = t.blocks if t.bands else 1
+    if passed * _data_bytes(p, t.rows) > target.scratch_bytes:  # the sums are read again for every block of columns
+        multiplied += pairs * PRODUCTS * steps * FLOAT * (1 + half // t.columns) / NEXT
+    if _bytes(p) * 2 > target.streamed_bytes:
+        panel = PRODUCTS * steps * t.columns * FLOAT
+        passes = t.bands if t.bands and panel * 2 <= target.streamed_bytes else blocks
+        multiplied += _bytes(p) * (passes - 1) / NEXT  # what was read once is in some cache
+    return moved + multiplied + _from_memory(p, target)
+
+
+def _from_memory(p: Product, target: VectorTarget) -> float:
+    """Cycles in which weights come from far away."""
+    return stream_cycles(_bytes(p)) if _bytes(p) * 2 > target.streamed_bytes else 0.0
+
+
+def _plain(p: Product, target: VectorTarget) -> float:
+    """Cycles of the product as it is."""
+    return plain_cycles(p.updates, p.weights.nbytes, target)

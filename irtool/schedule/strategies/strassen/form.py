@@ -1,0 +1,51 @@
+"""A product that is made of products of halves, as a stage of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....tir.stmt import Buffer
+from ....tir.vector_target import VectorTarget
+from ...core.staged import StagedNest, StagedPlan, TiledForm
+from .choice import fitting, priced
+from .nest import nest_of_halves
+from .product import Product
+from .tiling import Tiling
+
+
+@dataclass(frozen=True, eq=False)
+class ProductOfHalves(TiledForm[Tiling]):
+    """A product by Strassen's algorithm.
+
+    Attributes:
+        product: what is computed.
+        tiling: how. The weights settle the columns of a block, for all processors.
+        weights: the sums of weights.
+    """
+
+    product: Product
+    tiling: Tiling
+    weights: Buffer
+
+    @staticmethod
+    def of(p: Product, tiling: Tiling, weights: Buffer, target: VectorTarget) -> ProductOfHalves:
+        """The stage, with the nest of a plan for a processor."""
+        nest = nest_of_halves(p, tiling, weights)
+        return ProductOfHalves(nest.lower({}), target, p, tiling, weights, nests={tiling: nest})
+
+    def make(self, t: Tiling) -> StagedNest:
+        """The nest of a plan."""
+        return nest_of_halves(self.product, t, self.weights)
+
+    def fitting(self, target: VectorTarget) -> list[Tiling]:
+        """Other plans that take the same weights."""
+        return fitting(self.tiling, self.product, target)
+
+    def priced(self, t: Tiling, target: VectorTarget) -> StagedPlan:
+        """What a plan costs."""
+        return priced(t, self.product, target)
+
+    @property
+    def work(self) -> int:
+        """Multiply-adds of the product as it was written."""
+        return self.product.updates

@@ -1,0 +1,99 @@
+"""Which reductions are products of matrices with constant weights: dense layers and convolutions, which have rows for pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....tir.expr import Expr, Load, Var
+from ....tir.forms import AnyForm, Reduction
+from ....tir.stmt import Buffer
+from ...constants.constant_factors import factors_with_weights
+from ...core.affine import depends, factors
+from ...core.forms import Loop
+
+
+@dataclass(frozen=True)
+class Product:
+    """A reduction as a product.
+
+    Attributes:
+        form: the reduction. Its stores are what is made of results.
+        data: what is read of the data in a step.
+        weights: the buffer of the weights; `order` says which of its axes are `filters`, `channel` and `taps`.
+        filters: the axis of results with which the weights move, and how many there are.
+        channel: the axis of the sum that is halved.
+        taps: the other axes of the sum.
+        rows: the other axes of results.
+    """
+
+    form: Reduction
+    data: Load
+    weights: Buffer
+    order: tuple[int, ...]
+    filters: Loop
+    channel: Loop
+    taps: tuple[Loop, ...]
+    rows: tuple[Loop, ...]
+
+    copies: ClassVar[int] = 0
+    """No stage before it becomes needless."""
+
+    @property
+    def count(self) -> int:
+        """Rows in all."""
+        return math.prod(n for _, n in self.rows)
+
+    @property
+    def windows(self) -> int:
+        """Steps of the sum for each channel."""
+        return math.prod(n for _, n in self.taps)
+
+    @property
+    def updates(self) -> int:
+        """Multiply-adds of the product as it is written."""
+        return self.form.work
+
+
+def find_product(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Product | None:
+    """The stage as a product in float32 whose weights are among the kernel's inputs; None if it is none."""
+    r = forms[at]
+    if not isinstance(r, Reduction) or not r.inner:
+        return None
+    pairs = factors_with_weights(r, _factors(r), inputs)
+    return next((p for p in (_matched(r, *pair) for pair in pairs) if p is not None), None)
+
+
+def _factors(r: Reduction) -> tuple[Load, Load] | None:
+    """The two elements of which an update adds the product."""
+    a, b = factors(r) or (None, None)
+    if not isinstance(a, Load) or not isinstance(b, Load) or a.dtype != "float32" or b.dtype != "float32":
+        return None
+    return (a, b) if isinstance(a.source, Buffer) and isinstance(b.source, Buffer) else None
+
+
+def _matched(r: Reduction, data: Load, weights: Load) -> Product | None:
+    """The product of this data with these weights."""
+    extents: dict[Expr, int] = dict((*r.loops, *r.inner))
+    axes: dict[Var, int] = {}
+    for n, i in enumerate(weights.indices):
+        if isinstance(i, Var) and i not in axes and weights.source.shape[n] == extents.get(i):
+            axes[i] = n
+        elif weights.source.shape[n] != 1:
+            return None
+    filters = [x for x in r.loops if x[0] in axes]
+    if len(filters) != 1 or len(axes) != 1 + len(r.inner) or _moves(data, filters[0][0]):
+        return None
+    channel = max(r.inner, key=lambda x: x[1])
+    if any(not _moves(data, v) for v, _ in r.inner):
+        return None
+    taps = tuple(x for x in r.inner if x is not channel)
+    rows = tuple(x for x in r.loops if x is not filters[0])
+    order = tuple(axes[v] for v, _ in (filters[0], channel, *taps))
+    return Product(r, data, weights.source, order, filters[0], channel, taps, rows)
+
+
+def _moves(e: Load, v: Var) -> bool:
+    return any(depends(i, v) for i in e.indices)

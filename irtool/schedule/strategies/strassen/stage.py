@@ -1,0 +1,39 @@
+"""Replaces products by products of halves, in a program whose layouts are chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....tir.program import Program
+from ....tir.stmt import Layout
+from ....tir.vector_target import VectorTarget
+from ...constants.derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
+from .algorithm import PRODUCTS
+from .choice import choose_tiling, tiling_by_hand
+from .form import ProductOfHalves
+from .product import Product, find_product
+from .tiling import Tiling
+from .weights import add_quarters, are_even
+
+
+def halve_products(program: Program, target: VectorTarget) -> None:
+    """Every product for which it pays, in kernels whose weights are constants in all calls."""
+    strassen = Algorithm(
+        "strassen", find_product, tiling_by_hand, choose_tiling, _halved_weights, ProductOfHalves.of, _are_even
+    )
+    derive_stages(program, target, strassen)
+
+
+def _are_even(p: Product, data: Any) -> bool:
+    return are_even(data, p.order)
+
+
+def _halved_weights(p: Product, t: Tiling) -> DerivedWeights:
+    order, columns = p.order, t.columns
+
+    def compute(data: Any, layout: Layout | None) -> Any:
+        return add_quarters(unpack(data, layout), order, columns)
+
+    half = p.filters[1] // 2
+    shape = (half // columns, PRODUCTS, p.channel[1] // 2 * p.windows, columns)
+    return DerivedWeights("halved", shape, (order, columns), compute)

@@ -1,0 +1,1 @@
+"""Maps whose operand or result is transposed: squares of elements in registers, channels picked apart."""

@@ -1,0 +1,194 @@
+"""Element-by-element nests with a transposed operand, a square at a time.
+
+    for i, j: out[i, j] = f(x[j, i])
+
+    ⇒   for squares:
+          for i, j: transposed[i, j] = x[j, i]          (in registers, see `backends.vectors.squares`)
+          for i, j: out[i, j] = f(transposed[i, j])     (vectors along j)
+
+Every line of memory is read and written at once, not one element of it at a time. What is only transposed needs no copy. The
+order of squares is that of `schedule.strategies.transpose.transpose_order`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ....tir import dtypes
+from ....tir.expr import Load, Select, Var, post_order
+from ....tir.simplify import Simplifier
+from ....tir.stmt import Stmt
+from ...core.affine import loads, simplifier, stride
+from ...core.block import Block
+from ...core.forms import Loop, Map
+from ...core.nest import lower_all
+from ...primitives import cache_read, parallel, part, reorder, split, vectorize
+from ..base import Candidate, Stage, Strategy, strategy
+from ..elementwise.strategy import split_vectors, vector_lanes
+from ..elementwise.vector_loops import is_interleaved
+from .transpose_order import PIECE, Moved, choose_order, widths
+from .transpose_tiles import Squares, in_groups, in_strips, squares_of
+
+_LEAST = 4
+"""Elements along an axis that are worth a square."""
+_LEAST_BYTES = 8
+"""Bytes along an axis that are."""
+_NARROWER = 0.3
+"""The cost of squares half as wide is two to this power."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The loop along which results are contiguous, and the one along which some operand is that moves with both."""
+
+    written: Loop
+    read: Loop
+
+
+def choose_axes(m: Map) -> Axes | None:
+    """The axes that change places; None if there are none, or a condition decides what is read."""
+    values = [s.value for s in m.stores]
+    if any(isinstance(e, Select) and e.lazy for e in post_order(*values)):
+        return None
+    simplify = simplifier(m.loops)
+    for v, n in m.loops:
+        if n < _LEAST or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
+            continue
+        for w, k in m.loops:
+            if w is v or k < _LEAST:
+                continue
+            turned = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
+            if is_interleaved(m, n):
+                continue
+            if any(min(n, k) * dtypes.itemsize(e.dtype) >= _LEAST_BYTES for e in turned):
+                return Axes((v, n), (w, k))
+    return None
+
+
+def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bool:
+    place = e.source.offset(e.indices)
+    step = stride(simplify, place, written)
+    return step is not None and step >= _LEAST and stride(simplify, place, read) == 1
+
+
+@strategy("tiled_transpose")
+class TiledTranspose(Strategy):
+    """Squares of a vector's elements each way."""
+
+    plevel = 20
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        if stage.map is None or vector_lanes(stage) < 2:
+            return None
+        axes = choose_axes(stage.map)
+        return Candidate(1, "vectors along the contiguous axis", axes) if axes is not None else None
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        return lower_all(self.parts(stage, candidate), stage.target)
+
+    def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
+        """The stage in parts: squares, and what is left at two edges."""
+        m = stage.map
+        assert m is not None
+        (v, n), (w, k) = candidate.plan.written, candidate.plan.read
+        operands = _transposed(m, v, w)
+        is_copy = len(m.stores) == 1 and m.stores[0].value is operands[0]
+        others = [x for x, _ in m.loops if x is not v and x is not w]
+        shared = stage.work >= stage.target.parallel_elements and not stage.serial
+        side = _side(stage, n, k, dtypes.itemsize(operands[0].dtype) if is_copy else 0)
+        moved = _moved(m, operands[0], candidate.plan)
+        order = choose_order(moved, side, stage.target)
+        columns = [x for x in widths(side, moved.size) if x <= order.columns] if is_copy else [side]
+        rows = squares_of(n, [side], stage.may_repeat)
+        read = squares_of(k, columns, stage.may_repeat)
+        if order.is_along_written:
+            inside, outside, squares = v, w, {v: in_strips(rows, order.strip), w: in_groups(read, order.group)}
+        else:
+            inside, outside, squares = w, v, {w: in_strips(read, order.strip), v: in_groups(rows, order.group)}
+        # Parts share the loops of the axis that is split first: strips, if there are several.
+        has_strips = any(p.strip < p.count for p in squares[inside])
+        first, second = (inside, outside) if has_strips else (outside, inside)
+        parts = []
+        for p in squares[first]:
+            with part(len(squares[first])):
+                within, loops = _split_squares(Block.of(m), first, p)
+                for q in squares[second]:
+                    with part(len(squares[second])):
+                        b, more = _split_squares(within, second, q)
+                        of = {first: loops, second: more}
+                        height, width = (p.size, q.size) if first is v else (q.size, p.size)
+                        if first is w and len(squares[v]) > 1:  # the rows of a square are its own
+                            b = split(b, b.over(w)[-1], [width], [f"{w.name}_v"])
+                        (w_v,), (v_v,) = b.over(w)[-1:], b.over(v)[-1:]
+                        strips, steps = of[inside].strips, [*of[outside].groups, *of[inside].groups]
+                        b = reorder(b, [*others, *strips, *steps, *of[outside].squares, w_v, v_v])
+                        if not is_copy and height == width > 1:
+                            for e in operands:
+                                b = cache_read(b, e, [w_v, v_v], name="transposed")
+                        b = vectorize(b, v_v) if height > 1 else b
+                        if shared and len(b.loops) > 2:
+                            b = parallel(b, b.loops[0][0])
+                        parts.append(b)
+        return parts
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The loops over an axis in squares, each of them none or one: over strips, over groups, over the squares of a group."""
+
+    strips: list[Var]
+    groups: list[Var]
+    squares: list[Var]
+
+
+def _split_squares(b: Block[Map], axis: Var, p: Squares) -> tuple[Block[Map], Levels]:
+    """A part of an axis in squares."""
+    b, over, _ = split_vectors(b, axis, (p.first, p.count, p.size))
+    names = ["strip", f"{axis.name}_o", f"{axis.name}_g"]
+    kept = [(extent, name) for extent, name in zip(p.loops, names, strict=True) if extent > 1]
+    if len(kept) > 1:
+        b = split(b, over[0], [extent for extent, _ in kept], [name for _, name in kept])
+    found = iter(b.over(axis))
+    return b, Levels(*([next(found)] if extent > 1 else [] for extent in p.loops))
+
+
+def _moved(m: Map, operand: Load, axes: Axes) -> Moved:
+    """What is moved, and the strides of rows; those of places that are not even are 0."""
+    simplify = simplifier(m.loops)
+    size, store = dtypes.itemsize(operand.dtype), m.stores[0]
+    down = stride(simplify, store.buffer.offset(store.indices), axes.read[0]) or 0
+    rows = stride(simplify, operand.source.offset(operand.indices), axes.written[0]) or 0
+    total = math.prod(extent for _, extent in m.loops) * size
+    return Moved(size, total, down * dtypes.itemsize(store.buffer.dtype), rows * size)
+
+
+def _transposed(m: Map, v: Var, w: Var) -> list[Load]:
+    """The operands that lie along `w` where results lie along `v`."""
+    simplify = simplifier(m.loops)
+    return [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
+
+
+def _side(stage: Stage, n: int, k: int, size: int) -> int:
+    """The rows of squares: a vector's elements, fewer where an axis has not as many. A copy of elements of `size` bytes (0: no
+    copy) fills vectors of 16 bytes at least, as wide as leaves little to be copied twice."""
+    if not size:  # something is computed with the elements
+        return _halved(vector_lanes(stage), min(n, k))[0]
+    most = max(stage.target.vector_bytes, PIECE) // size
+    sides = [x for x in _halved(most, n) if widths(x, size)[-1] <= k]
+    if not stage.may_repeat:
+        return _halved(most, min(n, k))[0]
+    least = min(sides[0], max(_LEAST, PIECE // size))
+
+    def cost(side: int) -> float:
+        """Elements that are copied, and those that are copied again."""
+        rows, columns = squares_of(n, [side], overlap=True), squares_of(k, widths(side, size), overlap=True)
+        copied = [sum(p.count * p.size for p in parts) for parts in (rows, columns)]
+        return math.prod(copied) * (sides[0] / side) ** _NARROWER
+
+    return min((x for x in sides if x >= least), key=cost)
+
+
+def _halved(most: int, extent: int) -> list[int]:
+    """A vector's elements, half of them, and so on: those that an axis has."""
+    return [most >> halved for halved in range(most.bit_length()) if most >> halved <= extent]

@@ -1,0 +1,96 @@
+"""In which order the squares of a transpose are made, and how wide they are.
+
+    for strip: for j: for i in strip: square (i, j)         along what is written: rows of the result are written line after line
+    for strip: for i: for j in strip: square (i, j)         along what is read: rows of the operand are read line after line
+
+A cache has a place for a line by some bits of its address: lines a multiple of 1 KiB apart share a few places, each with room for
+few lines. A square writes as many lines as it has columns, one of each row of the result. Where these crowd, the next square must write
+other places: the next lines of the same rows. Otherwise reading goes on: processors fetch ahead what follows. A strip ends before what
+was read for it, and is read again for the next columns, leaves the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ....tir.memory import CACHE_LINE
+from ....tir.vector_target import VectorTarget
+
+PIECE = 16
+"""Bytes of a row that the narrowest squares read."""
+_WAYS = 8
+"""Lines that the nearest cache has room for at one place."""
+_ROWS = 16
+"""Lines for which there must be room, at least: those of a few squares, if squares are small."""
+_CROWDED = 2
+"""So many lines of them at one place leave room for those that are read, and fetched ahead; more do not."""
+_STRIP_BYTES = 512
+"""How long strips are, in bytes of each row."""
+_FAR_STRIP_BYTES = 2048
+"""The same where the operand is in memory or a shared cache: long enough for what is fetched ahead to be of use."""
+_FAR = 4
+"""An operand of more than so many times the core's own cache is there."""
+_SHORT_BYTES = 512
+"""Rows so short are close together: a strip of them is read as one."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a transpose moves: elements of `size` bytes, `total` bytes in all. Rows of the result are `down` bytes apart, rows of the
+    operand `rows`; 0 where that is not a number."""
+
+    size: int
+    total: int
+    down: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of squares.
+
+    Attributes:
+        is_along_written: whether the next square is along the rows that are written, not along those that are read.
+        strip: elements of those rows in a strip.
+        columns: of a square, at most.
+        group: squares beside each other, across strips, that are made at once: together they fill lines.
+    """
+
+    is_along_written: bool
+    strip: int
+    columns: int
+    group: int
+
+
+def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
+    """The order of squares with so many rows.
+
+    Squares are narrow, and in need of as few lines of the result, where those crowd and a strip of the operand stays. Those of narrow
+    elements are narrow where rows are not whole lines: of longer vectors, more lie in two lines.
+    """
+    is_crowded = lines_at_one_place(moved.down, max(side, _ROWS), target) > _CROWDED
+    is_far = moved.total > _FAR * target.l2_cache_bytes
+    is_along_written = moved.rows <= _SHORT_BYTES or (is_crowded and not is_far)
+    strip = max(side, (_FAR_STRIP_BYTES if is_far else _STRIP_BYTES) // moved.size)
+    stays = lines_at_one_place(moved.rows, strip, target) <= _CROWDED
+    is_narrow = moved.rows % CACHE_LINE != 0 if moved.size < 4 else is_along_written and is_crowded and stays
+    columns = widths(side, moved.size)[-1 if is_narrow else 0]
+    group = 1 if is_along_written and columns < side else max(1, CACHE_LINE // (side * moved.size))
+    return Order(is_along_written, strip, columns, group)
+
+
+def widths(side: int, size: int) -> list[int]:
+    """How many columns squares of so many rows may have, most first: as many, half of them (of wide elements), those of a piece."""
+    if side * size <= PIECE:
+        return [side]
+    halves = [side // 2] if size >= 4 and side * size > 2 * PIECE else []
+    return [side, *halves, PIECE // size]
+
+
+def lines_at_one_place(stride: int, count: int, target: VectorTarget) -> float:
+    """Of so many lines, so many bytes apart, how many the nearest cache has at the same place."""
+    if not stride:
+        return 1
+    way = max(CACHE_LINE, target.l1_cache_bytes // _WAYS)
+    return count / min(way // math.gcd(stride, way), way // CACHE_LINE)

@@ -1,0 +1,73 @@
+"""An axis in squares, these in groups, and these in strips.
+
+50 steps, squares of 8    ⇒    6 squares from step 0, and one from step 42, which overlaps the last of them
+7 squares, groups of 2    ⇒    3 groups, and one square of its own
+6 squares, strips of 4    ⇒    2 strips of 3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...core.strip_mine import vector_segments
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A part of an axis: `count` squares of `size` steps, from step `first` on. `strip` squares make a strip, `group` of them a group."""
+
+    first: int
+    count: int
+    size: int
+    strip: int
+    group: int = 1
+
+    @property
+    def loops(self) -> list[int]:
+        """Strips, groups in each of them, squares in each of these."""
+        return [self.count // self.strip, self.strip // self.group, self.group]
+
+
+def squares_of(extent: int, sizes: Sequence[int], overlap: bool) -> list[Squares]:
+    """Squares of the first of the sizes that the axis has room for. With `overlap`, what is left over is one more of the smallest
+    size that is enough, which begins before it; otherwise narrower vectors."""
+    size = next(x for x in sizes if x <= extent)
+    if not overlap:
+        return [Squares(first, count, width, count) for first, count, width in vector_segments(extent, size)]
+    whole, rest = divmod(extent, size)
+    squares = [Squares(0, whole, size, whole)]
+    if rest:
+        last = min(x for x in sizes if rest <= x <= extent)
+        squares.append(Squares(extent - last, 1, last, 1))
+    return squares
+
+
+def in_groups(parts: Sequence[Squares], group: int) -> list[Squares]:
+    """The parts in groups of so many squares, and what is left over."""
+    found = []
+    for p in parts:
+        whole = p.count // group * group
+        if whole:
+            found.append(replace(p, count=whole, strip=whole, group=group))
+        if whole < p.count:
+            left = p.count - whole
+            found.append(Squares(p.first + whole * p.size, left, p.size, left))
+    return found
+
+
+def in_strips(parts: Sequence[Squares], steps: int) -> list[Squares]:
+    """The parts in strips of so many steps at most, all of one length if there is one at least half as long; and what is left over."""
+    found = []
+    for p in parts:
+        most = max(1, steps // p.size)
+        if p.count <= most:
+            found.append(p)
+            continue
+        strip = next((x for x in range(most, most // 2, -1) if p.count % x == 0), most)
+        whole = p.count // strip * strip
+        found.append(replace(p, count=whole, strip=strip))
+        if whole < p.count:
+            left = p.count - whole
+            found.append(replace(p, first=p.first + whole * p.size, count=left, strip=left))
+    return found

@@ -1,0 +1,1 @@
+"""Windows without a contiguous reduction axis: pooling, and adaptive pooling."""

@@ -1,0 +1,113 @@
+"""Windows over images whose few channels lie next to each other: pooling of RGB.
+
+    for x, c in 3: for kx: acc = max(acc, in[2*x + kx, c])
+
+    ⇒   for xc_o: for xc_u in 3 (unrolled):                                    (the vectors of a period)
+          for kx: acc[lanes] = max(acc, in[xc // 3 * 2 + kx, xc % 3])          (two reads and a shuffle)
+
+The axes of columns and channels are one axis of vectors, along which the places that are read repeat themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ....tir.expr import Var
+from ....tir.stmt import Stmt
+from ...core.affine import depends, loads, simplifier, stride
+from ...core.block import Block
+from ...core.forms import Reduction
+from ...core.nest import lower_all
+from ...core.strip_mine import period_segments
+from ...primitives import (
+    cache_write,
+    drop_unit_loops,
+    fuse,
+    loop_partition,
+    parallel,
+    part,
+    reorder,
+    split,
+    unroll,
+    untraced,
+    vectorize,
+)
+from ..base import Candidate, Stage, Strategy, strategy
+from ..elementwise.ragged_reads import vectors_of_period
+
+_MOST_STEPS = 16
+"""Elements of a window that are written out."""
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """The two axes that become one, its name and extent, and how many vectors a period has."""
+
+    outer: Var
+    inner: Var
+    axis: str
+    extent: int
+    period: int
+
+
+@strategy("interleaved_windows")
+class InterleavedWindows(Strategy):
+    """Vectors along columns and channels together."""
+
+    plevel = 30
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        plan = _interleaved(stage) if stage.windows is not None and stage.lanes > 1 else None
+        if plan is None:
+            return None
+        why = f"vectors along {plan.axis}, whose places repeat themselves after {plan.period} of them"
+        return Candidate(1 / stage.lanes, why, plan)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        p: Interleaved = candidate.plan
+        assert stage.windows is not None
+        block = fuse(Block.of(stage.windows), p.outer, p.inner)
+        *outside, axis = (x for x, _ in block.loops)
+        shared = stage.work >= stage.target.parallel_updates and not stage.serial
+        segments = period_segments(p.extent, stage.lanes, p.period)
+        parts = []
+        for first, count, width, vectors in segments:
+            with part(len(segments)):
+                (b,) = loop_partition(block, axis, [(first, first + count * width * vectors)])
+                b = split(b, b.over(axis)[0], [count, vectors, width], [f"{p.axis}_{s}" for s in "ouv"])
+                turns, several, lane = b.over(axis)
+                b = reorder(b, [*outside, turns, several, lane])
+                b = unroll(cache_write(b, several), several)
+                b = vectorize(b, lane) if width > 1 else b
+                if math.prod(n for _, n in b.inner) <= _MOST_STEPS:
+                    for k, n in b.inner:
+                        b = unroll(b, k) if n > 1 else b
+                b = drop_unit_loops(b)
+                parts.append(parallel(b, b.outside[0][0]) if shared and b.outside else b)
+        return lower_all(parts, stage.target)
+
+
+def _interleaved(stage: Stage) -> Interleaved | None:
+    """None unless windows of one operand are combined, the last two axes of results are contiguous as one, and what is read along
+    them repeats itself."""
+    r = stage.windows
+    assert r is not None
+    if len(r.loops) < 2 or not r.inner:
+        return None
+    (outer, _), (inner, channels) = r.loops[-2:]
+    if not 1 < channels < stage.lanes or any(depends(g, v) for g in r.guards for v in (outer, inner)):
+        return None
+    with untraced():
+        fused = fuse(Block.of(r), outer, inner).result()
+    assert isinstance(fused, Reduction)
+    axis, extent = fused.loops[-1]
+    simplify = simplifier(fused.loops, fused.inner)
+    if any(stride(simplify, s.buffer.offset(s.indices), axis) != 1 for s in fused.stores) or extent < stage.lanes:
+        return None
+    places = [e.source.offset(e.indices) for e in loads(fused.update) if e.source is not fused.acc]
+    beside = [e for s in fused.stores for e in loads(s.value) if e.source is not fused.acc]
+    if len(places) != 1 or beside or stride(simplify, places[0], axis) is not None:
+        return None
+    period = vectors_of_period(places[0], axis, (*fused.loops, *fused.inner), stage.lanes)
+    return Interleaved(outer, inner, axis.name, extent, period) if period else None

@@ -1,0 +1,85 @@
+"""Windows of different sizes along an axis with few results: adaptive pooling.
+
+    for i in 7: for k where i*33/7 + k < (i*33 + 4)/7 + 5: acc = max(acc, in[i*33/7 + k, x])
+
+    ⇒   for k in 5: acc = max(acc, in[k, x])                       (i = 0)
+        for k in 6: acc = max(acc, in[k + 4, x])                   (i = 1)
+        …
+
+Each of the results is a stage of its own, whose window has a known beginning and end, and which is scheduled as any reduction.
+Short windows are one expression each, in one stage::
+
+    ⇒   for x: out[0, x] = max(max(in[0, x], in[1, x]), …);  out[1, x] = max(max(in[4, x], in[5, x]), …);  …
+
+Where these lie one after the other in a row, elements of several rows change places first (see `turned_windows`).
+"""
+
+from __future__ import annotations
+
+from ....tir.expr import Var
+from ....tir.forms import TupleReduction, loops_around
+from ....tir.stmt import PARALLEL, SERIAL, Allocate, For, Stmt, seq
+from ...core.forms import Map
+from ...primitives import partition_windows, unroll_windows, untraced
+from ...windows.peel_windows import axis_of_windows, in_one_map, single_windows
+from ..base import Candidate, Stage, Strategy, strategy
+from ..staged import by_strategy, schedule_stages
+from .transposed_windows import TurnedWindows, find_turned_windows
+
+_MOST = 16
+"""Results along the axis, each of which is written out."""
+
+_SHORT = 96
+"""Elements of all windows together that one step of a nest may read."""
+
+
+@strategy("uneven_windows")
+class UnevenWindows(Strategy):
+    """One reduction for each step of the axis along which windows differ."""
+
+    plevel = 20
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        along = axis_of_windows(stage.form)
+        if along is None or along[1] > _MOST:
+            return None
+        assert isinstance(stage.form, TupleReduction)
+        windows = single_windows(stage.form, along)
+        if windows is None:
+            return None
+        short = sum(n for r in windows for _, n in r.inner) <= _SHORT
+        with untraced():
+            turned = _turned(stage, in_one_map(windows)) if short else None
+        how = "of turned rows" if turned is not None else "in one expression each" if short else "one after the other"
+        return Candidate(1, f"windows along {along[0].name}, {how}", (short, along[0], turned))
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        short, axis, turned = candidate.plan
+        if turned is not None:
+            with untraced():
+                return _of_turned_rows(turned, stage)
+        nest = unroll_windows(stage.form, axis) if short else partition_windows(stage.form, axis)
+        return schedule_stages(nest, lambda _, form: by_strategy(stage.inner(form, serial=stage.serial)))
+
+
+def _turned(stage: Stage, windows: Map) -> TurnedWindows | None:
+    form = stage.inner(windows).map
+    return find_turned_windows(form, stage.target) if form is not None and stage.target.vector_bytes else None
+
+
+def _of_turned_rows(turned: TurnedWindows, stage: Stage) -> Stmt:
+    """Blocks of rows, and the rows that are left."""
+    v, rows = turned.rows
+    block = Var(f"{v.name}_o", v.dtype)
+    (row, made), maps = turned.block(block)
+    body = seq([by_strategy(stage.inner(m, serial=True)).apply() for m in maps])
+    for buffer in (made, row):
+        body = Allocate(buffer, body)
+    others = turned.form.loops[:-1]
+    shared = stage.work >= stage.target.parallel_updates and not stage.serial
+    kind = PARALLEL if shared and not others else SERIAL
+    nests = [loops_around(others, For(block, rows // turned.size, body, kind))]
+    rest = turned.rest()
+    if rest is not None:
+        nests.append(by_strategy(stage.inner(rest, serial=stage.serial)).apply())
+    return seq(nests)

@@ -1,0 +1,298 @@
+"""Which reductions are convolutions that can be transformed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ....tir.expr import Binary, Cast, Const, Expr, Load, Var
+from ....tir.forms import AnyForm, Loop, Reduction
+from ....tir.program import RunKernel, constant_inputs
+from ....tir.simplify import Linear
+from ....tir.stmt import Buffer
+from ...constants.constant_factors import factors_with_weights
+from ...core.affine import factors, simplifier
+from ...core.guards import take_guards
+from ...core.lane_steps import lane_step
+from .axes import DepthAxis, SpatialAxis, no_rows
+from .convolution import Convolution
+from .padded_copy import without_padded_copy
+
+_HALVES = ("bfloat16", "float16")
+"""Dtypes of operands that are widened to float32, element by element."""
+
+_MOST_TAPS = 5
+"""Elements of a window along an axis, of those that one result of every `stride` shares: tiles of larger ones need more points, which
+cost digits."""
+
+_TAPS_OF_PART = 3
+"""Elements of each part that a larger window is made of: of those that tiles of four results have points for, the most for a product."""
+
+_LANES = 4
+"""Fewest channels that lie side by side in vectors."""
+
+
+def convolutions_of(s: RunKernel) -> Iterator[Convolution]:
+    """The stages of a call that are convolutions with constants for weights."""
+    constants = constant_inputs([s])
+    found = (find_convolution(s.kernel.stages, at, constants) for at in range(len(s.kernel.stages)))
+    return (c for c in found if c is not None)
+
+
+def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
+    """The stage as a convolution whose weights are among the kernel's inputs; None if it is none."""
+    r = forms[at]
+    if not isinstance(r, Reduction) or len(r.inner) not in (2, 3, 4):
+        return None
+    guarded = take_guards(r)
+    if guarded.formed:
+        return None
+    sum_of_all = replace(guarded, guards=())
+    for data, weights in factors_with_weights(sum_of_all, _factors(sum_of_all), inputs):
+        convolution = _matched(sum_of_all, data, weights, guarded.guards)
+        if convolution is not None:
+            return without_padded_copy(convolution, forms, at)
+    return None
+
+
+def _factors(r: Reduction) -> tuple[Load, Load] | None:
+    """The two elements of which an update adds the product."""
+    operands = factors(r)
+    if operands is None:
+        return None
+    a, b = (x.value if isinstance(x, Cast) and x.value.dtype in _HALVES else x for x in operands)
+    if not (
+        isinstance(a, Load) and isinstance(b, Load) and isinstance(a.source, Buffer) and isinstance(b.source, Buffer)
+    ):
+        return None
+    return a, b
+
+
+@dataclass(frozen=True)
+class _Index:
+    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two variables may be absent. `group`: to this
+    is added the first channel of the group that a filter belongs to: that variable, and how many filters a group has."""
+
+    place: int
+    of: Var | None
+    stride: int
+    tap: Var | None
+    dilation: int
+    shift: int
+    size: int
+    group: Loop | None = None
+
+    def is_window(self, extents: dict[Var, int]) -> bool:
+        """True for a row or a column of windows that can be transformed."""
+        if self.of is None or self.tap is None:
+            return False
+        taps = extents[self.tap]
+        if not self.stride < taps or min(self.stride, self.dilation) > 1:
+            return False
+        if self._is_long(taps) and self.stride > 1:
+            return False
+        return (taps - 1) * self.dilation < self.size
+
+    def _is_long(self, taps: int) -> bool:
+        """True for a window of so many elements that it is made of parts."""
+        return taps > _MOST_TAPS * self.stride
+
+    @property
+    def is_variable(self) -> bool:
+        """True if the index is a loop's variable."""
+        return self.shift == 0 and (self.stride, self.dilation) in ((1, 0), (0, 1))
+
+    def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
+        """The axis of rows or columns."""
+        assert self.of is not None and self.tap is not None
+        taps, parts = extents[self.tap], 1
+        if self._is_long(taps):
+            taps, parts = _TAPS_OF_PART, -(-taps // _TAPS_OF_PART)
+        return SpatialAxis(
+            self.shift, 0, self.size - 1, self.of, extents[self.of], taps, self.dilation, self.stride, parts
+        )
+
+    def depth(self, extents: dict[Var, int]) -> DepthAxis:
+        """The axis of slices."""
+        results = extents[self.of] if self.of is not None else 1
+        taps = extents[self.tap] if self.tap is not None else 1
+        return DepthAxis(self.shift, 0, self.size - 1, self.of, results, Var("slice"), taps, self.stride, self.dilation)
+
+
+def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
+    """The variable whose groups of so many steps have channels of their own, in `v // n * channels + channel`."""
+    extents = dict((*r.loops, *r.inner))
+    quotients = [e for e in terms if not isinstance(e, Var)]
+    channels = [v for v, _ in r.inner if terms.get(v) == 1]
+    if len(quotients) != 1 or len(channels) != 1 or len(terms) != 2:
+        return None
+    quotient, count = quotients[0], extents[channels[0]]
+    if not isinstance(quotient, Binary) or quotient.op != "floordiv" or terms[quotient] != count:
+        return None
+    v, n = quotient.a, quotient.b
+    if not isinstance(v, Var) or not isinstance(n, Const) or v not in dict(r.loops) or extents[v] % n.value:
+        return None
+    return v, int(n.value)
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """What the indices of the data are; there may be columns without rows."""
+
+    rows: _Index | None
+    columns: _Index
+    depth: _Index | None
+    channel: _Index
+    images: tuple[Var, ...]
+
+    @property
+    def steps(self) -> list[Var]:
+        """Loops of the sum: taps along depth, channels, rows and columns."""
+        before, rows, columns = (i.tap if i is not None else None for i in (self.depth, self.rows, self.columns))
+        return [v for v in (before, self.channel.tap, rows, columns) if v is not None]
+
+
+def _indices(r: Reduction, data: Load) -> list[_Index] | None:
+    """The indices of the data but those of a single element; None if one has another form."""
+    found = []
+    simplify = simplifier(r.loops, r.inner)
+    for place, (i, size) in enumerate(zip(data.indices, data.source.shape)):
+        terms, shift = simplify.linear(i)
+        if not terms:
+            continue
+        group = _group(terms, r)
+        if group is not None:
+            terms = {e: step for e, step in terms.items() if isinstance(e, Var)}
+        of = [v for v, _ in r.loops if v in terms]
+        taps = [v for v, _ in r.inner if v in terms]
+        if len(of) + len(taps) != len(terms) or len(of) > 1 or len(taps) > 1 or min(terms.values()) < 1:
+            return None
+        found.append(
+            _Index(
+                place,
+                of[0] if of else None,
+                int(terms[of[0]]) if of else 0,
+                taps[0] if taps else None,
+                int(terms[taps[0]]) if taps else 0,
+                int(shift),
+                size,
+                group,
+            )
+        )
+    return found
+
+
+def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Axes | None:
+    """What the indices are: of windows that can be transformed, the last two are those of rows and columns, a single one that of
+    columns."""
+    windows = [i for i in indices if i.is_window(extents)][-2:]
+    within = [i.place for i in windows]
+    others = [i for i in indices if not i.is_variable and i.place not in within]
+    images = [i for i in indices if i.is_variable and i.of is not None]
+    summed = [i for i in indices if i.is_variable and i.tap is not None]
+    if not windows or not summed:
+        return None
+    # Taps along an axis with a single result are summed like channels are.
+    channels = max(summed, key=lambda i: _likeliness(i, data, extents))
+    others += [i for i in summed if i is not channels]
+    if len(others) > 1 or channels.tap is None:
+        return None
+    if any(i.group is not None for i in indices if i is not channels) or (others and channels.group is not None):
+        return None
+    of = sorted([*images, *(i for i in others if i.of is not None)], key=lambda i: i.place)
+    depth = others[0] if others else None
+    rows = windows[0] if len(windows) > 1 else None
+    return _Axes(rows, windows[-1], depth, channels, tuple(i.of for i in of if i.of is not None))
+
+
+def _likeliness(i: _Index, data: Load, extents: dict[Var, int]) -> tuple[bool, int]:
+    """How likely an index that is summed is that of the channels, which lie side by side, or are more than the taps of a window."""
+    if i.tap is None:
+        return False, 0
+    count = extents[i.tap]
+    return count % _LANES == 0 and lane_step(data, (i.tap, count), _LANES) == 1, count
+
+
+def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) -> Convolution | None:
+    """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0."""
+    extents = dict((*r.loops, *r.inner))
+    indices = _indices(r, data)
+    axes = _axes(indices, data, extents) if indices is not None else None
+    if axes is None:
+        return None
+    rows = axes.rows.spatial(extents) if axes.rows is not None else no_rows()
+    columns = axes.columns.spatial(extents)
+    results, steps = [rows.of, columns.of, *axes.images], axes.steps
+    filters = [v for v, _ in r.loops if v not in {*results}]
+    if (
+        len(filters) != 1
+        or len({*results}) != len(results)
+        or len(r.inner) != len({*steps})
+        or len(steps) != len({*steps})
+    ):
+        return None
+    order = _order(weights, [filters[0], *steps], extents)
+    channel = axes.channel
+    assert channel.tap is not None
+    if order is None or (channel.group is not None and channel.group[0] is not filters[0]):
+        return None
+    groups = extents[filters[0]] // channel.group[1] if channel.group is not None else 1
+    depth = axes.depth.depth(extents) if axes.depth is not None else None
+    limits = [simplifier(r.loops, r.inner).linear(g) for g in guards]
+    own: dict[int, Expr] = {axes.columns.place: columns.of, channel.place: channel.tap}
+    columns, bounds = _bounded(columns, axes.columns, limits)
+    if axes.rows is not None:
+        own[axes.rows.place] = rows.of
+        rows, count = _bounded(rows, axes.rows, limits)
+        bounds += count
+    if bounds != len(limits):
+        return None  # some guards are about other axes
+    if depth is not None and axes.depth is not None:
+        own[axes.depth.place] = depth.slice
+
+    def loop(v: Var) -> Loop:
+        return v, extents[v]
+
+    return Convolution(
+        r,
+        0,
+        Load(data.source, tuple(own.get(n, i) for n, i in enumerate(data.indices))),
+        tuple(map(loop, axes.images)),
+        loop(filters[0]),
+        (channel.tap, extents[channel.tap] * groups),
+        depth,
+        rows,
+        columns,
+        weights.source,
+        order,
+        groups,
+    )
+
+
+def _bounded(axis: SpatialAxis, i: _Index, limits: Sequence[Linear]) -> tuple[SpatialAxis, int]:
+    """The axis with the elements for which those limits are at least 0 that are about it alone, and how many these are."""
+    first, last, count = axis.first, axis.last, 0
+    for terms, rest in limits:
+        if i.of is None or i.tap is None or {*terms} != {i.of, i.tap}:
+            continue
+        sign = 1 if terms[i.of] > 0 else -1
+        if terms[i.of] != sign * i.stride or terms[i.tap] != sign * i.dilation:
+            continue
+        if sign > 0:  # of * stride + tap * dilation + rest >= 0
+            first = max(first, axis.shift - int(rest))
+        else:
+            last = min(last, axis.shift + int(rest))
+        count += 1
+    return replace(axis, first=first, last=last), count
+
+
+def _order(weights: Load, wanted: Sequence[Var], extents: dict[Var, int]) -> tuple[int, ...] | None:
+    """The axes of weights, those that are read with the wanted variables in that order; axes of a single element come second."""
+    places = {i: n for n, i in enumerate(weights.indices) if isinstance(i, Var)}
+    if {*places} != {*wanted} or any(weights.source.shape[n] != extents[v] for v, n in places.items()):
+        return None
+    single = [n for n, i in enumerate(weights.indices) if not isinstance(i, Var)]
+    if any(weights.source.shape[n] != 1 for n in single) or len(places) + len(single) != len(weights.indices):
+        return None
+    first, *others = (places[v] for v in wanted)
+    return (first, *single, *others)

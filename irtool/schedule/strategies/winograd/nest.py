@@ -1,0 +1,193 @@
+"""The loops of a transformed convolution.
+
+A tile of results needs a window of the data, tiles overlapping. With b tiles in a block::
+
+    for blocks of tiles (threads share these):
+      for the block's tiles, blocks of input channels:  data[p, tile, c] = B^T window B
+      for blocks of output channels:
+        for p, tiles, channels, c:                       product[tile, p, o] += data[p, tile, c] * weights[p, c, o]
+        for tiles, channels:                             out[…] = f(A^T product A)
+
+Each of these is a stage with a name, which a strategy schedules, or a script:
+
+    patch           a window at the border, with zeros for what does not exist
+    half_data       the rows of a window transformed: d B
+    data            its columns: B^T (d B)
+    no_data         zeros, for a slice in the padding of depth
+    product         sums of products over the input channels, of all slices and parts of windows that are summed
+    half_result     the columns of products transformed back
+    result, out     one row of results, and what is stored of it
+
+The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
+of blocks is transformed first. It is on the stack of a thread, and threads share the bands; or, where there is a single one, each
+makes all of the data, which takes less than to read what another core wrote, and they share the blocks of output channels. Data
+that a stack has no room for is in the workspace; threads share its tiles, then the blocks of output channels.
+
+What a tile of registers reads in one step, and what one window's transform writes, must not put each other out of the nearest
+cache: numbers of channels are mostly powers of two. So the tiles of a block lie side by side for each product, with a vector between
+the products, and one between the tiles if channels fill so many lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ....tir.expr import Expr, Load, Var, const, less
+from ....tir.forms import Reduction
+from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
+from ...core.forms import stores_for
+from ...core.lane_steps import apart
+from ...core.matrix_sums import Registers, transformed
+from ...core.staged import StagedNest, StagedNestBuilder
+from .convolution import Convolution, SpatialAxis
+from .tile_place import TilePlace, located
+from .tiling import Tiling
+from .windows import Windows
+
+
+def nest_of_tiles(c: Convolution, tiling: Tiling, weights: Buffer) -> StagedNest:
+    """The nest of a convolution with transformed `weights`, stored as (blocks of filters, products, channels, filters)."""
+    nest = _Nest(c, tiling, weights)
+    return nest.stages.nest(nest.build())
+
+
+@dataclass
+class _Nest:
+    conv: Convolution
+    tiling: Tiling
+    weights: Buffer
+    stages: StagedNestBuilder = field(default_factory=StagedNestBuilder)
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a vector of channels."""
+        return self.tiling.lanes
+
+    @property
+    def row(self) -> int:
+        """Elements from a tile's steps to those of the next tile."""
+        return apart(self.conv.inputs, self.lanes)
+
+    def build(self) -> Stmt:
+        """The whole nest."""
+        t = self.tiling
+        block = Var("block")
+        filters = Var("filters")
+        data = Buffer(
+            "data",
+            (t.blocks if t.bands else 1, t.products, t.tiles * self.row + self.lanes),
+            "float32",
+            Scope.GLOBAL if t.bands and not t.own else Scope.LOCAL,
+        )
+        windows = Windows(self.conv, t, data, self.row, self.stages)
+        groups = self.conv.filters[1] // t.filters
+        if not t.bands:
+            first = block * t.tiles
+            inside = seq(
+                [
+                    windows.transform(first, t.tiles),
+                    For(filters, groups, self._multiply(data, const(0), first, filters)),
+                ]
+            )
+            return For(block, t.blocks, Allocate(data, inside), PARALLEL)
+        band = Var("band")
+        start = band * (t.tiles * t.blocks) if t.bands > 1 else const(0)
+        multiplied = SERIAL if t.shares_bands else PARALLEL
+        product = self._multiply(data, block, start + block * t.tiles, filters)
+        body = seq(
+            [
+                windows.transform(start, t.tiles * t.blocks, SERIAL if t.own else PARALLEL),
+                For(filters, groups, For(block, t.blocks, product, multiplied), multiplied),
+            ]
+        )
+        if t.shares_bands:
+            return For(band, t.bands, Allocate(data, body), PARALLEL)
+        return Allocate(data, For(band, t.bands, body) if t.bands > 1 else body)
+
+    # -- products and results ------------------------------------------------------------------------------------------
+
+    def _multiply(self, data: Buffer, block: Expr, first: Expr, filters: Var) -> Stmt:
+        """The products of a block of tiles of the data, which begins at the tile `first`, with a block of filters, and the results."""
+        t = self.tiling
+        product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
+        tile = Var("tile")
+        products = self._products(data, block, product, filters)
+        made = located(self.conv, t, first + tile, lambda place: self._results(product, tile, filters, place))
+        results = For(tile, t.tiles, self._guarded(first + tile, made))
+        return Allocate(product, seq([products, results]))
+
+    def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
+        """The statements, for tiles that exist only."""
+        t = self.tiling
+        whole = t.count % (t.tiles * t.blocks * max(1, t.bands)) == 0
+        return body if whole else If(less(tile, t.count), body)
+
+    def _products(self, data: Buffer, block: Expr, product: Buffer, filters: Var) -> Stmt:
+        t = self.tiling
+        p, tile, o, c = Var("p"), Var("tile"), Var("o"), Var("c")
+        steps: Expr = c
+        if self.conv.groups > 1:
+            steps = filters // (self.conv.filters_of_group // t.filters) * self.conv.steps + c
+        read = Load(data, (block, p, tile * self.row + steps))
+        acc = Buffer("acc", (), "float32", Scope.LOCAL)
+        form = Reduction(
+            ((p, t.products), (tile, t.tiles), (o, t.filters)),
+            acc,
+            const(0.0, "float32"),
+            ((c, self.conv.steps),),
+            acc.element() + read * Load(self.weights, (filters, p, c, o)),
+            (Store(product, (tile, p, o), acc.element()),),
+        )
+        return self.stages.add("product", form)
+
+    def _results(self, product: Buffer, tile: Var, filters: Var, place: TilePlace) -> Stmt:
+        c, t, lanes = self.conv, self.tiling, self.lanes
+        (height, width), sums = t.sizes, t.across.products
+        group, v = Var("group"), Var("v")
+        shared = Registers("part", lanes, t.down.inverse, t.across.inverse)
+
+        def summed(n: Expr) -> Load:
+            return Load(product, (tile, n, group * lanes + v))
+
+        def line(y: Expr, read: Callable[[int], Load]) -> Stmt:
+            """One row of results, of what is read for its columns."""
+            done = Buffer("result", (width, lanes), "float32", Scope.REGISTER)
+            across = transformed(t.across.inverse, read, lambda n, e: Store(done, (const(n), v), e), shared, v)
+            made: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], across)]
+            for n in range(width):
+                places = {**place.image, c.filters[0]: filters * t.filters + group * lanes + v}
+                places |= {c.rows.of: _at(place.row, c.rows, y), c.columns.of: _at(place.column, c.columns, const(n))}
+                stores = stores_for(c.form, Load(done, (const(n), v)), places)
+                out = self.stages.add_map("out", [(v, lanes)], stores)
+                made.append(self._where(c.columns, place.column, const(n), width, n, out))
+            return Allocate(done, seq(made))
+
+        if c.rows.is_single:
+            nest = line(const(0), lambda n: summed(const(n)))
+        else:
+            half = Buffer("half", (height, sums, lanes), "float32", Scope.LOCAL)
+            y, x = Var("y"), Var("x")
+            down = transformed(
+                t.down.inverse,
+                lambda n: summed(const(n * sums) + x),
+                lambda n, e: Store(half, (const(n), x, v), e),
+                shared,
+                v,
+            )
+            columns = self.stages.add_map("half_result", [(x, sums), (v, lanes)], down)
+            row = line(y, lambda n: Load(half, (y, const(n), v)))
+            rows = For(y, height, self._where(c.rows, place.row, y, height, height - 1, row))
+            nest = Allocate(half, seq([columns, rows]))
+        return For(group, t.filters // lanes, Allocate(shared.buffer, nest))
+
+    def _where(self, axis: SpatialAxis, first: Expr, number: Expr, size: int, most: int, body: Stmt) -> Stmt:
+        """The statements, where a tile has a result of that number, which is `most` or less: without a condition if all have."""
+        if axis.last_place(size) + most * axis.dilation < axis.extent:
+            return body
+        return If(less(_at(first, axis, number), axis.extent), body)
+
+
+def _at(first: Expr, axis: SpatialAxis, number: Expr) -> Expr:
+    """The place of a tile's result of that number."""
+    return first + number * axis.dilation

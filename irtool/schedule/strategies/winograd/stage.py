@@ -1,0 +1,36 @@
+"""Replaces convolutions by transformed ones, in a program whose layouts are chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....tir.program import Program
+from ....tir.stmt import Layout
+from ....tir.vector_target import VectorTarget
+from ...constants.derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
+from .choice import choose_tiling, tiling_by_hand
+from .convolution import Convolution
+from .find import find_convolution
+from .form import TransformedTiles
+from .tiling import Tiling
+from .weights import WindowShape, transform_weights
+
+
+def transform_convolutions(program: Program, target: VectorTarget) -> None:
+    """Every convolution for which it pays, in kernels whose weights are constants in all calls."""
+    winograd = Algorithm(
+        "winograd", find_convolution, tiling_by_hand, choose_tiling, _transformed_weights, TransformedTiles.of
+    )
+    derive_stages(program, target, winograd)
+
+
+def _transformed_weights(c: Convolution, t: Tiling) -> DerivedWeights:
+    order, size, filters = c.order, t.size, t.filters
+    windows = WindowShape(t.taps, t.strides, c.parts)
+    steps = range(c.skipped_steps, c.skipped_steps + c.steps)
+
+    def compute(data: Any, layout: Layout | None) -> Any:
+        return transform_weights(unpack(data, layout), order, size, windows, filters, steps)
+
+    shape = (c.filters[1] // filters, t.products, c.steps, filters)
+    return DerivedWeights("transformed", shape, (order, size, windows, filters, steps), compute)

@@ -1,0 +1,187 @@
+"""Padded copies in bands of rows: the copy that a convolution reads exists for a few rows at a time.
+
+    pad[…] = …                       for band:
+    for o, y, x: … pad[y + ky] …  ⇒    pad'[…] = … of the band's rows
+                                       for o, y in band, x: … pad'[y - first + ky] …
+
+The copy stays in cache, and the workspace shrinks to one band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...tir.expr import Const, Expr, Load, Var, rewrite
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, For, Scope, Stmt, Store, seq
+from ...tir.vector_target import VectorTarget
+from ..core.affine import loads, simplifier
+from ..core.forms import Map, Reduction
+from .divisors import proper_divisors
+
+
+@dataclass(frozen=True)
+class Band:
+    """How a copy is cut: along `axis`, by `rows` steps of a `loop` of its reader at a time; `stride` rows of the copy apart,
+    `height` in all."""
+
+    axis: int
+    loop: int
+    rows: int
+    stride: int
+    height: int
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """An axis of a copy that a loop of its reader moves along, by `stride`; inner loops `reach` further."""
+
+    axis: int
+    loop: int
+    stride: int
+    reach: int
+
+    def band(self, rows: int) -> Band:
+        return Band(self.axis, self.loop, rows, self.stride, self.stride * (rows - 1) + self.reach + 1)
+
+
+def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
+    """How to cut the copy that the reduction reads; None where it cannot be cut or is small anyway."""
+    b = copy.stores[0].buffer
+    read = _only_read(copy, reader)
+    if read is None or b.nbytes < 2 * target.packed_bytes:
+        return None
+    if b.layout is None and _shares_small_steps(copy, reader, read, target.scratch_bytes):
+        return None
+    for found in _rows(copy, reader, read):
+        extent = reader.loops[found.loop][1]
+        rest = math.prod(size for _, size in reader.loops[found.loop + 1 :])
+        row_bytes = b.nbytes // b.shape[found.axis]
+        least = -(-target.band_results // max(1, rest))
+        bands = [found.band(rows) for rows in proper_divisors(extent) if rows >= least]
+        fitting = [band for band in bands if band.height * row_bytes <= target.packed_bytes]
+        best = (fitting or bands)[-1 if fitting else 0] if bands else None
+        if best is not None and best.height * 2 <= b.shape[found.axis]:
+            return best
+    return None
+
+
+def find_band(copy: Map, reader: Reduction, loop: int, rows: int) -> Band | None:
+    """The copy cut by so many steps of a loop of its reader, which they divide; None where it cannot be cut along that."""
+    read = _only_read(copy, reader)
+    if read is None or rows < 1 or reader.loops[loop][1] % rows:
+        return None
+    return next((x.band(rows) for x in _rows(copy, reader, read) if x.loop == loop), None)
+
+
+def _only_read(copy: Map, reader: Reduction) -> Load | None:
+    """The one place at which a reduction reads a copy that lies in the workspace."""
+    b = copy.stores[0].buffer
+    reads = [e for e in _loads(reader) if e.source is b]
+    return reads[0] if len(copy.stores) == 1 and b.scope == Scope.GLOBAL and len(reads) == 1 else None
+
+
+def _rows(copy: Map, reader: Reduction, read: Load) -> Iterator[_Rows]:
+    b = copy.stores[0].buffer
+    variables = {v for v, _ in copy.loops}
+    simplify = simplifier(reader.loops, reader.inner)
+    for axis in range(b.ndim - 1):
+        index = copy.stores[0].indices[axis]
+        if not isinstance(index, Var) or index not in variables or _is_split(b, axis):
+            continue
+        terms, offset = simplify.linear(read.indices[axis])
+        spatial = [(n, terms[v]) for n, (v, _) in enumerate(reader.loops) if v in terms]
+        inner = {v: k for v, k in terms.items() if any(v is x for x, _ in reader.inner)}
+        if len(spatial) != 1 or offset or len(spatial) + len(inner) != len(terms) or not inner:
+            continue
+        loop, stride = spatial[0]
+        if stride >= 1 and min(inner.values()) >= 0:
+            reach = sum(k * (n - 1) for v, k in inner.items() for x, n in reader.inner if x is v)
+            yield _Rows(axis, loop, stride, reach)
+
+
+def _shares_small_steps(copy: Map, reader: Reduction, read: Load, small: int) -> bool:
+    """True if copy and reader can share loops over some axes (an image's channels, of which each is read alone), and what is
+    copied in one step of them is small."""
+    own, outside = {v for v, _ in copy.loops}, {v for v, _ in reader.loops}
+    steps = 1
+    for index, i, extent in zip(copy.stores[0].indices, read.indices, read.source.shape):
+        if not ((index in own or isinstance(index, Const)) and (i in outside or isinstance(i, Const))):
+            break
+        steps *= extent
+    return steps > 1 and read.source.nbytes // steps <= small
+
+
+def _loads(r: Reduction) -> list[Load]:
+    return loads(r.update, *(s.value for s in r.stores))
+
+
+def _is_split(b: Buffer, axis: int) -> bool:
+    return b.layout is not None and sum(1 for a, _, _ in b.layout if a == axis) > 1
+
+
+@dataclass(frozen=True)
+class Banded:
+    """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` holds one of what `whole` held."""
+
+    outer: Var
+    count: int
+    whole: Buffer
+    buffer: Buffer
+    copy: Map
+    reader: Reduction
+
+    def assemble(self, copy: Stmt, reader: Stmt) -> Stmt:
+        """The loop over bands around the two nests, scheduled."""
+        return For(self.outer, self.count, seq([copy, reader]))
+
+
+def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
+    """The two nests for one band, in terms of the variable that runs over bands."""
+    old = copy.stores[0].buffer
+    shape = [band.height if n == band.axis else d for n, d in enumerate(old.shape)]
+    layout = None
+    if old.layout is not None:
+        layout = tuple((a, d, band.height if a == band.axis else e) for a, d, e in old.layout)
+    new = Buffer(old.name, shape, old.dtype, old.scope, layout)
+    outer = Var("band")
+    store = copy.stores[0]
+    row = store.indices[band.axis]
+    assert isinstance(row, Var)
+    y, extent = reader.loops[band.loop]
+    inside = Var(y.name)
+    copy_row = Var(row.name)
+    first = outer * (band.rows * band.stride)
+
+    copied: dict[Expr, Expr] = {row: first + copy_row}
+    indices = [copy_row if n == band.axis else i for n, i in enumerate(store.indices)]
+    loops = tuple((copy_row, band.height) if v is row else (v, n) for v, n in copy.loops)
+    new_copy = Map(loops, (Store(new, indices, rewrite(store.value, lambda e: e, copied)),))
+
+    place: dict[Expr, Expr] = {y: outer * band.rows + inside}
+
+    def local(e: Expr) -> Expr:
+        """Reads of the copy are at rows of the band."""
+        if isinstance(e, Load) and e.source is old:
+            shifted = e.indices[band.axis] - first
+            return Load(new, tuple(shifted if n == band.axis else i for n, i in enumerate(e.indices)))
+        return e
+
+    simplify = Simplifier(
+        {
+            **{v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)},
+            inside: (0, band.rows - 1),
+            outer: (0, extent // band.rows - 1),
+        }
+    )
+    memo = dict(place)
+
+    def change(e: Expr) -> Expr:
+        return simplify(rewrite(e, local, memo))
+
+    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in reader.stores)
+    new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
+    new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
+    return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)

@@ -1,0 +1,56 @@
+"""Windows of which one step lies in the data, wherever they stand: the step is computed, and has no loop.
+
+    for y in 0 … 3: for k in 0 … 3: acc += (y + k == 3 ? x[y + k - 3] : 0) * w[3 - k]        ⇒    for y in 0 … 3: acc += x[0] * w[y]
+
+Data with one element along an axis have such windows: the first layer of a generator that begins with a transposed convolution of a
+single pixel, or a convolution whose image has shrunk to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...tir.expr import Expr, Var
+from ...tir.forms import Reduction
+from ...tir.simplify import Simplifier
+from ..core.affine import simplifier
+from .slice_domain import restrict
+
+
+def solve_steps(r: Reduction) -> Reduction:
+    """The reduction without the loops over steps that its guards leave one value; itself if there are none. A last loop stays, of one
+    step. Guards that are about other steps stay as well."""
+    while (found := _solution(r)) is not None:
+        r = _solved(r, *found)
+    return r
+
+
+def _solution(r: Reduction) -> tuple[Var, Expr] | None:
+    """A loop of the sum with more than one step, and its only value for which the guards hold."""
+    simplify = simplifier(r.loops, r.inner)
+    for step, extent in r.inner:
+        if extent == 1:
+            continue
+        for low in r.guards:
+            slope = simplify.linear(low)[0].get(step, 0)
+            if abs(slope) != 1 or not any(_is_zero(simplify, low + high) for high in r.guards):
+                continue
+            value = simplify(low * int(-slope) + step)  # without the step, and zero where the guard is
+            first, last = simplify.range(value)
+            if first >= 0 and last < extent:
+                return step, value
+    return None
+
+
+def _is_zero(simplify: Simplifier, e: Expr) -> bool:
+    terms, rest = simplify.linear(e)
+    return not terms and rest == 0
+
+
+def _solved(r: Reduction, step: Var, value: Expr) -> Reduction:
+    """The reduction with this value for a step, without the guards that always hold then."""
+    if len(r.inner) == 1:
+        r = replace(r, inner=(*r.inner, (Var(step.name), 1)))
+    made = restrict(r, {}, {step: value}, r.guards)
+    simplify = simplifier(made.loops, made.inner)
+    return replace(made, guards=tuple(g for g in made.guards if simplify.range(g)[0] < 0))

@@ -1,0 +1,208 @@
+"""Dilated windows that lie in the padding for the most part, without the padding.
+
+    for y in 0 … 15: for k in 0 … 2: acc += (12 <= y + 12 * k < 28 ? x[y + 12 * k - 12] : 0) * w[k]
+
+    ⇒   for y in 0 … 3:   for k in 1 … 2: acc += x[y + 12 * k - 12] * w[k]
+        for y in 4 … 11:                  acc += x[y] * w[1]
+        for y in 12 … 15: for k in 0 … 1: acc += x[y + 12 * k - 12] * w[k]
+
+Results are parted into those with the same steps inside of the data, along each axis; each part is a reduction of its own, without
+conditions. What is left out are products with zeros of the padding, which are zero if the weights are finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+
+from ...tir.expr import Expr, Load, Var, rewrite
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read
+from ...tir.kernel import Kernel
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Store
+from ..core.affine import simplifier
+from ..core.guards import take_guards
+from .degenerate_loops import solve_steps
+from .slice_domain import restrict
+from .subpixel import inline_padding
+
+_MOST_PARTS = 16
+_MOST_STEPS = 64
+"""Steps along an axis of a window: more are no window."""
+
+_LEAST_SAVED = 0.4
+"""The part of the steps that must go."""
+
+_LEAST_RESULTS = 16
+"""Positions of windows in a part, on average: fewer do not fill a tile."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of windows: the loop over their positions, if what lies inside depends on it, and the loop over their steps."""
+
+    position: Var | None
+    step: Var
+
+
+@dataclass(frozen=True)
+class Range:
+    """Positions of windows along an axis, first and one past the last, and the steps inside of the data that they have."""
+
+    first: int
+    end: int
+    first_step: int
+    end_step: int
+
+    @property
+    def work(self) -> int:
+        """Steps of all the positions."""
+        return (self.end - self.first) * (self.end_step - self.first_step)
+
+
+def partition_padded_windows(kernel: Kernel, mark_finite: Callable[[Kernel], Kernel]) -> Kernel:
+    """The kernel with a stage in parts, of which most steps are products with padding; itself if it has none.
+
+    `mark_finite` marks finite weights. It is asked about kernels whose windows are worth it where the weights are finite.
+    """
+    if _partitioned(kernel, formed=True) is None:
+        return kernel
+    return _partitioned(mark_finite(kernel), formed=False) or kernel
+
+
+def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
+    """The kernel with its windows in parts; None if it has none that are worth it. With `formed` whatever their weights are."""
+    forms = kernel.stages
+    for n, windows in enumerate(forms):
+        if not isinstance(windows, Reduction):
+            continue
+        for first, opened in ((n, windows), (n - 1, _without_copy(forms, n))):
+            guarded = take_guards(opened, formed) if opened is not None else None
+            parts = _parts(guarded) if guarded is not None and guarded.guards else None
+            if parts is not None:
+                return kernel.with_stages([*forms[:first], *parts, *forms[n + 1 :]])
+    return None
+
+
+def _parts(r: Reduction) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, or itself without them where they leave single steps."""
+    solved = solve_steps(r)
+    return partition(solved, r.work) if solved.guards else [solved]
+
+
+def _without_copy(forms: Sequence[AnyForm], n: int) -> Reduction | None:
+    """A stage that reads data where the one before makes a padded copy of it for this one alone; None where that does not."""
+    copy, windows = forms[n - 1], forms[n]
+    if n == 0 or not isinstance(copy, Map) or not isinstance(windows, Reduction) or len(copy.stores) != 1:
+        return None
+    read_elsewhere = copy.stores[0].buffer in buffers_read(*forms[: n - 1], *forms[n + 1 :])
+    return None if read_elsewhere else inline_padding(windows, copy)
+
+
+def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, which has none left in them; None where too few steps would go. `work`: how many there were
+    before others went."""
+    found = _ranges(r)
+    if found is None:
+        return None
+    extents = dict((*r.loops, *r.inner))
+    whole = max(1, work // r.work)
+    left = results = 1
+    for axis, ranges in found.items():
+        positions = ranges[-1].end
+        whole *= positions * extents[axis.step]
+        left *= sum(x.work for x in ranges)
+        results *= positions
+    parts = parts_of(r, _MOST_PARTS)
+    if left > (1 - _LEAST_SAVED) * whole or parts is None or (len(parts) > 1 and results < _LEAST_RESULTS * len(parts)):
+        return None
+    return parts
+
+
+def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
+    """The parts of a reduction with guards, which has none left in them; None where there are more, or guards are of another kind."""
+    found = _ranges(r)
+    if found is None or prod(map(len, found.values())) > most:
+        return None
+    return [_part(r, dict(zip(found, chosen, strict=True))) for chosen in product(*found.values())]
+
+
+def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
+    """The ranges of positions along each axis of windows; None where guards are about anything else."""
+    axes = _axes(r)
+    extents = dict((*r.loops, *r.inner))
+    if axes is None or any(extents[a.step] > _MOST_STEPS for a in axes):
+        return None
+    simplify = simplifier(r.loops, r.inner)
+    return {a: ranges_of(r.guards, simplify, a, extents) for a in axes}
+
+
+def _axes(r: Reduction) -> list[Axis] | None:
+    """The axes of windows that the guards are about; None where one is about anything else."""
+    simplify = simplifier(r.loops, r.inner)
+    loops, inner = {v for v, _ in r.loops}, {v for v, _ in r.inner}
+    positions: dict[Var, Var | None] = {}
+    for g in r.guards:
+        terms, _ = simplify.linear(g)
+        variables = [t for t in terms if isinstance(t, Var)]
+        steps_of = [t for t in variables if t in inner]
+        others = [t for t in variables if t in loops]
+        if len(steps_of) != 1 or len(others) > 1 or len(steps_of) + len(others) != len(terms):
+            return None
+        known = positions.setdefault(steps_of[0], None)
+        if others and known is not None and known is not others[0]:
+            return None
+        positions[steps_of[0]] = others[0] if others else known
+    used = [v for v in positions.values() if v is not None]
+    return [Axis(v, k) for k, v in positions.items()] if len(set(used)) == len(used) else None
+
+
+def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents: Mapping[Var, int]) -> list[Range]:
+    """The ranges of positions in which the same steps are inside: all guards with the axis' steps are at least 0 there."""
+    bounds = []
+    for g in guards:
+        terms, rest = simplify.linear(g)
+        if axis.step in terms:
+            slope = 0 if axis.position is None else terms.get(axis.position, 0)
+            bounds.append((int(slope), int(terms[axis.step]), int(rest)))
+    count = extents[axis.step]
+    positions = 1 if axis.position is None else extents[axis.position]
+
+    def inside(at: int) -> tuple[int, int]:
+        first, end = 0, count
+        for a, b, rest in bounds:
+            least = a * at + rest  # + b * step >= 0
+            if b > 0:
+                first = max(first, -(least // b))
+            else:
+                end = min(end, least // -b + 1)
+        return (first, end) if first < end else (0, 0)
+
+    cuts = {0}
+    for a, b, rest in bounds:
+        for step in range(count if a else 0):
+            least = b * step + rest  # + a * position >= 0
+            cuts.add(-(least // a) if a > 0 else least // -a + 1)
+    starts = sorted(n for n in cuts if 0 <= n < positions)
+    starts = [n for at, n in enumerate(starts) if not at or inside(n) != inside(starts[at - 1])]
+    return [Range(a, b, *inside(a)) for a, b in pairwise([*starts, positions])]
+
+
+def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
+    """The results of one part."""
+    spans = {a.step: (x.first_step, x.end_step) for a, x in chosen.items()}
+    spans.update((a.position, (x.first, x.end)) for a, x in chosen.items() if a.position is not None)
+    single = [v for v, n in r.inner if (spans[v][1] - spans[v][0] if v in spans else n) == 1]
+    part = restrict(r, spans, {v: spans[v][0] if v in spans else 0 for v in single[: len(r.inner) - 1]})  # one is left
+    return part if all(x.work for x in chosen.values()) else _initial(part)
+
+
+def _initial(r: Reduction) -> Map:
+    """The results of a reduction without a step."""
+
+    def initial(e: Expr) -> Expr:
+        return r.init if isinstance(e, Load) and e.source is r.acc else e
+
+    return Map(r.loops, tuple(Store(s.buffer, s.indices, rewrite(s.value, initial)) for s in r.stores))

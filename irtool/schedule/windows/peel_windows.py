@@ -1,0 +1,86 @@
+"""Windows of different sizes along an axis, each as a reduction of its own, whose window has a known beginning and end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite
+from ...tir.forms import AnyForm, Loop, TupleReduction
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Store
+from ..core.affine import simplifier
+from ..core.forms import Map, Reduction
+
+
+def axis_of_windows(form: AnyForm) -> Loop | None:
+    """The one axis of results along which the windows of a reduction differ; None if there is none, or several."""
+    if not isinstance(form, TupleReduction) or len(form.accs) != 1 or form.condition is None or len(form.inner) != 1:
+        return None
+    used = [x for x in form.loops if any(e is x[0] for e in post_order(form.condition))]
+    return used[0] if len(used) == 1 else None
+
+
+def single_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
+    """A reduction for each step of an axis; None where a window is empty, or does not begin with the first step."""
+    assert form.condition is not None
+    (axis, results), ((step, steps),) = along, form.inner
+    reductions = []
+    for n in range(results):
+        size = _window(form.condition, axis, n, step, steps)
+        if not size:
+            return None
+        reductions.append(_at(form, {axis: const(n, axis.dtype)}, axis, (step, size)))
+    return reductions
+
+
+def _window(condition: Expr, axis: Var, n: int, step: Var, steps: int) -> int:
+    """The number of steps for which the condition holds, 0 where that is not known."""
+    simplify = Simplifier({})
+    held = []
+    for k in range(steps):
+        memo: dict[Expr, Expr] = {axis: const(n, axis.dtype), step: const(k, step.dtype)}
+        decided = simplify(rewrite(condition, lambda e: e, memo))
+        if not isinstance(decided, Const):
+            return 0
+        held.append(bool(decided.value))
+    return sum(held) if held == sorted(held, reverse=True) else 0
+
+
+def _at(form: TupleReduction, values: dict[Expr, Expr], axis: Var, inner: Loop) -> Reduction:
+    """The reduction of one result along the axis, with loops of its own."""
+    kept = [x for x in form.loops if x[0] is not axis]
+    fresh = [(x, Var(x.name, x.dtype), n) for x, n in (*kept, inner)]
+    simplify = Simplifier({f: (0, n - 1) for _, f, n in fresh})
+    (acc,) = form.accs
+    own = Buffer(acc.name, (), acc.dtype, acc.scope)
+    memo: dict[Expr, Expr] = {**values, **{x: f for x, f, _ in fresh}}
+
+    def here(e: Expr) -> Expr:
+        return simplify(
+            rewrite(e, lambda x: Load(own, ()) if isinstance(x, Load) and x.source is acc else x, dict(memo))
+        )
+
+    loops: Sequence[Loop] = [(f, n) for _, f, n in fresh]
+    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in form.stores)
+    return Reduction(tuple(loops[:-1]), own, here(form.inits[0]), (loops[-1],), here(form.updates[0]), stores)
+
+
+def in_one_map(parts: Sequence[Reduction]) -> Map:
+    """The results of several reductions over equal loops, each an expression, stored one after the other in each step."""
+    first = parts[0]
+    simplify = simplifier(first.loops)
+    stores = []
+    for r in parts:
+        axes: dict[Expr, Expr] = {v: own for (v, _), (own, _) in zip(r.loops, first.loops, strict=True)}
+        (k, extent), value = r.inner[0], r.init
+        for n in range(extent):
+            value = _with(value, r.update, r.acc, {**axes, k: const(n, k.dtype)})
+        for s in r.stores:
+            indices = [simplify(rewrite(i, lambda e: e, dict(axes))) for i in s.indices]
+            stores.append(Store(s.buffer, indices, simplify(_with(value, s.value, r.acc, axes))))
+    return Map(first.loops, tuple(stores))
+
+
+def _with(value: Expr, e: Expr, acc: Buffer, places: dict[Expr, Expr]) -> Expr:
+    """An expression with a value in place of the accumulator."""
+    return rewrite(e, lambda x: value if isinstance(x, Load) and x.source is acc else x, dict(places))

@@ -1,0 +1,44 @@
+"""A part of a reduction: some of the steps of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...tir.expr import Expr, Load, Var, const, rewrite
+from ...tir.forms import Loop, Reduction
+from ...tir.simplify import Simplifier
+from ...tir.stmt import Buffer, Store
+
+
+def restrict(
+    r: Reduction,
+    spans: Mapping[Var, tuple[int, int]],
+    fixed: Mapping[Var, int | Expr],
+    guards: Sequence[Expr] = (),
+) -> Reduction:
+    """The reduction over the steps of its loops in `spans`, each the first and the one past the last; the other loops are whole.
+
+    Variables in `fixed` are numbers in the result, or what is computed of others, and have no loop. Variables and the accumulator are
+    fresh; of the guards, those in `guards` stay.
+    """
+    extents = dict((*r.loops, *r.inner))
+    span = {v: spans.get(v, (0, n)) for v, n in extents.items() if v not in fixed}
+    fresh = {v: Var(v.name) for v in span}
+    simplify = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
+    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+    memo: dict[Expr, Expr] = {v: fresh[v] + first for v, (first, _) in span.items()}
+    begun = dict(memo)
+    memo.update((v, rewrite(e, lambda x: x, begun) if isinstance(e, Expr) else const(e)) for v, e in fixed.items())
+
+    def own(x: Expr) -> Expr:
+        return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
+
+    def here(e: Expr) -> Expr:
+        return simplify(rewrite(e, own, memo))
+
+    def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
+        return tuple((fresh[v], span[v][1] - span[v][0]) for v, _ in old if v in span)
+
+    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
+    kept = tuple(here(g) for g in guards)
+    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores, kept)

@@ -1,0 +1,58 @@
+"""Where modules live: helpers beside their only user, and few entries in a room."""
+
+from __future__ import annotations
+
+import importlib
+
+from irtool.plugin.registry import Registry
+
+from .import_graph import ROOT, files, folder_of, importers
+
+PUBLIC = ("irtool.relay",)
+"""Packages whose modules users import by name."""
+ENTRIES = {"schedule": 12}
+"""The most entries that a room may have, where it has had too many."""
+
+
+def _room(module: str) -> str:
+    return (*module.split("."), "")[1]
+
+
+def _registered() -> set[str]:
+    """The modules whose classes a registry finds by name, without an import of them."""
+    for module in files():
+        if "Registry(" in files()[module].read_text(encoding="utf-8"):
+            importlib.import_module(module)
+    return {cls.__module__ for registry in Registry.every for cls in registry}
+
+
+def test_a_module_with_one_importer_lives_in_its_folder() -> None:
+    """At or below it. Modules that another room imports are the interface of their own room, and stay."""
+    misplaced = []
+    registered = _registered()
+    for module, users in importers().items():
+        if len(users) != 1 or module in registered or module.startswith(PUBLIC):
+            continue
+        (user,) = users
+        home = folder_of(user)
+        if _room(user) == _room(module) and not f"{folder_of(module)}.".startswith(f"{home}."):
+            misplaced.append(f"{module} belongs in {home}, whose {user} alone imports it")
+    assert not misplaced, "\n".join(misplaced)
+
+
+def test_rooms_have_few_entries() -> None:
+    for room, most in ENTRIES.items():
+        entries = sorted(
+            p.name for p in (ROOT / room).iterdir() if p.suffix == ".py" or (p.is_dir() and p.name != "__pycache__")
+        )
+        assert len(entries) <= most, f"{room}: {', '.join(entries)}"
+
+
+def test_every_package_says_what_it_holds() -> None:
+    """A package with modules of its own has a docstring."""
+    silent = [
+        m
+        for m, path in files().items()
+        if path.name == "__init__.py" and len(list(path.parent.glob("*.py"))) > 2 and '"""' not in path.read_text()
+    ]
+    assert silent == []
