@@ -20,6 +20,7 @@ LAYERS = [
     ("ops",),
     ("infer", "interp", "parser", "printer"),
     ("passes",),
+    ("tir_passes",),
     ("lower",),
     ("schedule",),
     ("backends",),

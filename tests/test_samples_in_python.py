@@ -36,7 +36,7 @@ def test_simplenet(capsys) -> None:
     function, params, image, output = program("simplenet").main()
     printed = capsys.readouterr().out
     assert "nn.conv2d(%data, %graph_conv_weight, strides=[2, 2], padding=[1, 1, 1, 1], channels=32" in printed
-    bound = irtool.passes.bind.bind_params(irtool.Module.from_expr(function), params)
+    bound = irtool.passes.core.bind.bind_params(irtool.Module.from_expr(function), params)
     wanted = irtool.evaluate(bound, {"data": image})
     np.testing.assert_allclose(output, wanted, rtol=1e-4, atol=1e-4)
     if (LISTINGS / "simplenet.txt").exists():

@@ -234,7 +234,7 @@ def module_to_build(
     """The module as it is compiled, constants filled in, and what is known of its parameters; `said` gets what was said."""
     from ..diagnostics import render
     from ..ir.odd_weights import odd_weights
-    from ..passes.bind import fill_missing_constants
+    from ..passes.core.bind import fill_missing_constants
     from .subject import module_of
 
     def say(diagnostic: Diagnostic) -> None:

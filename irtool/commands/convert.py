@@ -75,8 +75,8 @@ def command(sources: tuple[str, ...], output: str, params_out: str | None, entry
 
 
 def _convert_text(text: str, weights: tuple[str, ...], output: str, params_out: str | None, entry: str) -> None:
-    from ..passes.bind import bind_params
-    from ..passes.externalize import constants_as_params
+    from ..passes.core.bind import bind_params
+    from ..passes.core.externalize import constants_as_params
     from ..printer import to_text
     from .output import write_text
     from .subject import read_whole

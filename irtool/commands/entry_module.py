@@ -37,7 +37,7 @@ def read_entry_module(file: str, given: Given, entry: str, missing_constants: st
     from ..infer import require_types
     from ..ir import Function
     from ..ir.odd_weights import odd_weights
-    from ..passes.bind import fill_missing_constants
+    from ..passes.core.bind import fill_missing_constants
     from .subject import read_module
 
     module, given = read_module(file, given, is_settled=True)

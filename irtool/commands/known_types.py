@@ -133,7 +133,7 @@ class Given:
 
     def bind(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
         """The same with weights as constants."""
-        from ..passes.bind import bind_params
+        from ..passes.core.bind import bind_params
 
         module = self.specialize(module, entry, say)
         return bind_params(module, self.weights, entry) if self.params or self.bound or self.fixed else module

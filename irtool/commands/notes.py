@@ -36,7 +36,7 @@ def say_random(names: Sequence[str], total: int, seed: int) -> None:
 
 def say_constants(module: Module, how: str, seed: int = 0) -> str:
     """Says how many constants, whose data is missing, have something in its place; gives the sentence, if there is one."""
-    from ..passes.bind import count_missing_constants
+    from ..passes.core.bind import count_missing_constants
 
     count = count_missing_constants(module) if how in ("zeros", "random") else 0
     if not count:

@@ -8,11 +8,11 @@ import sys
 
 from ..ops import Operator, operators
 from ..ops.cases import cases_of
-from ..passes.operator_facts import RULE, facts_of, lacks
-from ..passes.option_text import show_value
+from ..passes.core.option_text import show_value
 from ..plugin import type_hints
 from .manual import for_markdown, for_terminal
 from .name_patterns import is_like
+from .operator_facts import RULE, facts_of, lacks
 from .tables import drawer, show_table
 
 FIRST = Operator.since

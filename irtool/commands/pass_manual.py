@@ -8,15 +8,15 @@ from ..diagnostics import UsageError, nearest
 from ..driver.prepare import LEFT_OUT
 from ..driver.stages import STAGES
 from ..passes import Pass, passes
-from ..passes.absent import REASONS, RELAY_REASONS, explain_absence
-from ..passes.config_option import ConfigOption, config_options
+from ..passes.core.absent import REASONS, RELAY_REASONS, explain_absence
+from ..passes.core.config_option import ConfigOption, config_options
+from ..passes.core.mistakes import UnknownPass
+from ..passes.core.option_text import show_value
+from ..passes.core.pipeline import parse_pipeline
+from ..passes.core.pipelines import PIPELINES
+from ..passes.core.tvm_options import REASONS as INEFFECTIVE
 from ..passes.instruments import instrument_options, instruments
-from ..passes.mistakes import UnknownPass
-from ..passes.option_text import show_value
-from ..passes.pipeline import parse_pipeline
-from ..passes.pipelines import PIPELINES
-from ..passes.prim_func_pass import PrimFuncPass
-from ..passes.tvm_options import REASONS as INEFFECTIVE
+from ..tir_passes.prim_func_pass import PrimFuncPass
 from .manual import for_markdown, for_terminal
 from .name_patterns import is_like
 from .tables import show_table

@@ -50,7 +50,7 @@ def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) 
         key, equals, text = value.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{value!r} is not KEY=VALUE", ctx, option)
-        from ..passes.pipeline import parse_value
+        from ..passes.core.pipeline import parse_value
 
         found[key] = parse_value(text)
     return tuple(found.items())
@@ -108,7 +108,7 @@ def _choice(
     passes = tuple(p for p in pipelines if p.strip())
     chosen = PassChoice(passes, require_pass, disable_pass, pass_config, load, instrument_texts, made)
     if require_pass or disable_pass or pass_config:
-        from ..passes.context import PassContext
+        from ..passes.core.context import PassContext
 
         PassContext(**chosen.context)
     return chosen

@@ -18,10 +18,10 @@ def index() -> str:
     from ..frontends.onnx.operator import onnx_operators
     from ..ops import operators
     from ..passes import passes
-    from ..passes.config_option import config_options
+    from ..passes.core.config_option import config_options
+    from ..passes.core.pipeline import Pipeline
+    from ..passes.core.pipelines import PIPELINES
     from ..passes.instruments import instruments
-    from ..passes.pipeline import Pipeline
-    from ..passes.pipelines import PIPELINES
     from ..plugin import Registry
 
     def entries(registry: Registry[Any]) -> dict[str, tuple[str, str]]:

@@ -71,7 +71,7 @@ def command(
     """
     from ..diagnostics import UsageError
     from ..driver.precision import is_too_low, low_ratio_sentence
-    from ..passes.bind import bind_params
+    from ..passes.core.bind import bind_params
     from ..printer import to_text
 
     check_options(output, params_format, params_out)

@@ -199,7 +199,7 @@ def _require_inputs(module: Module, expected: Expectation) -> None:
 
 def _single(texts: list[str]) -> tuple[str, ...]:
     """The passes of pipeline texts, each as a text of its own."""
-    from ..passes.pipeline import parse_pipeline
+    from ..passes.core.pipeline import parse_pipeline
 
     return tuple(p.text() for text in texts for p in parse_pipeline(text))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def run_line(case: Case, expected: Any, chosen: PassChoice, level: int | None) -> str:
     """`// RUN: irtool opt …`, or `run` where results of a backend are compared, or `build`."""
-    from ..passes.option_text import show_value
+    from ..passes.core.option_text import show_value
 
     way = expected.via
     words = ["irtool"]

@@ -102,7 +102,7 @@ _NOT_OF_REDUCE = ("--check-values",)
 
 def _of_context(error: Any) -> list[str]:
     """Options of `irtool opt` that say what the context said under which a pass failed, and what was loaded."""
-    from ..passes.option_text import show_value
+    from ..passes.core.option_text import show_value
     from ..plugin.loading import loaded_files
 
     said = [f"--load={path}" for path in loaded_files()]

@@ -154,7 +154,7 @@ def _one_by_one(error: click.UsageError) -> str:
 
 def lost_braces(words: Sequence[str]) -> str:
     """Advice where a shell has taken `A{x=1,y=2}` apart into `Ax=1` and `Ay=2`."""
-    from ..passes.pipeline import pass_before_option, quote_braces
+    from ..passes.core.pipeline import pass_before_option, quote_braces
 
     for word in words:
         found = _BRACES_LOST.fullmatch(word)

@@ -10,7 +10,7 @@ from ..diagnostics import UsageError
 from ..ir import Expr, Module
 from ..ir.module import describe
 from ..ir.target import Target
-from ..passes.context import PassContext
+from ..passes.core.context import PassContext
 from .artifact import Artifact
 from .options import choose_options
 from .precision import Calibration

@@ -34,7 +34,7 @@ from ..ir.types import distinct_leaves
 from ..lower.naming import kernel_name
 from ..lower.storage import StoragePlan, plan
 from ..ops.base import is_call_to
-from ..passes.primitive_functions import is_primitive, only_reshapes
+from ..passes.core.primitive_functions import is_primitive, only_reshapes
 from .mistakes import NotAStraightLine
 
 _CPU = 1

@@ -6,7 +6,7 @@ from collections import Counter
 
 from ..diagnostics import IrError
 from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_function
-from ..passes.instantiation import settle_type_arguments
+from ..passes.core.instantiation import settle_type_arguments
 from ..passes.partial.copying import Identities
 from .generic_values import with_types_in_branches
 

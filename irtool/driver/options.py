@@ -11,8 +11,8 @@ from ..backends.base import Backend, backends, find_backend, merge_flags
 from ..diagnostics import UsageError, nearest
 from ..ir.target import Target
 from ..ir.tvm_target_kinds import KINDS
-from ..passes.context import PassContext
-from ..passes.tvm_options import notes_on
+from ..passes.core.context import PassContext
+from ..passes.core.tvm_options import notes_on
 from ..tir.vector_target import SIZES, USUAL
 from .precision import EXACT, precision_passes
 
@@ -132,7 +132,7 @@ def choose_backend(
     if isinstance(target, str):
         match = re.fullmatch(r"\s*([\w.-]+)\s*(\{.*\})?(.*)", target, re.DOTALL)
         if match is not None and match[2]:
-            from ..passes.pipeline import parse_call
+            from ..passes.core.pipeline import parse_call
 
             name, inside = parse_call(f"{match[1]}{match[2]}", "target")
             target = f"{name}{match[3]}"

@@ -9,7 +9,7 @@ from ..diagnostics import Diagnostic, IrError, nearest
 from ..infer import param_types
 from ..ir import Expr, Function, Module, Var
 from ..parser.params import origin
-from ..passes.bind import weight_of, with_values
+from ..passes.core.bind import weight_of, with_values
 from .mistakes import WeightsDoNotFit
 
 

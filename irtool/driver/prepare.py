@@ -61,7 +61,7 @@ def prepare(
     Raises IrError where the entry does not exist or a weight does not fit its parameter.
     """
     from ..passes import run_passes
-    from ..passes.bind import bind_params
+    from ..passes.core.bind import bind_params
     from ..passes.devices.configuration import mentioned_devices
 
     if entry not in module or not isinstance(module[entry], Function):

@@ -13,7 +13,7 @@ from ..diagnostics import IrError, ToolError, UsageError
 from ..files import temporary_folder
 from ..garbage import rare_searches
 from ..ir import Expr, Module
-from ..passes.resolve import resolve
+from ..passes.core.resolve import resolve
 from .artifact import Artifact
 from .options import TIR, Options
 from .outputs import Content, Emission, write_files

@@ -9,7 +9,7 @@ from typing import Any
 from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
-from ..passes.context import PassContext
+from ..passes.core.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..schedule.constants.dedup_constants import share_equal_constants
 from ..steps import counted

@@ -106,8 +106,8 @@ def parse_export(text: str) -> Export:
 
     Raises UsageError for an unknown name or option, and for a value of the wrong kind.
     """
-    from ..passes.given_options import check_options
-    from ..passes.pipeline import parse_call
+    from ..passes.core.given_options import check_options
+    from ..passes.core.pipeline import parse_call
 
     name, options = parse_call(text, "format")
     cls = exports.get(name)

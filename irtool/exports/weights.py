@@ -9,7 +9,7 @@ from ..diagnostics import IrError, nearest
 from ..infer import param_types
 from ..ir import Function, Module
 from ..parser.params import origin
-from ..passes.bind import weight_of
+from ..passes.core.bind import weight_of
 
 
 def fit_weights(module: Module, entry: str, params: Mapping[str, Any]) -> dict[str, Any]:

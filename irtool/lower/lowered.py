@@ -31,7 +31,7 @@ from ..tir.stmt import (
     rewrite_stmt,
     without_annotations,
 )
-from ..tir.transforms.vectorize_loop import vectorize_loops
+from ..tir.vectorize_loop import vectorize_loops
 from ..tir.verify import find_problems
 from .mistakes import NoCounterpart
 

@@ -35,9 +35,9 @@ from ..ir import (
 )
 from ..ir.meta import VirtualDevice
 from ..ops.base import is_call_to
+from ..passes.core.lexical_devices import without_device
+from ..passes.core.primitive_functions import RESHAPE_ONLY, only_reshapes
 from ..passes.devices.placed import placed
-from ..passes.lexical_devices import without_device
-from ..passes.primitive_functions import RESHAPE_ONLY, only_reshapes
 from ..tir import dtypes
 from .mistakes import DynamicShape
 from .storage_tokens import Token, TokenAllocator

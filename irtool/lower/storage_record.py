@@ -10,10 +10,10 @@ from ..ir import Call, Constant, Expr, Function, GlobalVar, Let, Module, Op, Var
 from ..ir.meta import VirtualDevice
 from ..ir.target import Target
 from ..ops.base import is_call_to
-from ..passes.base import is_optimizable
-from ..passes.context import PassContext
+from ..passes.core.base import is_optimizable
+from ..passes.core.context import PassContext
+from ..passes.core.primitive_functions import is_primitive
 from ..passes.devices.configuration import show_device
-from ..passes.primitive_functions import is_primitive
 from .compose import operator_calls
 from .function_info import MAIN, FunctionInfo, nest_infos, plan_info
 from .naming import kernel_name

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass
 
 from ..ops import operators
 from ..parser.symbols import BINDING, CONSTRUCTOR, FUNCTION, VARIABLE
-from ..passes.option_text import show_value
+from ..passes.core.option_text import show_value
 from ..plugin import type_hints
 from .analysis import Analysis
 from .outline import outline

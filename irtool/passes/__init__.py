@@ -1,4 +1,4 @@
-"""Passes: what one is (`base`), the context (`context`), the runner, pipelines, and one file for each pass.
+"""Passes, one file for each; `core` holds what a pass is, contexts, pipelines, the runner and shared helpers.
 
 Every registered pass is an attribute by its name: `passes.FuseOps(fuse_opt_level=2)`, `passes.qnn.Legalize()`.
 """
@@ -9,24 +9,17 @@ from typing import Any
 
 from ..namespace import Namespace
 from .apply_pass_to_function import ApplyPassToFunction
-from .base import (
-    Composite,
-    FunctionPass,
-    ModulePass,
-    Pass,
-    PassList,
-    is_optimizable,
-    passes,
-    register_pass,
-)
-from .config_option import ConfigOption
-from .context import PassContext, PassInfo, PassInstrument
+from .core.base import Composite, FunctionPass, ModulePass, Pass, PassList, is_optimizable, passes, register_pass
+from .core.bind import bind_params
+from .core.config_option import ConfigOption
+from .core.constants import scalar_constant
+from .core.context import PassContext, PassInfo, PassInstrument
+from .core.pipeline import parse_pipeline
+from .core.run import run_passes
+from .core.runner import run_pass
+from .core.sequential import Sequential
 from .decorated import create_function_pass, create_module_pass, function_pass, module_pass
 from .instruments import register_instrument
-from .pipeline import parse_pipeline
-from .run import run_passes
-from .runner import run_pass
-from .sequential import Sequential
 
 __all__ = [
     "ApplyPassToFunction",
@@ -40,6 +33,7 @@ __all__ = [
     "PassInstrument",
     "PassList",
     "Sequential",
+    "bind_params",
     "create_function_pass",
     "create_module_pass",
     "function_pass",
@@ -51,6 +45,7 @@ __all__ = [
     "register_pass",
     "run_pass",
     "run_passes",
+    "scalar_constant",
 ]
 
 _by_name = Namespace("irtool.passes", passes.find, passes.names)

@@ -11,11 +11,11 @@ from ..ir.meta import MetaNode, VirtualDevice
 from ..ir.target import Target
 from ..ops.base import call
 from ..trampoline import trampoline
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.lexical_devices import LexicalDevices, is_fixed, known
 from .devices.configuration import UNKNOWN, device_type_of, mentioned_devices
 from .devices.textures import BUFFER, Scopes, find_scopes, without_annotation
-from .lexical_devices import LexicalDevices, is_fixed, known
 
 
 @register_pass("AnnotateMemoryScope", level=2, required=("InferType",))

@@ -24,8 +24,8 @@ from ..ir import (
     rebuild,
     rewrite,
 )
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 from .partition.annotations import DEFAULT, begin, compiler_of, end, is_begin, is_end
 from .partition.targets import CONFIG, Targets, known_targets
 

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ..diagnostics import IrError, nearest
 from ..ir import Module
-from .base import Pass
-from .context import PassContext, PassInfo
-from .mistakes import NoFunctionMatches
-from .option_text import show_value
-from .runner import run_pass
-from .selection import Selection, select
+from .core.base import Pass
+from .core.context import PassContext, PassInfo
+from .core.mistakes import NoFunctionMatches
+from .core.option_text import show_value
+from .core.runner import run_pass
+from .core.selection import Selection, select
 
 _MOST_LISTED = 20
 """Functions that a message names."""

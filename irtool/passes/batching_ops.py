@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .base import Composite, Pass, register_pass
-from .combine_parallel_batch_matmul import CombineParallelBatchMatmul
-from .combine_parallel_conv2d import CombineParallelConv2D
-from .combine_parallel_dense import CombineParallelDense
+from .combine_parallel.batch_matmul import CombineParallelBatchMatmul
+from .combine_parallel.conv2d import CombineParallelConv2D
+from .combine_parallel.dense import CombineParallelDense
+from .core.base import Composite, Pass, register_pass
 
 
 @register_pass("BatchingOps", level=0)

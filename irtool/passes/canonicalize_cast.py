@@ -7,8 +7,8 @@ from typing import TypeGuard
 
 from ..ir import Call, Expr, Function, Module, Op, TensorType, children, rewrite
 from ..ops.base import Pattern, is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 from .simplify.casts import kind_and_bits
 
 

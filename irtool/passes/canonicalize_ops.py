@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..ir import Call, Expr, Function, Module, TensorType, rewrite
 from ..ops.base import call, is_call_to
-from .axes import expand_to_axis
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.axes import expand_to_axis
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("CanonicalizeOps", level=3, required=("InferType",))

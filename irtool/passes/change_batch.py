@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from ..diagnostics import IrError, UsageError, nearest
 from ..ir import Function, Module, TensorType, Var, substitute, with_function, without_return_type
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("ChangeBatch", level=1)

@@ -11,11 +11,11 @@ from ..deferred import np
 from ..ir import Call, Constant, Expr, Function, Module, Tuple, children, post_order, rewrite
 from ..ops.base import call, is_call_to
 from ..ops.dtypes import dtype_of
-from .base import FunctionPass, register_pass
-from .constants import array_constant, has_data, to_array
-from .context import PassContext
-from .extents import extents_of, known_extents
-from .reshaping import reshape_to
+from .core.base import FunctionPass, register_pass
+from .core.constants import array_constant, has_data, to_array
+from .core.context import PassContext
+from .core.extents import extents_of, known_extents
+from .core.reshaping import reshape_to
 
 _DTYPES = ("float32", "float64")
 

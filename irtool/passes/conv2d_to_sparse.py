@@ -9,9 +9,9 @@ from ..deferred import np
 from ..diagnostics import UsageError
 from ..ir import Call, Constant, Expr, Function, MissingData, Module, rewrite
 from ..ops.base import call, is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .replaced_weights import by_name, with_sparse_weights
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.replaced_weights import by_name, with_sparse_weights
 
 
 @register_pass("Conv2dToSparse", level=4, required=("DeadCodeElimination",))

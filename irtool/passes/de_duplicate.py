@@ -22,8 +22,8 @@ from ..ir import (
 from ..ir.types import quantified
 from ..ir.untyped import untyped
 from ..ir.verify import verify
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("DeDuplicate", level=0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Expr, Function, Module, Var
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
+from .core.let_inlining import rewrite_lets
 from .dead_code.usage import needed_uses
 from .effects.purity import pure_variables
-from .let_inlining import rewrite_lets
 
 
 @register_pass("DeadCodeElimination", level=1, required=("InferType",))

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from ..ir import Call, Expr, Function, Module, Op, TensorType, Tuple, TupleGetItem, rewrite, without_return_type
 from ..ops.base import call, is_call_to
 from .apply_pass_to_function import ApplyPassToFunction
-from .base import Composite, FunctionPass, Pass, PassList, register_pass
-from .constants import scalar_constant
-from .context import PassContext
-from .rule_table import RuleTable
-from .static_form import static_form
+from .core.base import Composite, FunctionPass, Pass, PassList, register_pass
+from .core.constants import scalar_constant
+from .core.context import PassContext
+from .core.rule_table import RuleTable
+from .core.static_form import static_form
 
 Decompose = Callable[[Call, TensorType], Expr]
 """`decompose(call, data_type)`: what takes the place of a call whose first argument was of that type."""

@@ -27,8 +27,8 @@ from typing import Any
 
 from ..ir import Function, Module
 from ..ir.module import describe
-from .base import FunctionPass, ModulePass, Pass, make_info, wrong_result
-from .context import PassContext, PassInfo
+from .core.base import FunctionPass, ModulePass, Pass, make_info, wrong_result
+from .core.context import PassContext, PassInfo
 
 
 class _Decorated(Pass):

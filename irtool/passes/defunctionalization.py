@@ -34,10 +34,10 @@ from ..ir import (
 )
 from ..ir.types import rewrite_type, type_children
 from ..trampoline import trampoline
-from .base import ModulePass, register_pass
-from .beta_reduction import reduce_literals
-from .context import PassContext
-from .instantiation import types_of_call
+from .core.base import ModulePass, register_pass
+from .core.beta_reduction import reduce_literals
+from .core.context import PassContext
+from .core.instantiation import types_of_call
 from .partial.copying import Identities
 
 Steps = Generator[Any, Any, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Call, Expr, Function, Module, rewrite
-from .base import FunctionPass, register_pass
-from .beta_reduction import BetaReducer, reduce_literals
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.beta_reduction import BetaReducer, reduce_literals
+from .core.context import PassContext
 
 
 @register_pass("DefuseOps", level=3, required=("InferType",))

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ..ir import Call, Expr, Function, Module
 from ..ops.base import call
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .replaced_weights import by_name, with_sparse_weights
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.replaced_weights import by_name, with_sparse_weights
 
 
 @register_pass("DenseToSparse", level=4, required=("InferType",))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ..deferred import np
 from ..ir import Constant, Expr, Function, Module, rewrite
 from ..ops.base import call, is_call_to
-from .base import FunctionPass, register_pass
-from .constants import has_data
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.constants import has_data
+from .core.context import PassContext
 
 _DTYPES = ("float16", "float32", "float64")
 

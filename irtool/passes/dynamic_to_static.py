@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from ..diagnostics import IrError
 from ..infer import infer_expr
 from ..ir import Call, Expr, Function, Module, TensorType, TupleType, Type
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.static_form import static_form
 from .fold_constant import ConstantFolder
-from .static_form import static_form
 
 
 @register_pass("DynamicToStatic", level=2)

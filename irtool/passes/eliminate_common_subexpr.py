@@ -8,8 +8,8 @@ from typing import Any, overload
 
 from ..ir import Call, Constant, Expr, Function, Module, Op, TupleGetItem, rewrite
 from ..ops.base import is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("EliminateCommonSubexpr", level=3, required=("InferType",))

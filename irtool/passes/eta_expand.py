@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..diagnostics import UsageError
 from ..ir import Call, Constructor, Expr, Function, GlobalVar, Module, Type, TypeCall, TypeVar, Var, rewrite
 from ..ir.types import rewrite_type
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("EtaExpand", level=1)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ..diagnostics import UsageError
 from ..ir import Function, Module
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 from .fake_quantization.affine import optional_rules
 from .fake_quantization.regions import rewrite_dequantized_inputs, rewrite_regions
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ..ir import Call, Expr, Function, Module, Op, rewrite
 from ..ops.base import call, op
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("FastMath", level=4, required=("InferType",))

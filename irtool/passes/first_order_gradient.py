@@ -25,11 +25,11 @@ from ..ir import (
 from ..ir.types import require_few_leaves
 from ..ops.base import call
 from ..trampoline import trampoline
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
+from .core.let_binding import FreshVars, LetList
+from .core.mistakes import NoGradient
 from .gradients.rule import GradientSite, rule_of
-from .let_binding import FreshVars, LetList
-from .mistakes import NoGradient
 
 Steps = Generator[Any, Any, Any]
 

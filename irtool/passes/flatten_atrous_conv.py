@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from ..ir import Call, Expr, Function, Module, TensorType, rewrite
 from ..ops.base import is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("FlattenAtrousConv", level=0, required=("InferType",))

@@ -28,14 +28,14 @@ from ..ir import (
 from ..ir.types import distinct_leaves
 from ..ops.base import is_call_to, operators
 from ..ops.dtypes import has_arrays
-from .base import FunctionPass, register_pass
-from .constants import array_constant
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.constants import array_constant
+from .core.context import PassContext
+from .core.folding_budget import FoldingBudget, current_budget
+from .core.let_inlining import rewrite_lets
+from .core.lexical_devices import without_device
+from .core.primitive_functions import is_primitive
 from .effects.purity import Effects
-from .folding_budget import FoldingBudget, current_budget
-from .let_inlining import rewrite_lets
-from .lexical_devices import without_device
-from .primitive_functions import is_primitive
 
 _LARGEST = 1 << 28
 """Elements of a constant; what would have more stays a call, since calls can make any number of them."""

@@ -11,11 +11,11 @@ from typing import Any
 from ..deferred import np
 from ..ir import Call, Constant, Expr, Function, Module
 from ..ops.base import operators
-from .base import FunctionPass, register_pass
-from .constants import same_scalar, single_value
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.constants import same_scalar, single_value
+from .core.context import PassContext
+from .core.rule_table import RuleTable
 from .dataflow import PatternMatch, RewriteRule, is_op, rewrite_patterns, wildcard
-from .rule_table import RuleTable
 
 
 @register_pass("FoldExplicitPadding", level=0, required=("InferType",))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir import Function, Module
-from .base import Composite, FunctionPass, Pass, register_pass
-from .context import PassContext
+from .core.base import Composite, FunctionPass, Pass, register_pass
+from .core.context import PassContext
 from .fold_constant import FoldConstant
 from .scale_axis.backward import fold_backward
 from .scale_axis.forward import fold_forward

@@ -24,13 +24,13 @@ from ..ir import (
     rewrite,
 )
 from ..ops.base import is_call_to
-from .base import FunctionPass, register_pass
-from .config_option import ConfigOption
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.config_option import ConfigOption
+from .core.context import PassContext
+from .core.primitive_functions import RESHAPE_ONLY, is_finished, separate_primitives
 from .effects.purity import Effects
 from .fusion.graph import DataflowGraph, dataflow_graph
 from .fusion.groups import Groups
-from .primitive_functions import RESHAPE_ONLY, is_finished, separate_primitives
 
 MOST_FUSED = 256
 """Nodes in one group, unless `relay.FuseOps.max_depth` says otherwise."""

@@ -50,13 +50,13 @@ from ..ir import (
 from ..ir.types import distinct_leaves, rebuild_type, require_few_leaves, type_children
 from ..ops.base import call, is_call_to
 from ..trampoline import trampoline
-from .base import ModulePass, is_optimizable, register_pass
-from .context import PassContext
+from .core.base import ModulePass, is_optimizable, register_pass
+from .core.context import PassContext
+from .core.let_binding import FreshVars, LetList, bind
+from .core.mistakes import NoGradient
+from .core.sharing import require_tree
 from .first_order_gradient import differentiate, gradient_type
 from .gradients.rule import GradientSite, rule_of
-from .let_binding import FreshVars, LetList, bind
-from .mistakes import NoGradient
-from .sharing import require_tree
 
 Steps = Generator[Any, Any, Any]
 BACK_PROPAGATOR = RefType(FuncType((), UNIT))

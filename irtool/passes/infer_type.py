@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Module
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("InferType", level=0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Call, Expr, Function, GlobalVar, Module, children, global_names, post_order, rewrite
-from .base import ModulePass, register_pass
-from .beta_reduction import BetaReducer
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.beta_reduction import BetaReducer
+from .core.context import PassContext
 
 
 @register_pass("Inline", level=1, info_name="InlineGlobals")

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..diagnostics import IrError, nearest
 from ..ir import Call, Expr, Function, GlobalVar, Module, global_names, rewrite
-from .base import ModulePass, is_optimizable, register_pass
-from .beta_reduction import BetaReducer
-from .context import PassContext
+from .core.base import ModulePass, is_optimizable, register_pass
+from .core.beta_reduction import BetaReducer
+from .core.context import PassContext
 from .partition.compiler_functions import is_compiler_function
 
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ..diagnostics import UsageError
 from ..ir import Function, Module
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .mistakes import WrongPassOption
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.mistakes import WrongPassOption
 from .qdq_insertion.insertion import Insertion
 from .qdq_insertion.plan import plan_quantization
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..ir import Call, Expr, Function, Module, post_order, rewrite, with_function
 from ..ir.tvm_hash import tvm_hash
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .function_keys import DEEPEST, FunctionKeys, nesting
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.function_keys import DEEPEST, FunctionKeys, nesting
 
 
 @register_pass("LabelOps", level=1)

@@ -24,11 +24,11 @@ from ..ir import (
 )
 from ..ir.tvm_hash import tvm_hash
 from ..ir.types import free_type_vars
-from .base import ModulePass, register_pass
-from .context import PassContext
-from .function_keys import DEEPEST, FunctionKeys, nesting
-from .lexical_devices import fix_device, is_fixed
-from .primitive_functions import is_primitive, separate_primitives
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
+from .core.function_keys import DEEPEST, FunctionKeys, nesting
+from .core.lexical_devices import fix_device, is_fixed
+from .core.primitive_functions import is_primitive, separate_primitives
 
 
 @register_pass("LambdaLift", level=1)

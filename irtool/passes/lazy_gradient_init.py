@@ -33,11 +33,11 @@ from ..ir import (
 )
 from ..ir.types import GlobalTypeVar, distinct_leaves, require_few_leaves, rewrite_type, type_leaves
 from ..trampoline import trampoline
-from .base import ModulePass, is_optimizable, register_pass
-from .context import PassContext
-from .functions_in_data import constructors_in
-from .grad_cell import grad_cell_module, with_grad_cell
-from .let_binding import FreshVars, LetList
+from .core.base import ModulePass, is_optimizable, register_pass
+from .core.context import PassContext
+from .core.functions_in_data import constructors_in
+from .core.let_binding import FreshVars, LetList
+from .gradients.grad_cell import grad_cell_module, with_grad_cell
 
 Steps = Generator[Any, Any, Any]
 

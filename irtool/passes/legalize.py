@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..diagnostics import UsageError, nearest
 from ..ir import Call, Expr, Function, Module, Op, rewrite
-from .base import FunctionPass, register_pass
-from .config_option import ConfigOption
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.config_option import ConfigOption
+from .core.context import PassContext
 from .legalization.rule import LEGALIZE, MAPS, QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 
 BYTE_PRODUCTS = "irtool.qnn.byte_products"

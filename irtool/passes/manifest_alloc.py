@@ -38,13 +38,13 @@ from ..ir.meta import VirtualDevice
 from ..ops.base import call, is_call_to
 from ..ops.dtypes import bits
 from ..trampoline import trampoline
-from .base import ModulePass, is_optimizable, register_pass
-from .context import PassContext
+from .core.base import ModulePass, is_optimizable, register_pass
+from .core.context import PassContext
+from .core.kernel_calls import KernelCall, kernel_call
+from .core.lexical_devices import LexicalDevices, fix_device, is_fixed
+from .core.primitive_functions import is_primitive
+from .core.sharing import require_tree
 from .devices.configuration import UNKNOWN, Configuration, read_device
-from .kernel_calls import KernelCall, kernel_call
-from .lexical_devices import LexicalDevices, fix_device, is_fixed
-from .primitive_functions import is_primitive
-from .sharing import require_tree
 
 ALIGNMENT = 64
 """Storage begins at a multiple of this many bytes, or of the size of an element if that is larger."""

@@ -29,12 +29,12 @@ from ..ir import (
 )
 from ..ops.base import call, is_call_to
 from ..trampoline import trampoline
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.let_inlining import rewrite_lets
+from .core.lexical_devices import without_device
+from .core.primitive_functions import is_primitive
 from .devices.configuration import UNKNOWN
-from .let_inlining import rewrite_lets
-from .lexical_devices import without_device
-from .primitive_functions import is_primitive
 
 
 @register_pass("ManifestLifetimes", level=0)

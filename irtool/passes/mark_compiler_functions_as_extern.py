@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Module, with_function
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 from .partition.compiler_functions import is_compiler_function
 
 

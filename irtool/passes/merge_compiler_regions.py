@@ -8,8 +8,8 @@ from typing import Any
 
 from ..ir import Call, Expr, Function, Module, Var, children, rewrite
 from ..trampoline import trampoline
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 from .partition.annotations import is_begin, is_end
 from .partition.regions import Region, Regions
 from .partition.scopes import RegionScopes, values_of_variables

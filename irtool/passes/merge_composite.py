@@ -7,8 +7,8 @@ from typing import Any
 
 from ..infer import infer_expr
 from ..ir import Function, Module
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 from .dataflow import partition
 from .partition.pattern_tables import pattern_table
 

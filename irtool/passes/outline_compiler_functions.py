@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..diagnostics import IrError
 from ..ir import Call, Expr, Function, GlobalVar, Let, Module, free_variables, post_order, rewrite, with_function
 from ..ir.structural import structural_equal
-from .base import ModulePass, is_optimizable, register_pass
-from .context import PassContext
+from .core.base import ModulePass, is_optimizable, register_pass
+from .core.context import PassContext
 from .partition.compiler_functions import is_compiler_function
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Function, Module, post_order, rewrite
-from .base import FunctionPass, register_pass
 from .channel_padding.calls import is_layer
 from .channel_padding.padder import Padder
 from .channel_padding.webs import choose_tensors
-from .config_option import ConfigOption
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.config_option import ConfigOption
+from .core.context import PassContext
 
 LANES = "irtool.channel_lanes"
 

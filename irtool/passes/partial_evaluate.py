@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Function, Module
-from .base import ModulePass, register_pass
-from .context import PassContext
-from .instantiation import settle_type_arguments
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
+from .core.instantiation import settle_type_arguments
+from .core.sharing import require_tree
 from .partial.evaluator import Evaluator
-from .sharing import require_tree
 
 
 @register_pass("PartialEvaluate", level=1, info_name="PartialEval")

@@ -24,8 +24,8 @@ from ..ir import (
     substitute,
     with_function,
 )
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 from .partition.annotations import DEFAULT, compiler_of, end, is_begin, is_end, is_mark
 from .partition.regions import Region, Regions, is_empty, unclosed_edge
 from .partition.targets import CONFIG, known_targets
@@ -201,7 +201,7 @@ def _is_constant(e: Expr) -> bool:
 
 def _optimized(module: Module, partitions: Mapping[str, Function], context: PassContext) -> Module:
     """The new functions after the passes that their targets want for them."""
-    from .run import run_passes
+    from .core.run import run_passes
 
     targets = known_targets(context)
     for name, function in partitions.items():

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from ..ir import Call, Expr, Function, Let, Module, Tuple, TupleGetItem, rebuild, rewrite
 from ..ops.base import call, is_call_to
-from .base import ModulePass, register_pass
-from .config_option import ConfigOption
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.config_option import ConfigOption
+from .core.context import PassContext
+from .core.primitive_functions import is_primitive
 from .devices.capture import DeviceCapturer
 from .devices.configuration import configure, mentioned_devices
 from .devices.constraints import DeviceConstraints, is_planned
-from .primitive_functions import is_primitive
 
 
 @register_pass(

@@ -17,8 +17,8 @@ from ..ir import (
     substitute,
     with_function,
 )
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 
 Calls = dict[str, list[tuple[str, Call]]]
 """By name of a function, its calls, each with the name of the function that it is in."""

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from ..deferred import np
 from ..ir import Call, Expr, Function, Module, TensorType, Tuple, children, post_order, rewrite
 from ..ops.base import call, called_operator, is_call_to
-from .arithmetic import divide
-from .base import FunctionPass, register_pass
-from .constants import array_constant
-from .context import PassContext
+from .core.arithmetic import divide
+from .core.base import FunctionPass, register_pass
+from .core.constants import array_constant
+from .core.context import PassContext
 from .integer_forms.requantize import Grid, Rounded, combined, requantized, rounded
 from .integer_forms.rules import Operand, concatenation, find_exact_form
 from .integer_forms.tables import Tabulated, tabulate

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from ..ir import Function, Module
 from .auto_quantization.annotation import Annotator
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("QuantizeAnnotate", level=1)

@@ -9,9 +9,9 @@ from ..diagnostics import UsageError
 from ..ir import Function, Module
 from .auto_quantization.annotation import ACTIVATION, INPUT, WEIGHT
 from .auto_quantization.scales import MODES, rounded_data, with_scales
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .mistakes import WrongPassOption
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.mistakes import WrongPassOption
 
 
 @register_pass("QuantizeCalibrate", level=1)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..ir import Function, Module
 from .auto_quantization.partition import partition
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("QuantizePartition", level=1)

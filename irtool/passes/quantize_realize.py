@@ -8,9 +8,9 @@ from typing import ClassVar
 from ..diagnostics import UsageError
 from ..ir import Function, Module
 from .auto_quantization.realization import Integers, realize
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .mistakes import WrongPassOption
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.mistakes import WrongPassOption
 
 
 @register_pass("QuantizeRealize", level=1, required=("InferType",))

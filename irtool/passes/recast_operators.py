@@ -11,9 +11,9 @@ from ..ir import Call, Expr, Function, Module, TensorType, Tuple, rewrite
 from ..ir.expr import children
 from ..ops.base import attributes_of, call, is_call_to
 from ..ops.dtypes import has_arrays
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .given_options import require_operator
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.given_options import require_operator
 
 
 @register_pass("recast", level=0, required=("InferType",))

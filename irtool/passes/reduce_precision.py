@@ -33,10 +33,10 @@ from ..ir.types import distinct_leaves
 from ..ops.base import Pattern, call, called_operator
 from ..ops.dtypes import dtype_of
 from ..tir.dtypes import largest
-from .base import FunctionPass, register_pass
-from .constants import has_data, to_array
-from .context import PassContext
-from .primitive_functions import without_wrong_mark
+from .core.base import FunctionPass, register_pass
+from .core.constants import has_data, to_array
+from .core.context import PassContext
+from .core.primitive_functions import without_wrong_mark
 from .to_mixed_precision import PrecisionConverter, type_of
 
 _LARGEST_LAST = 0.01

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from ..deferred import np
 from ..ir import Constant, Expr, Function, Let, Module, TensorType, Var, post_order, rewrite
 from ..ops.base import call, is_call_to
-from .base import ModulePass, register_pass
-from .config_option import ConfigOption
-from .context import PassContext
-from .kernel_calls import kernel_call
+from .core.base import ModulePass, register_pass
+from .core.config_option import ConfigOption
+from .core.context import PassContext
+from .core.kernel_calls import kernel_call
 from .remove_unused_functions import reachable
 
 ENABLE = "relay.remove_standalone_reshapes.enable"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..diagnostics import IrError, nearest
 from ..ir import Call, Function, GlobalVar, Module, post_order
-from .base import ModulePass, register_pass
-from .context import PassContext
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("RemoveUnusedFunctions", level=1)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..ir import Function, Module
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 from .dataflow import RewriteRule, rewrite_patterns
 from .simplify import arithmetic, casts, clips, movement
 

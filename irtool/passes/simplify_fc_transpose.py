@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ..ir import Call, Expr, Function, Module, TensorType, Var, rewrite
 from ..ops.base import is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .replaced_weights import with_new_parameters
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.replaced_weights import with_new_parameters
 
 
 @register_pass("SimplifyFCTranspose", level=4, required=("DeadCodeElimination",))

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ..ir import Call, Expr, Function, Module, Op, TensorType, TupleGetItem, rewrite
 from ..ops.base import call
 from ..tir.dtypes import accumulator_dtype
-from .axes import expand_to_axis
-from .base import FunctionPass, register_pass
-from .constants import scalar_constant
-from .context import PassContext
-from .reshaping import reshape_to
-from .rule_table import RuleTable
+from .core.axes import expand_to_axis
+from .core.base import FunctionPass, register_pass
+from .core.constants import scalar_constant
+from .core.context import PassContext
+from .core.reshaping import reshape_to
+from .core.rule_table import RuleTable
 
 
 @register_pass("SimplifyInference", level=0, required=("InferType",))

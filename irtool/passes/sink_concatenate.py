@@ -11,10 +11,10 @@ from ..ir import Call, Constant, Expr, Function, MissingData, Module, TensorType
 from ..ir.scope import users_of
 from ..ops.base import Pattern, call, called_operator, is_call_to
 from ..ops.binary import Binary
-from .base import FunctionPass, register_pass
-from .constants import has_data
-from .context import PassContext
-from .extents import extents_of
+from .core.base import FunctionPass, register_pass
+from .core.constants import has_data
+from .core.context import PassContext
+from .core.extents import extents_of
 from .fold_constant import fold_constants
 from .scale_axis.backward import fold_backward
 

@@ -9,8 +9,8 @@ from ..ir import Call, Expr, Function, Module, Tuple, TupleType, rewrite, with_f
 from ..ir.meta import MetaNode
 from ..ir.target import Target
 from ..ops.base import call, is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
 
 
 @register_pass("SplitArgs", level=1, required=("InferType",))

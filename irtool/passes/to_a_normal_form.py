@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir import Function, Module
-from .base import ModulePass, register_pass
-from .context import PassContext
-from .let_binding import FreshVars, bind
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
+from .core.let_binding import FreshVars, bind
 
 
 @register_pass("ToANormalForm", level=1)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..ir import Expr, Function, Module
 from ..ir.analysis import basic_block_violations
-from .base import ModulePass, register_pass
-from .context import PassContext
-from .let_binding import FreshVars, bind
+from .core.base import ModulePass, register_pass
+from .core.context import PassContext
+from .core.let_binding import FreshVars, bind
 
 
 @register_pass("ToBasicBlockNormalForm", level=1)

@@ -42,11 +42,11 @@ from ..ir import (
 )
 from ..ir.types import free_type_vars, rebuild_type, rewrite_type, type_children
 from ..trampoline import trampoline
-from .base import ModulePass, is_optimizable, register_pass
-from .context import PassContext
-from .functions_in_data import holder_of_functions
-from .let_binding import FreshVars
-from .sharing import is_tree, require_tree
+from .core.base import ModulePass, is_optimizable, register_pass
+from .core.context import PassContext
+from .core.functions_in_data import holder_of_functions
+from .core.let_binding import FreshVars
+from .core.sharing import is_tree, require_tree
 
 Steps = Generator[Any, Any, Any]
 Continue = Callable[[Expr], Steps]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from ..ir import Expr, Function, Let, Module, Var, children, post_order
 from ..ops.base import is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.let_inlining import rewrite_lets
 from .effects.purity import Effects
-from .let_inlining import rewrite_lets
 
 
 @register_pass("ToGraphNormalForm", level=1)

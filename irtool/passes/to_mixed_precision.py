@@ -36,10 +36,10 @@ from ..ir.places import place_by_operands
 from ..ir.types import distinct_leaves, require_few_leaves
 from ..ops.base import call
 from ..trampoline import trampoline
-from .base import FunctionPass, register_pass
-from .config_option import ConfigOption
-from .context import PassContext
-from .primitive_functions import without_wrong_mark
+from .core.base import FunctionPass, register_pass
+from .core.config_option import ConfigOption
+from .core.context import PassContext
+from .core.primitive_functions import without_wrong_mark
 
 
 @register_pass(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ..ir import Call, Constant, Expr, Function, Module, rewrite
 from ..ops.base import call, is_call_to
-from .base import FunctionPass, register_pass
-from .context import PassContext
-from .extents import extents_of
+from .core.base import FunctionPass, register_pass
+from .core.context import PassContext
+from .core.extents import extents_of
 
 
 @register_pass("UnfoldScaleAxis", level=3, required=("InferType",))

@@ -10,7 +10,7 @@ from ..diagnostics import UsageError
 from ..driver.precision import Calibrated, Calibration, Lowered, Progress
 from ..infer import infer_types
 from ..ir import Function, Module
-from ..passes.bind import bind_params
+from ..passes.core.bind import bind_params
 from .mistakes import WrongQuantization
 from .options import QuantizeOptions
 from .prepare import prepare

@@ -8,7 +8,7 @@ from typing import Any
 from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, Var, post_order, rewrite, with_function
 from ..ir.walk import names_used
 from ..ops.dtypes import dtype_of
-from ..passes.constants import has_data
+from ..passes.core.constants import has_data
 
 
 def lift_constants(module: Module, entry: str) -> tuple[Module, dict[str, Any]]:

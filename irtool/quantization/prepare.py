@@ -9,8 +9,8 @@ from ..diagnostics import IrError
 from ..ir import Function, Let, Module, post_order
 from ..ops.base import is_call_to
 from ..passes import run_passes
-from ..passes.bind import bind_params
-from ..passes.constants import has_data
+from ..passes.core.bind import bind_params
+from ..passes.core.constants import has_data
 
 _SCALES = ("BackwardFoldScaleAxis,FoldConstant", "ForwardFoldScaleAxis,FoldConstant")
 """Scales go into weights, unless these would be computed then: a gate by channel stays a multiplication."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..deferred import np
 from ..ir import Call, Constant, Expr, Function, rewrite
 from ..ops.base import is_call_to
-from ..passes.constants import has_data, scalar_constant
+from ..passes.core.constants import has_data, scalar_constant
 
 
 def with_single_zeros(function: Function) -> Function:

@@ -15,7 +15,7 @@ from ..ops.base import is_call_to
 from ..passes import run_passes
 from ..passes.auto_quantization.annotation import SIMULATED
 from ..passes.auto_quantization.scales import rounded_data
-from ..passes.bind import bind_params
+from ..passes.core.bind import bind_params
 from .errors import Noise
 from .mistakes import NotFinite, NothingToQuantize
 from .naming import lift_constants

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir import Function, Module
 from ..parser.params import decode_params, encode_params
-from ..passes.bind import bind_params
+from ..passes.core.bind import bind_params
 
 
 def save_param_dict(params: Mapping[str, Any]) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..passes.context import PassInfo, PassInstrument
+from ..passes.core.context import PassInfo, PassInstrument
 from .drawing import INPUT, OUTPUT, Drawing, Node
 from .html import Step
 from .looks import draw_text, shown_lines, simplify, text_drawn

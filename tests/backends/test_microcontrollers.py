@@ -12,7 +12,7 @@ import pytest
 import irtool
 from irtool.backends.formulas.runs import SUMS
 from irtool.backends.formulas.support import Helper, definitions
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.tir.words import LONG, LONG_DOTS, meaning
 from tests.backends.bundle import Bundle, assert_close
 from tests.backends.instructions import Way, arm_loops, compile_program, require, run_program

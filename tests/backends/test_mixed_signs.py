@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from tests.backends.bundle import Bundle
 from tests.backends.instructions import ARM, ARMV7, FLAGS, require
 from tests.backends.test_dots import V, numbers

@@ -10,7 +10,7 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule.core.affine import loads as reads_of
 from irtool.schedule.instructions.dot_kinds import word_kinds
 from irtool.tir.forms import nest_of

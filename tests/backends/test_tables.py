@@ -10,7 +10,7 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from tests.backends.instructions import ARM, Way, compile_program, require, run_program
 
 VBMI = ["-march=x86-64-v4", "-mavx512vbmi"]

@@ -32,7 +32,7 @@ net (float[n, 3] x, int64[1] k) => (float[n, 3] y) <float[3, 3] w = {1, 2, 3, 4,
 """
 OWN = '''from dataclasses import dataclass
 
-from irtool.passes.base import FunctionPass, register_pass
+from irtool.passes.core.base import FunctionPass, register_pass
 
 
 @register_pass("{name}")
@@ -48,7 +48,7 @@ DROPS = '''from dataclasses import dataclass
 
 from irtool.ir import Call, rewrite
 from irtool.ops.base import op
-from irtool.passes.base import FunctionPass, register_pass
+from irtool.passes.core.base import FunctionPass, register_pass
 
 
 @register_pass("DropsRelu")

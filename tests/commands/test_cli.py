@@ -177,7 +177,7 @@ def test_a_pass_of_ones_own_that_changes_results_is_found(tmp_path: Path) -> Non
         "from dataclasses import dataclass\n"
         "from irtool.ir import Call, rewrite\n"
         "from irtool.ops.base import op\n"
-        "from irtool.passes.base import FunctionPass, register_pass\n"
+        "from irtool.passes.core.base import FunctionPass, register_pass\n"
         "@register_pass('DropRelu')\n"
         "@dataclass(frozen=True)\n"
         "class DropRelu(FunctionPass):\n"

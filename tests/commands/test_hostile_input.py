@@ -21,7 +21,7 @@ VERSION = '#[version = "0.0.5"]\n'
 
 OWN = '''
 from dataclasses import dataclass
-from irtool.passes.base import ModulePass, register_pass
+from irtool.passes.core.base import ModulePass, register_pass
 
 
 @register_pass("{0}ReturnsNothing")

@@ -11,7 +11,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import InternalError, IrError
-from irtool.passes.base import passes
+from irtool.passes.core.base import passes
 from irtool.passes.instruments.values import difference
 
 from .test_corpus import CORPUS, scorer

@@ -11,7 +11,7 @@ import pytest
 
 import irtool
 from irtool.driver.stages import STAGES
-from irtool.passes.context import PassContext, PassInstrument
+from irtool.passes.core.context import PassContext, PassInstrument
 from tests.command_line import irtool as irtool_command
 
 ROOT = Path(__file__).parent.parent.parent

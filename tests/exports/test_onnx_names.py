@@ -10,7 +10,7 @@ import pytest
 import irtool
 from irtool.exports import Request
 from irtool.infer import infer_types
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 
 onnx = pytest.importorskip("onnx")
 

@@ -20,7 +20,7 @@ from irtool.driver.prepare import is_dynamic
 from irtool.driver.refusals import find_unsupported
 from irtool.ir import ANY, Module, TensorType, TupleType, Type
 from irtool.ops.base import RelationError
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from tests.fuzz.calls import DrawnCall, Tensor, draw_call, names
 
 SECONDS = 20.0

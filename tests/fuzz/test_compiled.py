@@ -10,7 +10,7 @@ import pytest
 
 import irtool
 from irtool.ops import operators
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from tests.fuzz import harness
 from tests.fuzz.compiled import (
     Compiled,

@@ -15,7 +15,7 @@ from typing import Any
 import irtool
 from irtool.diagnostics import IrError, render
 from irtool.ir import Module
-from irtool.passes.runner import has_untyped_functions
+from irtool.passes.core.runner import has_untyped_functions
 from tests.fuzz.agreement import LateError, limited
 from tests.fuzz.mutators import Seeds, mutate
 from tests.fuzz.text_seeds import pool, wide_pool

@@ -15,7 +15,7 @@ from irtool.diagnostics import IrError
 from irtool.interp import machine
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Function, Module
-from irtool.passes.context import PassInfo, PassInstrument
+from irtool.passes.core.context import PassInfo, PassInstrument
 from irtool.passes.instruments.values import difference, kind_of_change
 from irtool.passes.instruments.verifying import Verifying
 from tests.fuzz.agreement import LateError, limited

@@ -11,7 +11,7 @@ import numpy as np
 import irtool
 from irtool.diagnostics import IrError
 from irtool.ir import TensorType, tuple_leaves
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from tests.fuzz.agreement import LARGEST, LateError, limited, size_of
 from tests.fuzz.calls import DrawnCall, Tensor, draw_call, names
 from tests.fuzz.compiled import Compiled, draw_options, hostile, run_drawn

@@ -112,7 +112,7 @@ def test_interpreter_library_and_weights_take_the_same(case: tuple[str, np.ndarr
 
 
 def _bound(wanted: str, array: np.ndarray) -> irtool.Module:
-    from irtool.passes.bind import bind_params
+    from irtool.passes.core.bind import bind_params
 
     return bind_params(module_of(wanted), {"x": array})
 

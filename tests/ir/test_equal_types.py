@@ -13,7 +13,7 @@ from irtool.ir.structural import structural_equal, structural_hash
 from irtool.ir.types import free_type_vars, scalar
 from irtool.ir.walk import free_variables_of_functions, post_order
 from irtool.parser import parse
-from irtool.passes.beta_reduction import reduce_literals
+from irtool.passes.core.beta_reduction import reduce_literals
 
 
 def nested(depth, leaf):

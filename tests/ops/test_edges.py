@@ -12,7 +12,7 @@ from irtool.diagnostics import IrError
 from irtool.ir.values import value_leaves
 from irtool.ops import operators
 from irtool.ops.dtypes import numpy_dtype
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 
 pytestmark = [pytest.mark.promise("NaN and overflow"), pytest.mark.usefixtures("keeps_denormals")]
 

@@ -16,7 +16,7 @@ import numpy as np
 import irtool
 from irtool.diagnostics import IrError
 from irtool.ir import Call, Function, Module, TensorType, post_order
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.passes.partition.libraries import libraries
 from tests.ops.verdicts import neighbours
 

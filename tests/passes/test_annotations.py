@@ -12,7 +12,6 @@ from irtool.diagnostics import InternalError
 from irtool.interp.nests.run import run_nest
 from irtool.ir.meta import LoweredText
 from irtool.passes import PassContext, passes
-from irtool.passes.prim_func_pass import PrimFuncPass
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import (
     VECTORIZED,
@@ -30,9 +29,10 @@ from irtool.tir.stmt import (
     seq,
     without_annotations,
 )
-from irtool.tir.transforms.inject_double_buffer import inject_double_buffers
-from irtool.tir.transforms.inject_prefetch import inject_prefetches
 from irtool.tir.verify import find_problems, verify
+from irtool.tir_passes.prim_func_pass import PrimFuncPass
+from irtool.tir_passes.transforms.inject_double_buffer import inject_double_buffers
+from irtool.tir_passes.transforms.inject_prefetch import inject_prefetches
 
 ROWS = """#[version = "0.0.5"]
 @f = primfn(x_1: handle, out_1: handle) -> ()

@@ -155,7 +155,7 @@ def test_scope_of_a_shared_node_encloses_its_uses() -> None:
     ("mean", "wrong"), [(0.5, False), (float("nan"), False), (2.0, True)], ids=["positive", "nan", "negative"]
 )
 def test_scale_that_may_be_negative_does_not_pass_a_relu(mean: float, wrong: bool) -> None:
-    from irtool.passes.constants import tensor_constant
+    from irtool.passes.core.constants import tensor_constant
 
     x = Var("x", TensorType((1, 2, 3, 3), "float32"))
     w = Var("w", TensorType((2, 2, 1, 1), "float32"))

@@ -8,7 +8,7 @@ import irtool
 from irtool.diagnostics import IrError
 from irtool.ir import Call, Expr, Function, If, Let, Module, Op, TensorType, Tuple, TupleGetItem, Var, post_order
 from irtool.ops.base import call
-from irtool.passes.constants import scalar_constant
+from irtool.passes.core.constants import scalar_constant
 from irtool.passes.dataflow import (
     FunctionPattern,
     PatternMatch,

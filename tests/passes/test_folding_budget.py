@@ -7,8 +7,8 @@ import pytest
 
 import irtool
 from irtool.ir import Constant, Module, post_order
-from irtool.passes.bind import bind_params
-from irtool.passes.folding_budget import MOST_BYTES, FoldingBudget
+from irtool.passes.core.bind import bind_params
+from irtool.passes.core.folding_budget import MOST_BYTES, FoldingBudget
 
 PASSES = ("FoldConstant", "DynamicToStatic", "ToANormalForm,PartialEvaluate", "FoldConstant,FoldConstant")
 V = '#[version = "0.0.5"]\n'

@@ -106,7 +106,7 @@ def test_limit(most: int):
 
 
 def test_constants_can_be_linked_into_kernels():
-    from irtool.passes.constants import tensor_constant
+    from irtool.passes.core.constants import tensor_constant
 
     x = tensor("x", 2)
     module = irtool.infer_types(

@@ -11,8 +11,8 @@ import irtool.parser
 from irtool.diagnostics import Diagnostic, IrError, UsageError
 from irtool.ir import Function, Module
 from irtool.passes import PassContext, PassInfo, PassInstrument, PassList, parse_pipeline, passes, run_pass, run_passes
-from irtool.passes.option_text import show_value
-from irtool.passes.pipeline import parse_value
+from irtool.passes.core.option_text import show_value
+from irtool.passes.core.pipeline import parse_value
 from irtool.plugin import PluginError
 
 TEXT = """#[version = "0.0.5"]

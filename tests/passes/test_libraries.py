@@ -28,7 +28,7 @@ def network(params: str, body: str, **constants: Any) -> Module:
             arrays[name] = drawn.astype(dtype)
         else:
             arrays[name] = np.asarray(value)
-    from irtool.passes.bind import bind_params
+    from irtool.passes.core.bind import bind_params
 
     return irtool.infer_types(bind_params(module, arrays))
 

@@ -8,10 +8,10 @@ import irtool
 from irtool.commands.pass_manual import explain
 from irtool.diagnostics import UsageError
 from irtool.passes import PassContext, Sequential, passes
-from irtool.passes.absent import REASONS, RELAY_REASONS
-from irtool.passes.config_option import config_options
-from irtool.passes.registry import TVM_PREFIXES
-from irtool.passes.tvm_options import KINDS
+from irtool.passes.core.absent import REASONS, RELAY_REASONS
+from irtool.passes.core.config_option import config_options
+from irtool.passes.core.registry import TVM_PREFIXES
+from irtool.passes.core.tvm_options import KINDS
 
 TEXT = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 8, 9, 9), float32], %w: Tensor[(4, 8, 3, 3), float32], %b: Tensor[(4), float32]) {

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import irtool
+from irtool.commands.operator_facts import facts_of, lacks
 from irtool.ops import operators
-from irtool.passes.operator_facts import facts_of, lacks
 from tests.command_line import irtool as command
 
 LACKING = Path(__file__).parents[1] / "ops" / "lacking.txt"

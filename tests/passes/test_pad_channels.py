@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.ir import Call, post_order
-from irtool.passes.bind import bind_params
 from irtool.passes.channel_padding.channels import PaddedChannels, whole_channels
+from irtool.passes.core.bind import bind_params
 
 V = '#[version = "0.0.5"]\n'
 SAME = "padding=[1, 1, 1, 1], kernel_size=[3, 3]"

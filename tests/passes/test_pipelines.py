@@ -13,8 +13,8 @@ from irtool.diagnostics import IrError, UsageError
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Call, Function, GlobalVar, Module, Op, post_order
 from irtool.ir.meta import MetaNode, VirtualDevice
-from irtool.passes.pipeline import parse_pipeline
-from irtool.passes.pipelines import PIPELINES
+from irtool.passes.core.pipeline import parse_pipeline
+from irtool.passes.core.pipelines import PIPELINES
 from tests.command_line import irtool as command
 
 pytestmark = pytest.mark.promise("pipelines")

@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.ir import Call, Constant, Function, Op, post_order
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 
 LOOP = """#[version = "0.0.5"]
 def @loop(%i: int64, %h: Tensor[(3, 8), float32], %w: Tensor[(8, 8), DTYPE]) -> Tensor[(3, 8), float32] {

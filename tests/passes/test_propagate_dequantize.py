@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.driver.prepare import prepare
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from tests.backends.instructions import require_processor
 
 pytestmark = pytest.mark.promise("quantized networks")

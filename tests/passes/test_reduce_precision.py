@@ -10,7 +10,7 @@ from irtool.diagnostics import UsageError
 from irtool.driver.precision import PASSES, precision_error, precision_passes
 from irtool.ir import Call, Constant, Module, Op, TensorType, post_order
 from irtool.ops.base import is_call_to
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.passes.instruments.verifying import Verifying
 
 V = '#[version = "0.0.5"]\n'

@@ -9,8 +9,8 @@ import numpy as np
 from irtool.interp.nests.run import run_nest
 from irtool.tir.expr import Binary, Expr, Var, const, post_order
 from irtool.tir.stmt import Buffer, For, PrimFunc, Store, seq
-from irtool.tir.transforms.renormalize_split_pattern import renormalize_splits
 from irtool.tir.verify import find_problems
+from irtool.tir_passes.transforms.renormalize_split_pattern import renormalize_splits
 
 STEPS, EACH = 60, 40
 FACTORS = (1, 2, 3, 4, 6, 8, 16, 32, 64)

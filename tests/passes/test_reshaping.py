@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.ir import Var
-from irtool.passes.reshaping import reshape_to
+from irtool.passes.core.reshaping import reshape_to
 
 pytestmark = pytest.mark.promise("agreement")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 
 IMAGE = """def @main(%x: Tensor[(1, 3, 6, 6), float32], %w: Tensor[(4, 3, 1, 1), float32], %s: Tensor[{scale}, float32]) {{
   %0 = nn.conv2d(%x, %w, channels=4, kernel_size=[1, 1], padding=[0, 0, 0, 0]);

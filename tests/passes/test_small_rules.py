@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.ir import TensorType
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.passes.devices.configuration import DEVICE_TYPES, device_type_of, read_device
 from irtool.passes.instruments.values import difference, distance
 from irtool.passes.layouts.desired import is_depthwise

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import irtool as library
-from irtool.passes.context import PassInfo, PassInstrument
+from irtool.passes.core.context import PassInfo, PassInstrument
 from irtool.passes.instruments.timing import Row, Timing
 from tests.command_line import irtool
 

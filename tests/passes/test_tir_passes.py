@@ -8,14 +8,14 @@ import pytest
 import irtool
 from irtool.diagnostics import UsageError
 from irtool.passes import PassContext, passes
-from irtool.passes.absent import REASONS
+from irtool.passes.core.absent import REASONS
 from irtool.passes.instruments.verifying import Verifying
-from irtool.passes.prim_func_pass import PrimFuncPass
 from irtool.plugin.mistakes import PluginError
 from irtool.printer.text import VERSION
 from irtool.tir.expr import Var, const
 from irtool.tir.stmt import Buffer, For, PrimFunc, Store, pre_order, seq
 from irtool.tir.verify import find_problems
+from irtool.tir_passes.prim_func_pass import PrimFuncPass
 from tests.command_line import irtool as command
 from tests.lower.test_lowered_modules import PROGRAMS, agree, modules
 

@@ -14,7 +14,7 @@ from irtool.diagnostics import IrError
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Function, Module, rewrite
 from irtool.ops.base import call, is_call_to
-from irtool.passes.base import passes
+from irtool.passes.core.base import passes
 from irtool.passes.decompose_ops import MutateOpsForTraining
 from irtool.passes.first_order_gradient import FirstOrderGradient
 from irtool.passes.instruments.values import CheckValues

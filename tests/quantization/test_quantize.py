@@ -6,7 +6,7 @@ import pytest
 import irtool
 from irtool import QuantizeOptions
 from irtool.ir import Call, Op, post_order
-from irtool.passes.mistakes import AccumulatorOverflow
+from irtool.passes.core.mistakes import AccumulatorOverflow
 from irtool.quantization.errors import Noise
 
 from .networks import NETWORKS, network

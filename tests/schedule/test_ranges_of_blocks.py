@@ -10,7 +10,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.stmt import VECTORIZED, For, Stmt, pre_order
 from tests.schedule.test_winograd import values

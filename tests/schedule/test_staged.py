@@ -11,7 +11,7 @@ import irtool
 from irtool.diagnostics import UsageError
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.scripts.script import scripted
 from irtool.tir.program import Program

@@ -16,7 +16,7 @@ from irtool.backends.c import C
 from irtool.diagnostics import UsageError
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.core.matrix_sums import Matrix, sums
 from irtool.schedule.graph.threads import shared_loops

@@ -9,7 +9,7 @@ import irtool
 from irtool.driver.prepare import prepare
 from irtool.interp.feeds import random_inputs
 from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule import schedule_program
 from irtool.schedule.core.block import Block
 from irtool.schedule.core.forms import Reduction

@@ -9,7 +9,7 @@ import pytest
 import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.program import TEMP, Program, RunKernel, steps
 

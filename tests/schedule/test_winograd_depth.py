@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.driver.prepare import prepare
-from irtool.passes.bind import bind_params
+from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget
 from irtool.schedule.strategies.winograd.axes import DepthAxis
 from irtool.tir.expr import Var

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ...ir import Expr
+from ...passes.core.rule_table import RuleTable
 from ...passes.legalization.rule import LegalizationSite
-from ...passes.rule_table import RuleTable
 
 if TYPE_CHECKING:
     from .site import OnnxSite

@@ -10,7 +10,7 @@ from ...diagnostics import InternalError, IrError, UsageError
 from ...extras import install_line
 from ...ir import Function, Module, TensorType, Type
 from ...ir.tensor_names import input_dims, input_names, output_dims, output_names
-from ...passes.mistakes import WrongPassOption
+from ...passes.core.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from ..unsupported import Unsupported
 from .biases import join_biases

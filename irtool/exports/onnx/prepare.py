@@ -27,7 +27,7 @@ from ...ir import (
 )
 from ...ir.types import has_static_shapes
 from ...passes import run_passes
-from ...passes.context import PassContext
+from ...passes.core.context import PassContext
 from ...passes.legalization.rule import LegalizationSite
 from ..data import has_data, without_unread_references
 from ..unsupported import Unsupported

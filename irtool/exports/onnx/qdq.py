@@ -18,7 +18,7 @@ from ...ir import Call, Constant, Expr, Module, Op, TensorType, Tuple, rewrite
 from ...ops import operators
 from ...ops.base import call, is_call_to
 from ...ops.qnn.fixed_point import EVEN
-from ...passes.constants import array_constant, scalar_constant, to_array
+from ...passes.core.constants import array_constant, scalar_constant, to_array
 from ...passes.legalization.rule import LegalizationSite
 
 BYTES = ("int8", "uint8")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...diagnostics import UsageError
 from ...ir import Module
-from ...passes.mistakes import WrongPassOption
+from ...passes.core.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from .constants import npz_parts
 from .prepare import prepare

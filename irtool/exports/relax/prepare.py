@@ -17,7 +17,7 @@ from ...ir import (
     with_function,
 )
 from ...passes import run_passes
-from ...passes.bind import bind_params
+from ...passes.core.bind import bind_params
 from ...passes.legalization.rule import QNN_CANONICALIZE, QNN_LEGALIZE, find_rule
 from ..data import has_data, nodes, without_unread_references
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, IrError, Span
 from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Constructor, Expr, Op, TensorType, Var, children, post_order, tuple_leaves
-from ...passes.folding_budget import FoldingBudget
+from ...passes.core.folding_budget import FoldingBudget
 from .attributes import attribute_value
 from .element_types import check_element_types
 from .elements import with_element_types

@@ -16,7 +16,7 @@ from ...diagnostics import IrError
 from ...infer.infer import infer_expr
 from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Expr, TensorType, Var, rewrite
-from ...passes.constants import array_constant
+from ...passes.core.constants import array_constant
 from .value import Value
 
 _CHOICES = 3

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ...diagnostics import IrError
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Function, FuncType, GlobalVar, Type, Var, bound_variables, global_names, refresh
-from ...passes.folding_budget import FoldingBudget
+from ...passes.core.folding_budget import FoldingBudget
 from .model import Node
 from .partial import Symbols
 

@@ -12,7 +12,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant
 from ...ops.qnn.fixed_point import EVEN, highest_real, limits
-from ...passes.constants import to_array
+from ...passes.core.constants import to_array
 from .mistakes import DamagedModel, UnsupportedNode
 from .rounding import round_half_even
 from .value import Value, apply

@@ -11,7 +11,7 @@ from ...diagnostics import IrError
 from ...infer.infer import infer_expr
 from ...ir import Constant, Dim, Expr, MissingData, TensorType, Tuple, Type
 from ...ops.base import call
-from ...passes.constants import array_constant
+from ...passes.core.constants import array_constant
 from .elements import Narrow
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 

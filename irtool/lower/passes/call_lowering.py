@@ -25,9 +25,9 @@ from ...ir.meta import LoweredText, VirtualDevice
 from ...ir.structural import structural_equal
 from ...ir.target import Target
 from ...ops.base import call, is_call_to
+from ...passes.core.lexical_devices import without_device
+from ...passes.core.primitive_functions import RESHAPE_ONLY, is_primitive, without_wrong_mark
 from ...passes.devices.placed import placed
-from ...passes.lexical_devices import without_device
-from ...passes.primitive_functions import RESHAPE_ONLY, is_primitive, without_wrong_mark
 from ...tir.stmt import PrimFunc
 from ..loop_nests import LoopNests
 from ..targets import is_target, target_of

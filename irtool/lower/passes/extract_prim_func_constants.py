@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir import Constant, Module
-from ...passes.base import ModulePass, register_pass
-from ...passes.context import PassContext
+from ...passes.core.base import ModulePass, register_pass
+from ...passes.core.context import PassContext
 from ...tir.stmt import AllocateConst, PrimFunc, Stmt, pre_order, rewrite_stmt
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...passes.base import Composite, Pass, register_pass
+from ...passes.core.base import Composite, Pass, register_pass
 from ...passes.infer_type import InferType
 from .extract_prim_func_constants import ExtractPrimFuncConstants
 from .lower_tensor_expr import LowerTensorExpr

@@ -8,9 +8,9 @@ from typing import Any
 from ...diagnostics import Diagnostic, IrError
 from ...ir import Call, Function, Module, Op, TensorType, post_order, with_function
 from ...ir.target import Target
-from ...passes.base import ModulePass, is_optimizable, register_pass
-from ...passes.context import PassContext
-from ...passes.primitive_functions import is_primitive
+from ...passes.core.base import ModulePass, is_optimizable, register_pass
+from ...passes.core.context import PassContext
+from ...passes.core.primitive_functions import is_primitive
 from ..function_info import main_func_info, nest_info
 from ..loop_nests import LoopNests
 from ..mistakes import DynamicShape

@@ -9,8 +9,8 @@ from typing import Any
 from ...ir import Function, Module, post_order
 from ...ir.target import Target
 from ...ir.target_kind import target_kinds
-from ...passes.base import ModulePass, is_optimizable, register_pass
-from ...passes.context import PassContext
+from ...passes.core.base import ModulePass, is_optimizable, register_pass
+from ...passes.core.context import PassContext
 from ..targets import targets_of
 
 

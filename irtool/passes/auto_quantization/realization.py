@@ -9,7 +9,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Call, Constant, Expr, Function, TensorType, Tuple
 from ...ops.base import attributes_of, call, is_call_to
-from ..constants import scalar_constant, single_value
+from ..core.constants import scalar_constant, single_value
 from ..legalization.quantities import fixed_point, to_nearest
 from .annotation import INPUT, SIMULATED
 from .forward import Forward, Rule, Undecided, Value, forwarded, realized

@@ -9,7 +9,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant, Expr, Function, Var, post_order, substitute, with_function
 from ...ops.base import is_call_to
-from ..constants import has_data, scalar_constant
+from ..core.constants import has_data, scalar_constant
 from .annotation import ACTIVATION, INPUT, SIMULATED, WEIGHT
 
 MODES = ("global_scale", "kl_divergence", "percentile")

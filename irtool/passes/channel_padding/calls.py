@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from ...ir import Call, Constant, Expr, Tuple
 from ...ops.base import called_operator, is_call_to
 from ...ops.dtypes import dtype_of
-from ..constants import has_data, single_value, to_array
-from ..extents import extents_of, known_extents
+from ..core.constants import has_data, single_value, to_array
+from ..core.extents import extents_of, known_extents
 from .rule import KEEPING, LAYERS
 
 _FEW = 16

@@ -9,8 +9,8 @@ from typing import Any
 from ...ir import Call, Constant, Expr, Tuple
 from ...ops.base import call
 from ...ops.dtypes import dtype_of
-from ..constants import array_constant, has_data, scalar_constant, tensor_constant, to_array
-from ..extents import known_extents
+from ..core.constants import array_constant, has_data, scalar_constant, tensor_constant, to_array
+from ..core.extents import known_extents
 from .calls import adds_channels, channel_axis, fields_of, is_depthwise, is_layer
 from .channels import PaddedChannels, whole_channels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...ir import Call
-from ..rule_table import RuleTable
+from ..core.rule_table import RuleTable
 
 Layer = Callable[[Call], bool]
 """`rule(call)`: whether a layer, with the weights as second argument and their first axes those of output and input channels, is

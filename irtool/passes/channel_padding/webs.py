@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ...ir import Call, Expr, Function, Tuple, post_order
 from ...ir.scope import users_of
-from ..extents import extents_of, known_extents
+from ..core.extents import extents_of, known_extents
 from .calls import adds_channels, fields_of, is_layer, largest_added
 from .channels import whole_channels
 

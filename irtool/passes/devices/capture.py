@@ -20,8 +20,8 @@ from ...ir import (
 )
 from ...ir.meta import VirtualDevice
 from ...ops.base import call, is_call_to
-from ..lexical_devices import fix_device, without_device
-from ..primitive_functions import is_primitive
+from ..core.lexical_devices import fix_device, without_device
+from ..core.primitive_functions import is_primitive
 from .configuration import UNKNOWN
 from .constraints import DeviceConstraints, callee_and_arguments
 

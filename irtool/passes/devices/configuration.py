@@ -12,7 +12,7 @@ from ...ir.meta import MetaNode, VirtualDevice
 from ...ir.target import Target
 from ...ir.target_kind import target_kinds
 from ...ir.tvm_target_kinds import KINDS
-from ..context import PassContext
+from ..core.context import PassContext
 
 UNKNOWN = VirtualDevice()
 """The device of which nothing is known."""

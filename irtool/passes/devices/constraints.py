@@ -27,8 +27,8 @@ from ...ir import (
 )
 from ...ir.meta import VirtualDevice
 from ...ops.base import is_call_to
-from ..lexical_devices import known
-from ..primitive_functions import is_primitive
+from ..core.lexical_devices import known
+from ..core.primitive_functions import is_primitive
 from .configuration import Configuration, show_device
 from .domains import Domain, Domains
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ...ir import Call, Expr, Function, GlobalVar, Let, Op, Var, children
 from ...ir.meta import VirtualDevice
-from ..lexical_devices import is_fixed, known
-from ..primitive_functions import is_primitive
+from ..core.lexical_devices import is_fixed, known
+from ..core.primitive_functions import is_primitive
 
 
 def placed(function: Function) -> Mapping[Expr, VirtualDevice | None]:

@@ -17,8 +17,8 @@ from ...ir.target import Target
 from ...ir.types import distinct_leaves
 from ...ops.base import Pattern, is_call_to
 from ...trampoline import trampoline
-from ..lexical_devices import LexicalDevices, is_fixed
-from ..primitive_functions import is_primitive
+from ..core.lexical_devices import LexicalDevices, is_fixed
+from ..core.primitive_functions import is_primitive
 
 BUFFER = "global"
 TEXTURE = "global.texture"

@@ -9,8 +9,8 @@ from ...deferred import np
 from ...ir import Call, Constant, Expr, MissingData
 from ...ir.structural import structural_equal
 from ...ops.base import Operator
+from ..core.rule_table import RuleTable
 from ..fold_constant import fold_constants
-from ..rule_table import RuleTable
 
 
 class NotSupported(Exception):

@@ -9,7 +9,7 @@ from ...ir import Call, Constant, Expr, MissingData, TensorType, Tuple
 from ...ops.base import attributes_of, call
 from ...ops.layout import Layout
 from ...ops.qnn.fixed_point import limits
-from ..constants import scalar_constant
+from ..core.constants import scalar_constant
 from .affine import Affine, AffineTuple, AnyAffine, NotSupported, Types, fold, rule, stated_form, tensor_type
 
 Result = tuple[Expr, AnyAffine]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ...ir import Expr
 from ...ops.base import call
-from ..arithmetic import add, divide, multiply, negative, subtract
-from ..constants import scalar_constant
+from ..core.arithmetic import add, divide, multiply, negative, subtract
+from ..core.constants import scalar_constant
 from .rule import GradientSite, gradient, ones_like, sum_like, zeros_like
 
 

@@ -11,10 +11,10 @@ from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
 from ...ops.nn.pool import spatial_axes
 from ...ops.nn.pool_reference import window_counts
-from ..arithmetic import divide, multiply, negative
-from ..constants import array_constant, scalar_constant
-from ..mistakes import NoGradient
-from ..reshaping import reshape_to
+from ..core.arithmetic import divide, multiply, negative
+from ..core.constants import array_constant, scalar_constant
+from ..core.mistakes import NoGradient
+from ..core.reshaping import reshape_to
 from .rule import GradientSite, gradient, sum_like
 
 

@@ -8,8 +8,8 @@ from math import prod
 
 from ...ir import Expr
 from ...ops.base import call, is_call_to
-from ..arithmetic import divide, multiply, negative, subtract
-from ..constants import scalar_constant
+from ..core.arithmetic import divide, multiply, negative, subtract
+from ..core.constants import scalar_constant
 from .rule import GradientSite, gradient, sum_like, zeros_like
 
 

@@ -14,8 +14,8 @@ from ...diagnostics import IrError
 from ...ir import Call, Expr, Op, TensorType, Tuple, TupleGetItem, TupleType, Type
 from ...ops.base import call
 from ...trampoline import trampoline
-from ..mistakes import NoGradient
-from ..rule_table import RuleTable
+from ..core.mistakes import NoGradient
+from ..core.rule_table import RuleTable
 
 
 @dataclass(frozen=True)

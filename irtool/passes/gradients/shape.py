@@ -24,8 +24,8 @@ from ...ir import (
 )
 from ...ops.base import call, operators
 from ...ops.shape.slice import slice_array
-from ..arithmetic import add, multiply
-from ..constants import array_constant, scalar_constant, tensor_constant
+from ..core.arithmetic import add, multiply
+from ..core.constants import array_constant, scalar_constant, tensor_constant
 from .rule import GradientSite, gradient, zeros_like
 
 

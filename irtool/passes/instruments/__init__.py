@@ -29,8 +29,8 @@ from typing import Any, TypeVar
 from ...plugin import Registry, type_hints
 from ...plugin.mistakes import adopt, check_dataclass, refuse
 from ...plugin.origin import is_outside
-from ..context import PassInstrument
-from ..given_options import check_options
+from ..core.context import PassInstrument
+from ..core.given_options import check_options
 
 instruments: Registry[type[PassInstrument]] = Registry("instrument", "irtool.passes.instruments")
 """Every instrument by name."""
@@ -74,7 +74,7 @@ def make_instrument(name: str, options: Mapping[str, Any] | None = None) -> Pass
 
 def parse_instrument(text: str) -> PassInstrument:
     """The instrument that a text such as `Printing{after=[FuseOps] changed=diff}` asks for."""
-    from ..pipeline import parse_call
+    from ..core.pipeline import parse_call
 
     return make_instrument(*parse_call(text))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ...diagnostics import IrError
 from ...files import Draft
 from ...ir import Module
-from ..context import PassInfo, PassInstrument
+from ..core.context import PassInfo, PassInstrument
 from . import register_instrument
 from .printing import shown
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from ...diagnostics import UsageError
 from ...ir import Module
-from ..context import PassInfo, PassInstrument
-from ..names import check_pass_names
+from ..core.context import PassInfo, PassInstrument
+from ..core.names import check_pass_names
 from . import register_instrument
 
 

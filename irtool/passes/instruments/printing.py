@@ -11,8 +11,8 @@ from ...diagnostics import UsageError
 from ...ir import Module
 from ...printer.program import program_text
 from ...tir.program import Program
-from ..context import PassInfo, PassInstrument
-from ..names import check_pass_names
+from ..core.context import PassInfo, PassInstrument
+from ..core.names import check_pass_names
 from . import register_instrument
 
 

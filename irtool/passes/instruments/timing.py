@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ...diagnostics import UsageError
 from ...ir import Call, Function, Module, Op, post_order
-from ..context import PassContext, PassInfo, PassInstrument
+from ..core.context import PassContext, PassInfo, PassInstrument
 from . import register_instrument
 
 
@@ -91,7 +91,7 @@ class Timing(PassInstrument):
         from ...ops import operators
         from ...parser import parse
         from ...printer import to_text
-        from ..base import passes
+        from ..core.base import passes
 
         operators.load()
         passes.load()

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import InternalError, IrError
 from ...ir import Function, Module
-from ..context import PassInfo, PassInstrument
+from ..core.context import PassInfo, PassInstrument
 from . import register_instrument
 
 

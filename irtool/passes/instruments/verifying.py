@@ -9,7 +9,7 @@ from ...infer.recheck import recheck_types
 from ...ir import Expr, Function, Module, post_order
 from ...ir.structural import structural_hash
 from ...ir.verify import verify
-from ..context import PassInfo, PassInstrument
+from ..core.context import PassInfo, PassInstrument
 from . import register_instrument
 
 

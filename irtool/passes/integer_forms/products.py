@@ -16,7 +16,7 @@ from ...ir import Call, Constant
 from ...ops.base import attributes_of, call
 from ...ops.layout import Layout
 from ...ops.qnn.fixed_point import INT32_HIGH
-from ..constants import array_constant, has_data
+from ..core.constants import array_constant, has_data
 from .rules import Operand, derived, exact_form
 from .tensors import BYTES, QuantizedTensor, are_normal
 

@@ -12,9 +12,9 @@ from ...deferred import np
 from ...ir import Call, Expr
 from ...ops.base import call, is_call_to
 from ...ops.qnn.fixed_point import EVEN, limits
-from ..arithmetic import add, multiply, subtract
-from ..constants import array_constant, scalar_constant
-from ..half_even import ROUNDING
+from ..core.arithmetic import add, multiply, subtract
+from ..core.constants import array_constant, scalar_constant
+from ..core.half_even import ROUNDING
 from .tensors import BYTES, QuantizedTensor, are_normal
 
 

@@ -9,8 +9,8 @@ from ...deferred import np
 from ...ir import Call, Constant, Expr
 from ...ops.base import Operator, call
 from ...ops.nn.geometry import pad_amounts, single_window
-from ..constants import scalar_constant, single_value
-from ..rule_table import RuleTable
+from ..core.constants import scalar_constant, single_value
+from ..core.rule_table import RuleTable
 from .tensors import QuantizedTensor
 
 Operand = QuantizedTensor | Expr

@@ -9,8 +9,8 @@ from typing import Any
 from ...deferred import np
 from ...ir import Call, Constant, Expr, TensorType
 from ...ops.base import Pattern, call, called_operator, is_call_to
-from ..arithmetic import divide
-from ..constants import array_constant, has_data
+from ..core.arithmetic import divide
+from ..core.constants import array_constant, has_data
 from .requantize import Grid, rounded
 from .tensors import BYTES, parameters
 

@@ -10,7 +10,7 @@ from ...deferred import np
 from ...ir import Call, Constant, Expr, TensorType
 from ...ops.base import call, is_call_to
 from ...ops.qnn.fixed_point import limits
-from ..constants import array_constant, has_data
+from ..core.constants import array_constant, has_data
 
 BYTES = ("int8", "uint8")
 

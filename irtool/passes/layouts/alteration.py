@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...ir import Call
 from ...ir.target import Target
-from ..rule_table import RuleTable
+from ..core.rule_table import RuleTable
 
 Alteration = Callable[[Call, Call, Target], "Call | None"]
 """`alteration(old, new, target)`: what `new`, which is `old` over changed arguments, becomes on the target; None to leave it."""

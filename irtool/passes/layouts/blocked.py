@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...ir import Call, TensorType
 from ...ir.target import Target
 from ...ops.base import attributes_of, call
-from ..x86_processors import has_sse42, vector_lanes
+from ..core.x86_processors import has_sse42, vector_lanes
 from .alteration import alteration, has_libraries, largest_block
 
 _SUMMED = 4

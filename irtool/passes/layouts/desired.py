@@ -10,7 +10,7 @@ from ...diagnostics import IrError, UsageError
 from ...ir import Call, Expr, TensorType
 from ...ops.base import Operator, attributes_of, call
 from ...ops.layout import Layout, LayoutError, convertible
-from ..rule_table import RuleTable
+from ..core.rule_table import RuleTable
 
 Conversion = Callable[[Call, Call, Sequence[str]], "Call | None"]
 """`conversion(old, new, wanted)`: `new`, which is `old` over changed arguments, in the wanted layouts; None to leave it."""

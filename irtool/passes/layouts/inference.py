@@ -17,7 +17,7 @@ from ...ir import TensorType, TupleType, Type
 from ...ops.base import Operator
 from ...ops.layout import Layout
 from ...plugin.mistakes import refuse
-from ..rule_table import RuleTable
+from ..core.rule_table import RuleTable
 
 MaybeLayout = Layout | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...ir import Call, TensorType
 from ...ir.target import Target
 from ...ops.base import call
-from ..x86_processors import has_byte_dots, vector_lanes
+from ..core.x86_processors import has_byte_dots, vector_lanes
 from .alteration import alteration, has_libraries, largest_block
 
 

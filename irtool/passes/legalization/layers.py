@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...ir import Expr, TensorType
 from ...ops.base import attributes_of, call
 from ...ops.nn.geometry import pad_amounts
-from ..reshaping import reshape_to
+from ..core.reshaping import reshape_to
 from .rule import LEGALIZE, LegalizationSite, legalization
 
 

@@ -10,10 +10,10 @@ from ...ir import Expr, Tuple, TupleGetItem, TupleType
 from ...ir.types import TensorType
 from ...ops.base import call
 from ...ops.qnn.fixed_point import EVEN, highest_real
-from ..arithmetic import add, multiply, subtract
-from ..axes import expand_to_axis
-from ..constants import array_constant, scalar_constant
-from ..half_even import round_half_even
+from ..core.arithmetic import add, multiply, subtract
+from ..core.axes import expand_to_axis
+from ..core.constants import array_constant, scalar_constant
+from ..core.half_even import round_half_even
 from .quantities import (
     along_axis,
     cast,

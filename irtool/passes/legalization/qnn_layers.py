@@ -6,8 +6,8 @@ from ...diagnostics import IrError
 from ...ir import Expr
 from ...ops.base import attributes_of, call
 from ...ops.qnn.softmax import FRACTION_BITS, LARGEST_SHIFT, RESULT_BITS, steps_to_one
-from ..arithmetic import add, multiply, subtract
-from ..constants import scalar_constant
+from ..core.arithmetic import add, multiply, subtract
+from ..core.constants import scalar_constant
 from .quantities import cast, clip_cast, in_output_terms, int32, number, requantize
 from .rule import QNN_CANONICALIZE, LegalizationSite, legalization
 

@@ -14,10 +14,10 @@ from ...diagnostics import IrError
 from ...ir import Expr
 from ...ops.base import call
 from ...ops.nn.geometry import pad_amounts
-from ..arithmetic import add, multiply, subtract
-from ..axes import expand_to_axis
-from ..constants import same_scalar, scalar_constant
-from ..reshaping import reshape_to
+from ..core.arithmetic import add, multiply, subtract
+from ..core.axes import expand_to_axis
+from ..core.constants import same_scalar, scalar_constant
+from ..core.reshaping import reshape_to
 from .quantities import cast, int32, is_scalar, is_zero
 from .rule import QNN_CANONICALIZE, LegalizationSite, legalization
 

@@ -10,9 +10,9 @@ from ...ir import Constant, Expr, MissingData
 from ...ir.target import Target
 from ...ops.base import attributes_of, call
 from ...ops.qnn.fixed_point import limits
-from ..arithmetic import add, multiply, subtract
-from ..constants import array_constant, scalar_constant
-from ..x86_processors import has_sse42
+from ..core.arithmetic import add, multiply, subtract
+from ..core.constants import array_constant, scalar_constant
+from ..core.x86_processors import has_sse42
 from .qnn_products import grouped_terms
 from .quantities import cast, int32, is_scalar, is_zero, number
 from .rule import QNN_LEGALIZE, LegalizationSite, legalization

@@ -11,10 +11,10 @@ from ...ir.target import Target
 from ...ops.base import call
 from ...ops.elementwise import MOST_RIGHT
 from ...ops.qnn.fixed_point import limits, multiplier_and_shift
-from ..arithmetic import add, multiply, subtract
-from ..axes import expand_to_axis
-from ..constants import array_constant, same_scalar, scalar_constant
-from ..x86_processors import has_sse42
+from ..core.arithmetic import add, multiply, subtract
+from ..core.axes import expand_to_axis
+from ..core.constants import array_constant, same_scalar, scalar_constant
+from ..core.x86_processors import has_sse42
 
 
 def int32(value: int) -> Constant:

@@ -14,7 +14,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...ir import Call, Expr, TensorType, Type
 from ...ir.target import Target
-from ..rule_table import RuleTable
+from ..core.rule_table import RuleTable
 
 LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE = "FTVMLegalize", "FTVMQnnLegalize", "FTVMQnnCanonicalize"
 MAPS = (LEGALIZE, QNN_LEGALIZE, QNN_CANONICALIZE)

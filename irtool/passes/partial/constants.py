@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...diagnostics import IrError
 from ...ir import Call, Constant, Expr, Function, If, Let, Op, Tuple, TupleGetItem, Var, post_order
+from ..core.folding_budget import current_budget
 from ..fold_constant import as_constant, can_be_constant
-from ..folding_budget import current_budget
 from .values import Partial, StaticTensor, StaticTuple
 
 

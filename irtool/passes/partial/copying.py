@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...ir import Expr, Function, Type, TypeVar, post_order
-from ..instantiation import instantiate
+from ..core.instantiation import instantiate
 
 
 class Identities:

@@ -38,7 +38,7 @@ from ...ir import (
     with_function,
 )
 from ...trampoline import trampoline
-from ..let_binding import FreshVars, LetList
+from ..core.let_binding import FreshVars, LetList
 from .constants import computes_tensors, evaluated, known_tensors
 from .copying import Identities
 from .fuel import Allowance, Fuel, SpentError, fuel_of, meet

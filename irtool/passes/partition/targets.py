@@ -32,8 +32,8 @@ from ...diagnostics import UsageError, nearest
 from ...files import read_bytes
 from ...ir import Call, Constant, Op, TensorType, Type, type_leaves
 from ...ops.base import op
-from ..config_option import ConfigOption
-from ..context import PassContext
+from ..core.config_option import ConfigOption
+from ..core.context import PassContext
 
 
 @dataclass(frozen=True)

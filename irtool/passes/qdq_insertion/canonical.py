@@ -9,7 +9,7 @@ from ...deferred import np
 from ...ir import Call, Constant, Expr, Function, rewrite
 from ...ops.base import attributes_of, call, is_call_to
 from ...ops.layout import Layout
-from ..constants import has_data
+from ..core.constants import has_data
 from .kinds import CONVOLUTIONS
 from .same_layers import ALONG_ONE, along_two, as_dense, static_shape
 

@@ -10,8 +10,8 @@ from ...ir import Call, Constant, Expr, Function, Tuple, rewrite
 from ...ops.base import call, is_call_to
 from ...ops.qnn.fixed_point import EVEN, INT32_HIGH
 from ...ops.qnn.fixed_point import quantize as round_to
-from ..constants import array_constant, scalar_constant
-from ..mistakes import WrongPassOption
+from ..core.constants import array_constant, scalar_constant
+from ..core.mistakes import WrongPassOption
 from .kinds import MATRIX_PRODUCTS
 from .layers import Layer
 from .plan import Plan, weight_axis
@@ -144,7 +144,7 @@ def _check_products(layer: Layer, quantities: Mapping[Expr, Quantity]) -> None:
     """Raises IrError where sums of products of two activations may overflow int32."""
     if layer.op not in MATRIX_PRODUCTS or layer.weight is not None:
         return
-    from ..mistakes import AccumulatorOverflow
+    from ..core.mistakes import AccumulatorOverflow
 
     x = layer.operands[0]
     length = x.known_type.shape[-2 if getattr(layer.head.attrs, "transpose_a", False) else -1]  # type: ignore[attr-defined]  # a tensor

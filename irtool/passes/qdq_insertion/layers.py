@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...ir import Call, Constant, Expr, post_order
 from ...ops.base import operator_name
-from ..constants import has_data
+from ..core.constants import has_data
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from ...ir import Call, Constant, Expr, Function, Op, TensorType, Tuple, TupleGe
 from ...ops.base import is_call_to, operator_name
 from ...ops.dtypes import dtype_of
 from ...ops.layout import Layout
-from ..constants import has_data
+from ..core.constants import has_data
 from .kinds import FOLLOWERS, JOINS, PRODUCTS, is_mover
 from .layers import Layer, aliases_of, matches, name_calls, top_level
 

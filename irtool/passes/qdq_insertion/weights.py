@@ -8,7 +8,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Constant
 from ...ops.qnn.fixed_point import INT32_HIGH
-from ..mistakes import AccumulatorOverflow
+from ..core.mistakes import AccumulatorOverflow
 from .quantities import LEAST_SCALE
 
 LARGEST = 127

@@ -13,9 +13,9 @@ from ...ir import Call, Expr, Function, Op, TensorType, post_order, rewrite, use
 from ...ops.base import Operator, call
 from ...plugin.mistakes import refuse
 from ...trampoline import trampoline
-from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
-from ..constants import never_negative
-from ..rule_table import RuleTable
+from ..core.axes import broadcasts_on_axes, expand_to_axis, squeeze
+from ..core.constants import never_negative
+from ..core.rule_table import RuleTable
 from .message import Message, conv_axes, operand_types, reshape_to_axes, to_axes
 
 

@@ -12,10 +12,10 @@ from typing import overload
 
 from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, children, post_order, rewrite
 from ...ops.base import Operator, call
-from ..axes import broadcasts_on_axes, expand_to_axis, squeeze
-from ..constants import never_negative
+from ..core.axes import broadcasts_on_axes, expand_to_axis, squeeze
+from ..core.constants import never_negative
+from ..core.rule_table import RuleTable
 from ..effects.purity import Effects
-from ..rule_table import RuleTable
 from .message import Message, conv_axes, intersect, operand_types, reshape_to_axes, to_axes
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...ir import Call, Dim, Expr, TensorType
 from ...ops.layout import Layout, LayoutError, convert_shape
-from ..axes import expand_to_axis
-from ..reshaping import reshape_to
+from ..core.axes import expand_to_axis
+from ..core.reshaping import reshape_to
 
 
 @dataclass(frozen=True)

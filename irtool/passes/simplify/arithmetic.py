@@ -10,7 +10,7 @@ from ...ops.base import Pattern, call
 from ...ops.binary import Binary
 from ...ops.conversion import convert
 from ...ops.dtypes import has_arrays, is_float
-from ..constants import has_data, scalar_constant, single_value, to_array
+from ..core.constants import has_data, scalar_constant, single_value, to_array
 from ..dataflow import DFPattern, PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 LEAST_NORMAL, LARGEST_SCALE = 2.0**-126, 2.0**94

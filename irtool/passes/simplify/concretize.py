@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from ...ir import Dim, Expr, TensorType
 from ...ops.base import call
-from ..constants import tensor_constant
+from ..core.constants import tensor_constant
+from ..core.reshaping import reshape_to
 from ..dataflow import DFPattern, PatternMatch, RewriteRule, is_op, wildcard
-from ..reshaping import reshape_to
 
 Make = Callable[[tuple[Expr, ...], tuple[Dim, ...], str], Expr]
 """The operator with a shape, from the operands, the shape and the dtype."""

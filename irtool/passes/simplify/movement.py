@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ...ir import Call, Expr, TensorType
 from ...ops.base import call, is_call_to
 from ...ops.layout import Layout
+from ..core.reshaping import reshape_to
 from ..dataflow import PatternMatch, RewriteRule, is_op, wildcard
-from ..reshaping import reshape_to
 
 
 def consecutive_reshapes() -> RewriteRule:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir import Call, Expr, Function, GlobalVar, Let, global_names, with_function, without_return_type
-from ...passes.beta_reduction import BetaReducer
-from ...passes.let_inlining import rewrite_lets
+from ...passes.core.beta_reduction import BetaReducer
+from ...passes.core.let_inlining import rewrite_lets
 from ..case import Case, nodes_of
 from ..search import Search
 from .placeholders import with_parameters

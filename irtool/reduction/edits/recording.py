@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir import Module
-from ...passes.context import PassInfo, PassInstrument
+from ...passes.core.context import PassInfo, PassInstrument
 
 
 class Recording(PassInstrument):

@@ -15,12 +15,12 @@ from typing import Any
 
 from ...diagnostics import UsageError, nearest
 from ...te.tensor import Tensor
+from ...tir.convert_ssa import convert_to_ssa
 from ...tir.flatten import flatten
 from ...tir.forms import AnyForm, Map, Reduction, nest_of, stores_of, with_workspace
 from ...tir.kernel import Kernel
 from ...tir.show import show_stmt
 from ...tir.stmt import PrimFunc, Stmt, seq
-from ...tir.transforms.convert_ssa import convert_to_ssa
 from ...tir.vector_target import USUAL, VectorTarget
 from .. import primitives
 from ..core.block import Block

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ....ir import Expr, TensorType
 from ....ops.base import call
-from ....passes.constants import scalar_constant
+from ....passes.core.constants import scalar_constant
 from ....passes.legalization.rule import LegalizationSite
 from ..dtypes import is_float
 from ..form import Expansion, form

@@ -11,7 +11,7 @@ from ....ops.base import call
 from ....ops.nn.conv_gemm import are_transposed
 from ....ops.nn.winograd import transforms_depth
 from ....ops.nn.winograd_transform import matrices, restoring_matrix
-from ....passes.constants import array_constant, scalar_constant
+from ....passes.core.constants import array_constant, scalar_constant
 from ....passes.legalization.rule import LegalizationSite
 from ..form import Absent, Expansion, expanded, form, row
 from .conv import attributes, relayout

@@ -6,7 +6,7 @@ import math
 
 from ....ir import Call, Expr, TensorType
 from ....ops.base import call, is_call_to
-from ....passes.constants import scalar_constant, single_value
+from ....passes.core.constants import scalar_constant, single_value
 from ....passes.dataflow import PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 

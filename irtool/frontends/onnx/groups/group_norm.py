@@ -7,7 +7,7 @@ from typing import Any
 from ....deferred import np
 from ....ir import Call, Constant, Expr, TensorType
 from ....ops.base import call
-from ....passes.constants import has_data, to_array
+from ....passes.core.constants import has_data, to_array
 from ....passes.dataflow import PatternMatch, RewriteRule, is_op, wildcard
 from .layer_norm import along_axis
 

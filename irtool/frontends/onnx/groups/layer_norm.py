@@ -7,7 +7,7 @@ from typing import Any
 from ....deferred import np
 from ....ir import Call, Expr, TensorType
 from ....ops.base import call
-from ....passes.constants import array_constant, single_value
+from ....passes.core.constants import array_constant, single_value
 from ....passes.dataflow import DFPattern, PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 

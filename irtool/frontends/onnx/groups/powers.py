@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....ir import Expr, TensorType
 from ....ops.base import call
-from ....passes.constants import single_value
+from ....passes.core.constants import single_value
 from ....passes.dataflow import PatternMatch, RewriteRule, is_constant, is_op, wildcard
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ir import Constant
-from ....passes.constants import to_array
+from ....passes.core.constants import to_array
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
 

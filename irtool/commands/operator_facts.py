@@ -1,0 +1,52 @@
+"""What passes know of an operator, by the facts in its class and the rules filed under its name: and what it still lacks."""
+
+from __future__ import annotations
+
+from ..ops import Operator
+from ..ops.cases import cases_of
+
+_MEANINGS = (("relate", "a type rule"), ("evaluate", "a numpy reference"), ("compute", "a tensor expression"))
+_LACKING = {"gradient": "a gradient", "layout": "a layout rule", "precision": "a precision class"}
+RULE = "a rule of its own"
+
+
+def facts_of(cls: type[Operator]) -> dict[str, str]:
+    """What each of the passes does with the operator; empty where it knows nothing of it.
+
+    `gradient`: "none" where it would mean nothing; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
+    integer form; `legalized`: the maps in which it has a rule; `fast form`: the operator that FastMath puts in its place.
+    "a rule of its own" where a rule is filed under its name.
+    """
+    from ..passes.fake_quantization.affine import find_rule as integer_form
+    from ..passes.gradients.rule import find_rule as gradient_rule
+    from ..passes.layouts.inference import find_own_rule as own_layout_rule
+    from ..passes.legalization.rule import MAPS
+    from ..passes.legalization.rule import find_rule as legalization
+
+    no_layout = "none" if cls.layout_rule == "" else ""
+    quantized = RULE if integer_form(cls) is not None else ""
+    return {
+        "gradient": RULE if gradient_rule(cls.name) is not None else "" if cls.differentiable else "none",
+        "layout": RULE if own_layout_rule(cls) is not None else cls.shared_layout_rule() or no_layout,
+        "precision": cls.precision,
+        "quantized": "the operator itself" if cls.integer_form == "same" else quantized,
+        "legalized": ", ".join(m for m in MAPS if legalization(m, cls.name) is not None),
+        "fast form": cls.fast_form,
+    }
+
+
+def lacks(cls: type[Operator]) -> list[str]:
+    """What an operator might still be given, in words: its own meanings and cases first, then what passes do not
+    know of it.
+
+    An operator that stands for no kernel (an annotation, an allocation) needs neither a tensor expression nor what passes
+    over computations ask for; one of a vendor has no meaning but its type.
+    """
+    needed = [m for m in _MEANINGS if not (cls.noncomputational and m[0] == "compute")]
+    own = [what for method, what in needed if getattr(cls, method) is getattr(Operator, method)]
+    if cls.vendor:
+        return [what for what in own if what == "a type rule"]
+    if not cases_of(cls):
+        own.append("a case")
+    facts = {} if cls.noncomputational else facts_of(cls)
+    return [*own, *(what for fact, what in _LACKING.items() if facts and not facts[fact])]

@@ -1,0 +1,1 @@
+"""CombineParallelConv2D, CombineParallelDense, CombineParallelBatchMatmul: calls that share an operand become one."""

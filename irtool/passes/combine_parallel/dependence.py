@@ -1,0 +1,67 @@
+"""Which expressions depend on others, through the values of variables too, and where their variables are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property, reduce
+
+from ...ir import Expr, Function, Let, Match, Var, binders, bound_vars, children, free_variables, post_order
+from ...ir.scope import Scope, Scopes, common_scope
+
+
+class Dependence:
+    """What the expressions below a root depend on."""
+
+    def __init__(self, root: Expr) -> None:
+        self.root = root
+        order = post_order(root)
+        self.place = {e: n for n, e in enumerate(order)}
+        """The position of each expression: what it depends on comes before it."""
+        self.values: dict[Expr, Expr] = {e.var: e.value for e in order if isinstance(e, Let)}
+        self.binds_inside = any(binders(e) for e in order if e is not root)
+
+    def reaches(self, start: Expr, targets: Collection[Expr], first: int) -> bool:
+        """Whether `start` is computed from one of the targets, none of which has a place before `first`."""
+        seen: set[Expr] = set()
+        stack = [start]
+        while stack:
+            e = stack.pop()
+            if e in targets:
+                return True
+            if e in seen or (self.place[e] < first and e not in self.values):
+                continue
+            seen.add(e)
+            stack.extend(children(e))
+            if e in self.values:
+                stack.append(self.values[e])
+        return False
+
+    def around(self, *expressions: Expr) -> Scope | None:
+        """The innermost scope around all of them; None where the root binds nothing inside."""
+        if not self.binds_inside:
+            return None
+        scopes = [self._scopes.of[e] for e in expressions]
+        return reduce(common_scope, scopes)
+
+    def is_bound(self, e: Expr, scope: Scope | None) -> bool:
+        """Whether the free variables of `e` are bound around a scope, as `around` gives it."""
+        if scope is None:
+            return True
+        bound = (self._binding.get(v) for v in free_variables(e))
+        return all(common_scope(at, scope) is at for at in bound if at is not None)
+
+    @cached_property
+    def _scopes(self) -> Scopes:
+        return Scopes(self.root)
+
+    @cached_property
+    def _binding(self) -> dict[Var, Scope]:
+        """The scope that each variable is bound in."""
+        found: dict[Var, Scope] = {}
+        for e, inner in self._scopes.inner.items():
+            if isinstance(e, Match):
+                for clause, scope in zip(e.clauses, inner, strict=True):
+                    found.update(dict.fromkeys(bound_vars(clause.pattern), scope))
+            elif isinstance(e, Function | Let):
+                found.update(dict.fromkeys(binders(e), inner[0]))
+        return found

@@ -1,0 +1,24 @@
+"""The registry of passes: names, found where the classes are defined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...plugin import Registry
+
+if TYPE_CHECKING:
+    from .base import Pass
+
+TVM_PREFIXES = (
+    "relay._transform.",
+    "relay.transform.",
+    "relax.transform.",
+    "tir.transform.",
+    "transform.",
+)
+"""Under which TVM registers its passes."""
+
+passes: Registry[type[Pass]] = Registry(
+    "pass", "irtool.passes", "irtool.tir_passes", "irtool.lower.passes", prefixes=TVM_PREFIXES
+)
+"""Every pass by name: those on Relay alone, and those that lower it."""

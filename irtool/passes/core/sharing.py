@@ -1,0 +1,36 @@
+"""Passes that walk programs as trees refuse shared nodes: each use would become a computation of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ...diagnostics import IrError
+from ...ir import Expr, Function, children, post_order
+from .primitive_functions import is_primitive
+
+
+def is_tree(e: Expr) -> bool:
+    """Whether no node that computes something is used twice."""
+    return _shared(e) is None
+
+
+def require_tree(f: Function, name: str) -> None:
+    """Raises IrError where a node that computes something is used twice (primitive functions are not looked into)."""
+    shared = _shared(f)
+    if shared is not None:
+        raise IrError(
+            f"{name} does not take shared expressions",
+            shared.span,
+            help=f"run ToANormalForm first: --passes=ToANormalForm,{name}",
+        )
+
+
+def _shared(root: Expr) -> Expr | None:
+    def enter(e: Expr) -> bool:
+        return not is_primitive(e)
+
+    uses: Counter[Expr] = Counter()
+    for e in post_order(root, enter=enter):
+        if enter(e):
+            uses.update(children(e))
+    return next((e for e, count in uses.items() if count > 1 and children(e) and enter(e)), None)

@@ -1,1 +1,0 @@
-"""The passes of `tir.transform`, on loop nests of lowered modules; one file for each."""

@@ -1,0 +1,31 @@
+"""Every variable bound once, every buffer allocated once, in all of a function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .renaming import fresh_copy
+from .stmt import Allocate, For, Let, PrimFunc, Stmt, children, expressions, rebuild
+
+
+def convert_to_ssa(f: PrimFunc) -> PrimFunc:
+    """The function in which what is bound at several places is another variable, or buffer, at each but the first."""
+    seen: set[Any] = set()
+    done: list[Stmt] = []
+    stack: list[tuple[Stmt, bool]] = [(f.body, False)]
+    while stack:
+        s, ready = stack.pop()
+        kids = children(s)
+        if ready or not kids:
+            at = len(done) - len(kids)
+            done[at:] = [rebuild(s, done[at:], expressions(s))]
+            continue
+        bound = s.var if isinstance(s, For | Let) else s.buffer if isinstance(s, Allocate) else None
+        if bound in seen:
+            done.append(fresh_copy(s))
+            continue
+        if bound is not None:
+            seen.add(bound)
+        stack.append((s, True))
+        stack.extend((k, False) for k in reversed(kids))
+    return f.with_body(done[0])

@@ -1,0 +1,1 @@
+"""Rewrites of loop nests that keep what they compute."""
