@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,10 @@ from tests.conformance import Conformance
 from tests.pages import Pages
 from tests.robustness import Robustness
 from tests.tiers import Tiers, add_options
+
+# Asserts in helper modules show their operands, too.
+FOLDERS = {f"tests.{p.name}" for p in Path(__file__).parent.iterdir() if p.is_dir()}
+pytest.register_assert_rewrite(*(FOLDERS - sys.modules.keys()))
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import re
 from irtool.ops import operators
 from irtool.passes import passes
 from tests.conformance import Conformance, is_own
+from tests.language_features import FEATURES
 from tests.promises import PROMISES
-from tests.test_language_features import FEATURES
 
 
 def test_the_page_has_a_row_for_everything() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import irtool
+from tests.statements import statements
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
@@ -69,20 +71,12 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@functools.cache
 def imported_names(path: Path) -> set[tuple[str, ...]]:
     """What a file imports, wherever in the file the import stands (type checking aside), each with the name taken from it."""
     package = ["irtool", *path.relative_to(ROOT).parent.parts]
-    tree = ast.parse(path.read_text())
-    skipped = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
     found: set[tuple[str, ...]] = set()
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
+    for node in statements(path):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             full = base + (node.module.split(".") if node.module else [])
@@ -100,45 +94,52 @@ def imported_rooms(path: Path) -> set[str]:
 FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_point_downwards(path: Path) -> None:
-    here = room(path)
-    assert here in RANK, f"{here} has no place in the order of layers"
-    for other in imported_rooms(path):
-        assert RANK[other] <= RANK[here], f"{here} must not import {other}"
-        if here in SEES and other != here:
-            assert other in SEES[here], f"{here} must not know of {other}"
+def test_imports_point_downwards() -> None:
+    wrong = []
+    for path in FILES:
+        here = room(path)
+        for other in sorted(imported_rooms(path) - {here}):
+            if RANK[other] > RANK[here]:
+                wrong.append(f"{path.relative_to(ROOT)}: {here} must not import {other}")
+            elif here in SEES and other not in SEES[here]:
+                wrong.append(f"{path.relative_to(ROOT)}: {here} must not know of {other}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_package_is_in_the_order() -> None:
     rooms = {room(p) for p in FILES}
-    assert rooms <= RANK.keys()
+    assert rooms <= RANK.keys(), f"these have no place in the order of layers: {sorted(rooms - RANK.keys())}"
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in FILES if room(p) in ("driver", "commands")], ids=lambda p: str(p.relative_to(ROOT))
-)
-def test_driver_and_commands_see_nothing_of_backends_but_their_base(path: Path) -> None:
+def test_driver_and_commands_see_nothing_of_backends_but_their_base() -> None:
     allowed = {"base", "flags", "process"}
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and "backends" in node.module.split("."):
-            behind = node.module.split(".")[node.module.split(".").index("backends") + 1 :]
-            assert set(behind[:1] or [a.name for a in node.names]) <= allowed, f"{path}: {ast.unparse(node)}"
-        if isinstance(node, ast.Import):
-            assert not any(".backends" in a.name for a in node.names), f"{path}: {ast.unparse(node)}"
+    wrong = []
+    for path in (p for p in FILES if room(p) in ("driver", "commands")):
+        for node in statements(path):
+            names: set[str] = set()
+            if isinstance(node, ast.ImportFrom) and node.module and "backends" in node.module.split("."):
+                behind = node.module.split(".")[node.module.split(".").index("backends") + 1 :]
+                names = set(behind[:1] or [a.name for a in node.names])
+            elif isinstance(node, ast.Import):
+                names = {a.name for a in node.names if ".backends" in a.name}
+            if not names <= allowed:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert not wrong, "\n".join(wrong)
 
 
 BACKENDS = ("c", "llvm")
 """Languages that programs are written in; what they share stands beside them."""
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "backends").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
-def test_backends_see_nothing_of_each_other(path: Path) -> None:
+def test_backends_see_nothing_of_each_other() -> None:
     """Not one backend of another one, and what they share of none of them."""
-    here = path.relative_to(ROOT / "backends").parts[0]
-    for name in imported_names(path):
-        if name[1] == "backends" and len(name) > 2 and name[2] in BACKENDS:
-            assert name[2] == here, f"{path}: {'.'.join(name)}"
+    wrong = []
+    for path in sorted((ROOT / "backends").rglob("*.py")):
+        here = path.relative_to(ROOT / "backends").parts[0]
+        for name in sorted(imported_names(path)):
+            if name[1] == "backends" and len(name) > 2 and name[2] in BACKENDS and name[2] != here:
+                wrong.append(f"{path.relative_to(ROOT)}: {'.'.join(name)}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_no_imports_run_in_circles() -> None:
@@ -168,7 +169,7 @@ LONG = {
 def test_functions_are_short_enough_to_be_read_at_once() -> None:
     long = {}
     for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[1 if ast.get_docstring(node) is not None and len(node.body) > 1 else 0]
                 if (node.end_lineno or 0) - first.lineno >= LONGEST:

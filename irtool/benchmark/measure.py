@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ..backends.base import TimingConditions
 from ..driver.options import Options
 from ..ir import Module
 from ..tune.kernels import Tunable, find_kernels
 from .record import KernelTimes, Times
+
+
+@dataclass(frozen=True)
+class KernelRuns:
+    """The kernels of a network.
+
+    Attributes:
+        kernels: with their times, most time first.
+        sequence: numbers of those that steps of the network run, in order.
+        repeats: how often each of these steps is executed in one run.
+        left_out: steps with kernels that have no loops of ours.
+    """
+
+    kernels: list[KernelTimes]
+    sequence: list[int]
+    repeats: list[int]
+    left_out: int
+
 
 Progress = Callable[[int, int], None]
 
@@ -34,20 +54,22 @@ def measure_calls(run: Callable[[], object], seconds: float, rounds: int) -> Tim
 def measure_kernels(
     prepared: Module,
     options: Options,
+    values: Sequence[Any],
     seconds: float,
     rounds: int,
     runner: Sequence[str] = (),
     progress: Progress | None = None,
-) -> tuple[list[KernelTimes], list[int], int]:
-    """The kernels of a module that `driver.prepare` has prepared, most time first; the numbers of those that a run calls, in order;
-    and how many were left out, which have no loops of ours.
+) -> KernelRuns:
+    """The kernels of a module that `driver.prepare` has prepared, and how often a run on some values executes them.
 
     Each is a program of its own whose weights come from memory, as they do in the network. Raises ToolError where one does
     not compile or run.
     """
     target = options.backend.machine()
     network = find_kernels(prepared, options, target)
-    conditions = [TimingConditions(seconds / rounds, k.cold, network.weights) for k in network.kernels]
+    repeats = network.count(options.backend, target, values)
+    each = seconds / rounds
+    conditions = [TimingConditions(each, k.cold, n) for k, n in zip(network.kernels, network.passing, strict=True)]
     made = []
     for n, (k, c) in enumerate(zip(network.kernels, conditions, strict=True)):
         with k.job(options.backend, target, {}, c).compiled() as once:
@@ -56,7 +78,7 @@ def measure_kernels(
             progress(n + 1, len(conditions))
     order = sorted(range(len(made)), key=lambda n: (-made[n].whole, n))
     place = {old: new for new, old in enumerate(order)}
-    return [made[n] for n in order], [place[n] for n in network.sequence], network.left_out
+    return KernelRuns([made[n] for n in order], [place[n] for n in network.sequence], repeats, network.left_out)
 
 
 def _times(k: Tunable, rounds: list[float]) -> KernelTimes:

@@ -38,7 +38,7 @@ class KernelTimes(Times):
         name: as it is in the C.
         operators: what it computes.
         strategy: how its main stage is scheduled.
-        calls: how often one run calls it.
+        calls: how often one run calls it, each execution of a loop or a function counted.
         macs: multiply-adds of a call.
         nbytes: bytes of its inputs and outputs, each once.
         result: dtype and shape of its first output.
@@ -79,7 +79,8 @@ class Record:
         whole: the compiled network; None where it was not run.
         interpreter: the interpreter; None where it was left out.
         kernels: those that were measured, most time first.
-        sequence: numbers of kernels, in the order in which a run calls them.
+        sequence: numbers of kernels, one for each step that calls one, in their order; those of a loop stand there once.
+        repeats: how often a run executes each of these steps; empty: once each, in records that did not count.
         skipped: kernels without loops of ours, which are in `whole` only.
     """
 
@@ -90,6 +91,7 @@ class Record:
     interpreter: Times | None = None
     kernels: list[KernelTimes] = field(default_factory=list)
     sequence: list[int] = field(default_factory=list)
+    repeats: list[int] = field(default_factory=list)
     skipped: int = 0
     peak: Peak | None = None
 
@@ -123,3 +125,7 @@ def _check(record: Record) -> None:
         raise ValueError("times are missing or no numbers of seconds")
     if not all(isinstance(n, int) and 0 <= n < len(record.kernels) for n in record.sequence):
         raise ValueError("the sequence names kernels that are not there")
+    if not all(isinstance(n, int) and n >= 0 for n in record.repeats):
+        raise ValueError("repeats are no counts")
+    if record.repeats and len(record.repeats) != len(record.sequence):
+        raise ValueError("there are more or fewer repeats than steps")

@@ -102,7 +102,7 @@ def command(
     """Compile FILE, time runs of it and of each of its kernels, and print them beside what the machine can do.
 
     Every time is the best of a round; the median of the rounds is printed. Kernels run singly, with their weights in memory as
-    in the network. Inputs and weights that nobody gives are random.
+    in the network, and count as often as a run executes them. Inputs and weights that nobody gives are random.
 
     \b
     Examples:
@@ -203,6 +203,6 @@ def _measure_kernels(
     record.peak = measure_peak(options.backend)
     prepared = prepare_entries(subject.module, options, ())
     with progress_bar("measuring kernels") as progress:
-        record.kernels, record.sequence, record.skipped = measure_kernels(
-            prepared, options, seconds, rounds, runner, progress
-        )
+        found = measure_kernels(prepared, options, subject.values, seconds, rounds, runner, progress)
+    record.kernels, record.sequence, record.repeats = found.kernels, found.sequence, found.repeats
+    record.skipped = found.left_out

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from ..backends.base import Backend, TimingConditions, TimingJob, VectorTarget
 from ..driver.options import Options
@@ -16,6 +17,7 @@ from ..schedule.strategies.base import choose_strategy, label_of, stage_variants
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, PARAM, RESULT, HostFunction, Program, RunKernel, Slot, node_names, steps
 from ..tir.structure import structural_words
+from .executions import count_executions
 
 SCHEDULING = "ScheduleKernels"
 """The stage before which kernels are taken out of the program."""
@@ -42,7 +44,7 @@ class Tunable:
     Attributes:
         kernel: not scheduled yet.
         cold: numbers of its inputs that are weights.
-        calls: how often a run of the network calls it, or one that is equal.
+        calls: how many steps of the network call it, or one that is equal; once they are counted, how often a run does.
         stages: those for which there is something to choose.
         strategy: that of its main stage, once a `job` has been made.
         nodes: names of the nodes of an imported model that it computes.
@@ -80,14 +82,37 @@ class Network:
     Attributes:
         kernels: those with stages, each once, in the order of their first use.
         sequence: their numbers, for each step that runs one.
+        steps: those steps.
         weights: bytes of all weights.
+        passing: of each kernel, bytes of the weights that go through the caches between two of its executions, once these are counted:
+            those of all steps that are executed as often at least, as those of a loop are.
         left_out: steps that run a kernel without stages.
+        program: what the steps are of, as it is before it is scheduled.
     """
 
     kernels: list[Tunable]
     sequence: list[int]
+    steps: list[RunKernel]
     weights: int
     left_out: int
+    program: Program
+    passing: list[int] = field(default_factory=list)
+
+    def count(self, backend: Backend, target: VectorTarget, values: Sequence[Any]) -> list[int]:
+        """How often a run on these values executes each step; the `calls` of kernels are the sums from now on. Done once, as the
+        program is used up. Raises as `count_executions`."""
+        read = [_constants(s) for s in self.steps]
+        counted = count_executions(self.program, backend, target, SCHEDULING, values)
+        found = [counted[s] for s in self.steps]
+        most = [0] * len(self.kernels)
+        for k in self.kernels:
+            k.calls = 0
+        for number, times in zip(self.sequence, found, strict=True):
+            self.kernels[number].calls += times
+            most[number] = max(most[number], times)
+        bytes_of = {n: _bytes(c for c, times in zip(read, found) if times >= n) for n in set(most)}
+        self.passing = [bytes_of[n] for n in most]
+        return found
 
 
 def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> tuple[list[Tunable], int]:
@@ -107,7 +132,7 @@ def find_kernels(prepared: Module, options: Options, target: VectorTarget) -> Ne
     program = run_up_to(prepared, options.entries, target, SCHEDULING)
     found: dict[str, Tunable] = {}
     sequence: list[str] = []
-    weights: set[Slot] = set()
+    run: list[RunKernel] = []
     left_out = 0
     for function in program.functions.values():
         for step in steps(function.body):
@@ -117,16 +142,25 @@ def find_kernels(prepared: Module, options: Options, target: VectorTarget) -> Ne
                 left_out += 1
                 continue
             constants = [n for n, slot in enumerate(step.inputs) if slot.resolve().kind == CONSTANT]
-            weights.update(step.inputs[n].resolve() for n in constants)
             key = f"{structural_words(step.kernel)} {constants}"
             sequence.append(key)
+            run.append(step)
             if key in found:
                 found[key].calls += 1
             else:
                 found[key] = Tunable(step.kernel, tuple(constants))
             found[key].nodes += [n for n in node_names([step]) if n not in found[key].nodes]
     numbers = {key: n for n, key in enumerate(found)}
-    return Network(list(found.values()), [numbers[k] for k in sequence], sum(s.nbytes for s in weights), left_out)
+    weights = _bytes(map(_constants, run))
+    return Network(list(found.values()), [numbers[k] for k in sequence], run, weights, left_out, program)
+
+
+def _constants(step: RunKernel) -> set[Slot]:
+    return {slot for slot in map(Slot.resolve, step.inputs) if slot.kind == CONSTANT}
+
+
+def _bytes(constants: Iterable[set[Slot]]) -> int:
+    return sum(s.nbytes for s in set().union(*constants))
 
 
 def _offers(kernel: Kernel, target: VectorTarget) -> list[Offers]:

@@ -16,8 +16,8 @@ import pytest
 import irtool
 from irtool.backends.formulas import support
 from irtool.backends.toolchain.described import described_machine
+from tests.backends.assembly import count, loops
 from tests.backends.microcontrollers import BOARDS, CC, Board
-from tests.backends.test_assembly import count, loops
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import irtool
+from tests.backends.units import units
 
 pytestmark = pytest.mark.usefixtures("keeps_denormals")
 
@@ -32,18 +33,6 @@ def sweep() -> np.ndarray:
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 3.4028235e38, 1.1754944e-38, 1e-45, 88.72284, -103.97208]
     flat = np.concatenate([patterns, denormal, -denormal, *bends, special]).astype("float32")
     return np.concatenate([flat, np.zeros(-len(flat) % 64, "float32")])
-
-
-def units(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Distance in units in the last place of the nearest float32; 0 where both are NaN or the same infinity."""
-    with np.errstate(all="ignore"):
-        nearest = exact.astype("float32")
-        distance = np.abs(got.astype("float64") - exact) / np.spacing(np.abs(nearest)).astype("float64")
-    same = (np.isnan(got) & np.isnan(nearest)) | (got == nearest)
-    # What overflows may be the largest number or infinity.
-    edge = np.isinf(nearest) & (np.abs(got) == np.finfo("float32").max) & (np.sign(got) == np.sign(nearest))
-    distance = np.where(same | edge, 0.0, distance)
-    return np.where(np.isnan(distance), np.inf, distance)
 
 
 REFERENCES = {

@@ -26,8 +26,8 @@ from irtool.tir.pairs import dot2
 from irtool.tir.stmt import Buffer, PrimFunc, Scope, Store
 from irtool.tir.vector_target import VectorTarget
 from irtool.tir.words import dot
+from tests.backends.assembly import count, loops
 from tests.backends.instructions import FLAGS, X86, require_processor
-from tests.backends.test_assembly import count, loops
 from tests.nests import run_nest
 
 V = '#[version = "0.0.5"]\n'

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import irtool
+from tests.backends.bit_patterns import every_kind
 from tests.backends.instructions import FLAGS, X86
 
 pytestmark = pytest.mark.usefixtures("keeps_denormals")
@@ -21,16 +22,6 @@ def @main(%x: Tensor[(4096), float32]) {
   let %0 = cast(%x, dtype="bfloat16");
   (%0, multiply(cast(%0, dtype="float32"), 1f), cast(cast(negative(%x), dtype="bfloat16"), dtype="float32"))
 }"""
-
-
-def every_kind() -> np.ndarray:
-    """Normal and subnormal numbers, ties, infinities, NaN: as bits."""
-    g = np.random.default_rng(0)
-    ends = [0, 1, 0x7FFF, 0x8000, 0x8001, 0x18000, 0x7F7FFF, 0x7F8000, 0x7FFFFF, 0x800000, 0x807FFF, 0x808000]
-    ends += [0x7F7F7FFF, 0x7F7F8000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF]
-    tiny = g.integers(0, 1 << 23, 1000)
-    found = np.concatenate([ends, tiny, g.integers(0, 1 << 31, 2048 - len(ends) - len(tiny))]).astype("uint32")
-    return np.concatenate([found, found | np.uint32(1 << 31)])
 
 
 def rounded(bits: np.ndarray) -> np.ndarray:

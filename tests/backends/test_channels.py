@@ -3,7 +3,7 @@
 import pytest
 
 from tests.backends.transposes import check_transposes, data, kernel_of
-from tests.ops.test_hostile_values import run_under_sanitizers
+from tests.ops.hostile import run_under_sanitizers
 
 SHAPES = [((9, 7, 3), (2, 0, 1)), ((2, 70, 2), (0, 2, 1)), ((50, 4), (1, 0)), ((4, 50), (1, 0)), ((3, 2), (1, 0))]
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int64", "bool")

@@ -9,9 +9,9 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
+from tests.backends.bit_patterns import every_kind
 from tests.backends.bundle import Bundle
 from tests.backends.instructions import ARM, Way, compile_program, require, run_program
-from tests.backends.test_bfloat16_roundings import every_kind
 
 PATHS = {
     "portable": Way("gcc", "", ["-march=x86-64"], "", "", 4),

@@ -17,8 +17,8 @@ from irtool.schedule.core.affine import loads as reads_of
 from irtool.tir.forms import nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import LONG, LONG_DOTS, ROWS, matrix_meaning
+from tests.backends.dots import numbers
 from tests.backends.instructions import ARM, Way, arm_loops, compile_program, require, run_program
-from tests.backends.test_dots import numbers
 from tests.nests import run_nest
 
 CLANG = ["--target=aarch64-linux-gnu", "-march=armv8.6-a"]

@@ -15,9 +15,9 @@ from irtool.backends.formulas.support import Helper, definitions
 from irtool.passes.core.bind import bind_params
 from irtool.tir.words import LONG, LONG_DOTS, meaning
 from tests.backends.bundle import Bundle, assert_close
+from tests.backends.dots import CASES, V, by_the_loop, numbers, program
 from tests.backends.instructions import Way, arm_loops, compile_program, require, run_program
 from tests.backends.microcontrollers import BOARDS, CC
-from tests.backends.test_dots import CASES, V, by_the_loop, numbers, program
 
 Case = tuple[irtool.Module, np.ndarray, np.ndarray]
 """A module of `x` and `w`, and values for them."""

@@ -10,8 +10,8 @@ import pytest
 import irtool
 from irtool.passes.core.bind import bind_params
 from tests.backends.bundle import Bundle
+from tests.backends.dots import V, numbers
 from tests.backends.instructions import ARM, ARMV7, FLAGS, require
-from tests.backends.test_dots import V, numbers
 
 PAIRS = [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8")]
 """The dtypes of data and weights."""

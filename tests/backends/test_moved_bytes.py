@@ -11,10 +11,10 @@ import pytest
 import irtool
 from irtool.passes.core.bind import bind_params
 from tests.backends.bundle import Bundle
+from tests.backends.dots import CASES, V, numbers, program
 from tests.backends.instructions import ARM, FLAGS, require
-from tests.backends.test_dots import CASES, V, numbers, program
+from tests.backends.requantized import rounded
 
-_LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 BUILDS = {
     "VNNI": ("gcc", {"mcpu": "cascadelake"}, ["-march=cascadelake"], "", "avx512_vnni", "int8"),
     "AVX-VNNI": ("gcc", {"mcpu": "alderlake"}, ["-march=alderlake"], "", "avx_vnni", "int8"),
@@ -28,11 +28,6 @@ BUILDS = {
     ),
 }
 """By name: compiler, options of the build, flags, emulator, what the processor needs, the dtype that is moved."""
-
-
-def rounded(e: str, dtype: str) -> str:
-    low, high = _LIMITS[dtype]
-    return f'cast(clip(right_shift({e}, 10), a_min={low}f, a_max={high}f), dtype="{dtype}")'
 
 
 def chain(dtype: str, count: int = 4) -> str:

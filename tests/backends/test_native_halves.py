@@ -16,9 +16,9 @@ from irtool.backends.formulas import support, vector_halves, vector_math, vector
 from irtool.backends.toolchain.compiler import Compiler
 from irtool.backends.vectors.types import VectorType
 from irtool.tir.native_halves import HALF
+from tests.backends.assembly import count, loops
 from tests.backends.bundle import Bundle
 from tests.backends.instructions import ARM, X86, Way, arm_loops, compile_program, require, run_program
-from tests.backends.test_assembly import count, loops
 
 FAST = ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 FP16 = ["-march=x86-64-v4", "-mavx512fp16", *FAST]

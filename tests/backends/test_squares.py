@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from tests.backends.transposes import check_transposes, data, kernel_of
-from tests.ops.test_hostile_values import run_under_sanitizers
+from tests.ops.hostile import run_under_sanitizers
 
 SHAPES = [
     ((40, 37), (1, 0)),

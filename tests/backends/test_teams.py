@@ -19,6 +19,7 @@ import pytest
 import irtool
 from irtool.backends.c import program
 from irtool.backends.library import Library
+from tests.backends.teams import INPUTS, outputs, set_threads
 
 pytestmark = [
     pytest.mark.promise("threads in teams"),
@@ -35,12 +36,6 @@ def @main(%x: Tensor[(130, 512), float32], %k: Tensor[(192, 512), float32], %w: 
   (%m, sum(%m, axis=[1]), nn.dense(%m, %y, units=130))
 }
 """
-GENERATOR = np.random.default_rng(0)
-INPUTS = [
-    GENERATOR.standard_normal(s).astype("float32") * scale
-    for s, scale in (((130, 512), 1), ((192, 512), 0.1), ((192, 192), 0.1))
-]
-SHAPES = [(130, 192), (130,), (130, 130)]
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +45,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(program, "REGION_WORK", 0)
         irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=made)
     return made
-
-
-def outputs() -> list[np.ndarray]:
-    return [np.empty(s, "float32") for s in SHAPES]
-
-
-def set_threads(library: Library, count: int) -> None:
-    library._library.omp_set_num_threads(count)
 
 
 def test_any_number_of_threads_gives_the_bits_of_one(folder: Path) -> None:
@@ -144,9 +131,10 @@ def test_several_threads_of_the_user_may_run_it_at_once(folder: Path) -> None:
 
 AFTER_FORK = """
 import os, signal, sys
-import tests.backends.test_teams as t
 from pathlib import Path
-library = t.Library(Path(sys.argv[1]) / "net.so", "net")
+import tests.backends.teams as t
+from irtool.backends.library import Library
+library = Library(Path(sys.argv[1]) / "net.so", "net")
 t.set_threads(library, 2)
 one, two = t.outputs(), t.outputs()
 library.run(t.INPUTS, one)

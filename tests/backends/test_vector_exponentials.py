@@ -12,7 +12,7 @@ import pytest
 import irtool
 from irtool.backends.formulas.vector_powers import CHEAP
 from tests.backends.direct import PROCESSORS, Functions
-from tests.backends.test_accuracy import units
+from tests.backends.units import units
 
 pytestmark = pytest.mark.usefixtures("keeps_denormals")
 

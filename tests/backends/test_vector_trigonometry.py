@@ -9,7 +9,7 @@ import pytest
 
 import irtool
 from tests.backends.direct import PROCESSORS, Functions
-from tests.backends.test_accuracy import units
+from tests.backends.units import units
 
 pytestmark = pytest.mark.usefixtures("keeps_denormals")
 

@@ -13,8 +13,8 @@ from irtool.backends.formulas.words import WIDE
 from irtool.passes.core.bind import bind_params
 from irtool.schedule.instructions.dot_kinds import wide_kind
 from irtool.tir.wide_pairs import DOT_WIDE, NUMBERS, PACK_WIDE, meaning
+from tests.backends.dots import V, by_the_loop, numbers
 from tests.backends.instructions import ARM, FLAGS, Way, check_hottest_loop, compile_program, require, run_program
-from tests.backends.test_dots import V, by_the_loop, numbers
 
 PATHS = {
     "portable": Way("gcc", "", [], "", "", 2),

@@ -49,6 +49,8 @@ def test_records_come_back(tmp_path: Path) -> None:
         record().to_json().replace("0.005", '"a"'),
         record().to_json().replace('"sequence": [\n  0', '"sequence": [\n  7'),
         json.dumps({**json.loads(record().to_json()), "more": 1}),
+        json.dumps({**json.loads(record().to_json()), "repeats": [1, 2]}),
+        json.dumps({**json.loads(record().to_json()), "repeats": [1, -2, 1]}),
         json.dumps({**json.loads(record().to_json()), "kernels": [{"rounds": []}]}),
     ],
 )  # fmt: skip
@@ -72,3 +74,20 @@ def test_a_trace_has_every_call_in_order() -> None:
     events = [e for e in json.loads(to_trace(record()))["traceEvents"] if e["ph"] == "X"]
     assert [e["name"] for e in events] == ["nn.dense add", "nn.relu", "nn.dense add"]
     assert [(e["ts"], e["dur"]) for e in events] == [(0.0, 2050.0), (2050.0, 1000.0), (3050.0, 2050.0)]
+
+
+def test_a_step_of_a_loop_is_one_event_as_long_as_its_executions() -> None:
+    looped = record()
+    looped.repeats = [1, 30, 0]
+    events = [e for e in json.loads(to_trace(looped))["traceEvents"] if e["ph"] == "X"]
+    assert [(e["name"], e["dur"], e["args"]["executions"]) for e in events] == [
+        ("nn.dense add", 2050.0, 1), ("nn.relu", 30000.0, 30),
+    ]  # fmt: skip
+
+
+def test_a_record_without_counts_has_each_step_once(tmp_path: Path) -> None:
+    data = json.loads(record().to_json())
+    del data["repeats"]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(data))
+    assert Record.read(str(path)) == record()

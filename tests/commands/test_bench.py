@@ -42,6 +42,33 @@ def test_the_network_and_its_kernels_are_timed(net: Path, tmp_path: Path) -> Non
     assert sum(e["ph"] == "X" for e in events) == len(data["sequence"])
 
 
+LOOP = """#[version = "0.0.5"]
+def @steps(%n: int32, %h: Tensor[(1, 32), float32], %w: Tensor[(32, 32), float32]) -> Tensor[(1, 32), float32] {
+  if (%n <= 0) { %h } else { @steps(%n - 1, tanh(nn.dense(%h, %w, units=32)), %w) }
+}
+def @main(%h: Tensor[(1, 32), float32], %w: Tensor[(32, 32), float32]) -> Tensor[(1, 32), float32] {
+  @steps(20, %h, %w)
+}
+"""
+
+
+def test_what_a_loop_runs_is_counted(tmp_path: Path) -> None:
+    net, record, trace = (tmp_path / n for n in ("loop.relay", "r.json", "t.json"))
+    net.write_text(LOOP)
+    code, out, err = irtool("bench", net, *QUICK, "--no-interp", "--json", record, "--trace", trace)
+    assert code == 0, err
+    data = json.loads(record.read_text())
+    (product,) = (k for k in data["kernels"] if k["macs"])
+    assert product["calls"] == 20 and product["macs"] == 32 * 32
+    (row,) = (line for line in out.splitlines() if "nn.dense" in line)
+    assert " 20 " in row
+    each = sorted(product["rounds"])
+    took = [e["dur"] for e in json.loads(trace.read_text())["traceEvents"] if "nn.dense" in e["name"]]
+    assert took == pytest.approx([20 * 1e6 * (each[0] + each[-1]) / 2], abs=2e-3)
+    speed = 2e-9 * 20 * 32 * 32 / (sum(data["whole"]["rounds"]) / 2)
+    assert f", {speed:.1f} GFLOP/s" in out
+
+
 def test_two_records_are_compared(net: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     assert irtool("bench", net, *QUICK, "--no-interp", "--json", path)[0] == 0

@@ -15,7 +15,7 @@ from irtool.commands.shell import group
 from irtool.plugin.loading import plugins_kept
 from tests.command_line import irtool
 from tests.commands.invocations import FAILING, write_files
-from tests.commands.test_every_option import commands
+from tests.commands.options import commands
 
 NAMES = [name for name in commands() if name]
 ABOUT_FILES = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import shlex
 import shutil
@@ -13,29 +12,13 @@ from pathlib import Path
 import click
 import pytest
 
-from irtool.commands.shell import group
 from irtool.plugin.loading import plugins_kept
 from tests.command_line import irtool
 from tests.commands.invocations import LINES, write_files
+from tests.commands.options import commands, words_of
 
 _NEEDED = {"--input d=cat.png": "PIL", ".onnx": "onnx"}
 """Packages of extras, by what lines have that need them."""
-
-
-@functools.cache
-def commands() -> dict[str, click.Command]:
-    """All of them by name, and irtool itself as the empty name."""
-    ctx = click.Context(group)
-    found = {name: group.get_command(ctx, name) for name in group.list_commands(ctx)}
-    return {"": group, **{name: command for name, command in found.items() if command is not None}}
-
-
-def words_of(line: str) -> tuple[str, list[str], list[str]]:
-    """The command of a line, the options before it and those behind."""
-    words = shlex.split(line)
-    place = next((n for n, w in enumerate(words) if w and w in commands()), len(words))
-    name = words[place] if place < len(words) else ""
-    return name, words[:place], words[place + 1 :]
 
 
 def options(words: list[str]) -> set[str]:

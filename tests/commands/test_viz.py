@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import irtool
-from tests.viz.test_drawing import layers
+from tests.viz.drawings import layers
 
 ROOT = Path(__file__).parents[2]
 MLP = ROOT / "samples" / "mlp.relay"

@@ -7,29 +7,15 @@ that is listed although it agrees: the list may only shrink.
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import irtool
-
-HERE = Path(__file__).parent
-SHARED = HERE.parent.parent.parent / "shared"
-CORPUS = SHARED / "corpus"
+from tests.corpus.scorer import CORPUS, HERE, scorer
 
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus beside the checkout")
-
-
-def scorer() -> Any:
-    spec = importlib.util.spec_from_file_location("corpus_score", SHARED / "tools" / "score.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def known_failures() -> dict[str, str]:

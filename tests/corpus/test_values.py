@@ -13,8 +13,7 @@ import irtool
 from irtool.diagnostics import InternalError, IrError
 from irtool.passes.core.base import passes
 from irtool.passes.instruments.values import difference
-
-from .test_corpus import CORPUS, scorer
+from tests.corpus.scorer import CORPUS, scorer
 
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus beside the checkout")
 

@@ -15,7 +15,7 @@ import pytest
 
 import irtool
 from irtool.schedule.layouts import packed
-from irtool.schedule.strategies.winograd.strategy import stage
+from irtool.schedule.strategies.winograd import stage
 from irtool.tir.equal_data import EqualData, beginning
 
 LAYERS = """#[version = "0.0.5"]

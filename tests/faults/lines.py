@@ -10,7 +10,7 @@ import click
 
 from irtool.commands import kinds
 from tests.commands.invocations import LINES
-from tests.commands.test_every_option import commands, words_of
+from tests.commands.options import commands, words_of
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from irtool.commands import kinds
 from irtool.commands.streams import Output, finish
 from irtool.plugin.loading import plugins_kept
 from tests.commands.invocations import FAILING, LINES, write_files
-from tests.commands.test_every_option import commands, words_of
+from tests.commands.options import commands, words_of
 from tests.faults.lines import Place, each_command, each_place
 from tests.faults.processes import Done, check, contents
 

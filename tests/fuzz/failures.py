@@ -11,7 +11,7 @@ from tests.fuzz.modules import fuzz_module
 from tests.fuzz.reduction import reduce_failure
 from tests.fuzz.text_trial import TextOutcome
 from tests.fuzz.trial import Outcome
-from tests.passes.test_every_pass import TARGET
+from tests.passes.pipelines import TARGET
 
 
 def write_failure(outcome: Outcome, folder: Path, draw: Callable[[int], Module | None] = fuzz_module) -> Path:

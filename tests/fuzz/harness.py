@@ -17,7 +17,7 @@ import irtool
 from irtool.ir import Module
 from irtool.ir.values import value_leaves
 from irtool.passes.instruments.values import difference
-from tests.driver.test_sanitizers import MAIN, SANITIZE, harness
+from tests.driver.sanitizers import MAIN, SANITIZE, harness
 
 
 @dataclass(frozen=True)

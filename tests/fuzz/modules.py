@@ -50,7 +50,7 @@ from irtool.ir import (
 from irtool.ops.base import call
 from tests.generators import Maker
 from tests.networks import random_network
-from tests.passes.test_selection import StatefulMaker
+from tests.passes.stateful import StatefulMaker
 
 SHAPES = ((), (1,), (3,), (4,), (2, 3), (2, 4), (1, 3), (2, 1, 4), (1, 4, 4, 4), (0,), (2, 0))
 FLOATS = ("float32", "float64")

@@ -20,7 +20,7 @@ from tests.fuzz.agreement import LateError, limited
 from tests.fuzz.mutators import Seeds, mutate
 from tests.fuzz.text_seeds import pool, wide_pool
 from tests.fuzz.trial import random_pipeline
-from tests.passes.test_every_pass import TARGET
+from tests.passes.pipelines import TARGET
 
 LONGEST_TRIAL = 120
 """Seconds after which a stage counts as endless; all of them take milliseconds."""

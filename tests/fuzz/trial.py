@@ -21,7 +21,7 @@ from irtool.passes.instruments.verifying import Verifying
 from tests.fuzz.agreement import LateError, limited
 from tests.fuzz.modules import fuzz_module
 from tests.fuzz.programs import program_module
-from tests.passes.test_every_pass import ALL, PREPARED, TARGET, pipelines
+from tests.passes.pipelines import ALL, PREPARED, TARGET, pipelines
 
 STEPS = 20_000
 """Calls of functions that an evaluation may take, many times what any module here needs."""

@@ -16,7 +16,7 @@ from tests.fuzz.agreement import LARGEST, LateError, limited, size_of
 from tests.fuzz.calls import DrawnCall, Tensor, draw_call, names
 from tests.fuzz.compiled import Compiled, draw_options, hostile, run_drawn
 from tests.fuzz.harness import Program
-from tests.ops.test_hostile_values import APPROXIMATE, PLACES, SHAPES, SORTED
+from tests.ops.hostile import APPROXIMATE, PLACES, SHAPES, SORTED
 
 
 def run_values(seeds: Sequence[int]) -> Iterator[Compiled]:

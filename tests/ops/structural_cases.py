@@ -780,3 +780,8 @@ def _(pick):
 def _(pick):
     scales = [np.float32(pick(1, 3)).reshape(()) for _ in range(3)]
     return [pick.array((1, 2, 3, 2, 2)), *scales], {"scale_d": 0, "scale_h": 0, "scale_w": 0}
+
+
+DYNAMIC = ("argwhere", *[n for n in DRAWINGS if n.startswith("dyn.")])
+"""Operators whose results have extents that depend on values."""
+COMPILED = sorted(set(DRAWINGS) - set(DYNAMIC))

@@ -9,22 +9,12 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.infer import infer_expr
-from irtool.ir import Function, Module, Tuple, TupleType, Var
+from irtool.ir import Function, Module, Tuple, Var
 from irtool.ir.rewrite import substitute
 from irtool.ir.walk import post_order
 from irtool.ops import call, operators
-from irtool.ops.base import Operator
-from tests.ops.drawing import NAMES, argument, drawn
-
-COMPUTED = [n for n in NAMES if operators.get(n).compute is not Operator.compute]
-
-
-def is_static(type):
-    return all(map(is_static, type.fields)) if isinstance(type, TupleType) else type.is_static
-
-
-def leaves(value):
-    return [leaf for v in value for leaf in leaves(v)] if isinstance(value, tuple) else [np.asarray(value)]
+from tests.ops.computed import COMPUTED, is_static, leaves
+from tests.ops.drawing import argument, drawn
 
 
 @pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="needs a C compiler")

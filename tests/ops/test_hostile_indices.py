@@ -17,9 +17,9 @@ from irtool.ir.walk import post_order
 from irtool.lower import lower_module
 from irtool.ops import call
 from irtool.tir.verify import find_problems
-from tests.driver.test_sanitizers import MAIN, SANITIZE, harness
+from tests.driver.sanitizers import MAIN, SANITIZE, harness
+from tests.ops.computed import COMPUTED
 from tests.ops.drawing import argument, drawn
-from tests.ops.test_compute_and_reference import COMPUTED
 
 pytestmark = pytest.mark.promise("indices from data")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import irtool
-from tests.driver.test_sanitizers import run_all
+from tests.driver.sanitizers import run_all
 
 pytestmark = pytest.mark.promise("NaN and overflow")
 

@@ -10,7 +10,7 @@ from irtool.cli import run
 from irtool.commands.op_manual import list_operators
 from irtool.ir import Constant, Function, Module, Tuple, Var
 from irtool.ops import Operator, call, operators
-from tests.ops.test_nn import ALL, type_of
+from tests.ops.layers import ALL, type_of
 
 pytestmark = pytest.mark.promise("later Relay")
 

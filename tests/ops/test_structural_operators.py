@@ -11,10 +11,9 @@ from irtool.infer import infer_expr
 from irtool.ir import ANY, Function, Module, TensorType, Tuple, TupleType, Var
 from irtool.ops import call, operators
 from irtool.ops.dyn.base import Dynamic
-from tests.ops.structural_cases import DRAWINGS, draw_case
+from tests.ops.structural_cases import COMPILED, DRAWINGS, DYNAMIC, draw_case
 
 PACKAGES = ("shape", "indexing", "image", "vision", "dyn")
-DYNAMIC = ("argwhere", *[n for n in DRAWINGS if n.startswith("dyn.")])
 
 
 def type_of(value):
@@ -75,7 +74,6 @@ def flat(value):
     return [x for v in value for x in flat(v)] if isinstance(value, tuple) else [np.asarray(value)]
 
 
-COMPILED = sorted(set(DRAWINGS) - set(DYNAMIC))
 GROUPS = [COMPILED[i::6] for i in range(6)]
 
 

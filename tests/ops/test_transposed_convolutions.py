@@ -9,7 +9,7 @@ import irtool
 from irtool.infer import infer_types
 from irtool.ir import Function, Module, Tuple, Var
 from irtool.ops import call, operators
-from tests.ops.test_nn import convolutions, type_of
+from tests.ops.layers import convolutions, type_of
 
 pytestmark = pytest.mark.promise("NaN and overflow")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.ops.test_nests import agrees
+from tests.ops.nests import agrees
 
 rng = np.random.default_rng(11)
 

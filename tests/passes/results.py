@@ -22,7 +22,7 @@ from tests.backends.texts import module_of
 from tests.generators import random_module
 from tests.networks import random_network
 from tests.ops.cases import layers
-from tests.passes.test_every_pass import ALL, pipelines
+from tests.passes.pipelines import ALL, pipelines
 
 HERE = Path(__file__).parent
 FILE = HERE / "results.txt"

@@ -10,7 +10,7 @@ from irtool.diagnostics import InternalError, IrError
 from irtool.passes.instruments.values import difference
 from irtool.passes.instruments.verifying import Verifying
 from tests.effects import random_effects
-from tests.passes.test_every_pass import PIPELINES, REFUSES, TARGET, last
+from tests.passes.pipelines import PIPELINES, REFUSES, TARGET, last
 
 EVERY_PASS, MOVING = range(6), range(6, 40)
 MOVERS = (

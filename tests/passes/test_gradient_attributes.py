@@ -20,7 +20,7 @@ from irtool.ops.base import call
 from irtool.passes.gradients.rule import differentiable
 from irtool.passes.instruments.verifying import Verifying
 from tests.ops import cases
-from tests.passes.test_gradients import Case, direct, finite_differences, values, weighted
+from tests.passes.slopes import Case, direct, finite_differences, values, weighted
 
 DRAWS = 5
 LARGEST = 150

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 import irtool
-from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, TupleType, Var, post_order
+from irtool.ir import Expr, Function, Module, Tuple, TupleGetItem, TupleType, post_order
 from irtool.ops.base import call
 from irtool.passes.gradients.rule import differentiable, find_rule
+from tests.passes.slopes import STEP, Case, Make, constant, direct, finite_differences, values, weighted
 
-STEP = 1e-6
 TOLERANCE = 1e-5
 """Relative and absolute, for float64; central differences are exact to about the square of the step."""
-
-Make = Callable[..., Expr]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A function of some tensors. `inputs` are shapes of float64 (values away from kinks), or arrays as they are."""
-
-    make: Make
-    inputs: Sequence[Any]
-    low: float = 0.2
-    high: float = 0.9
-    step: float = STEP
-
-
-def direct(name: str, **attributes: Any) -> Make:
-    return lambda *args: call(name, *args, **attributes)
-
-
-def constant(value: Any, dtype: str = "float64") -> Constant:
-    return Constant(np.asarray(value, dtype))
 
 
 def unary(name: str, low: float = 0.2, high: float = 0.9, **attributes: Any) -> list[Case]:
@@ -265,47 +241,6 @@ ALL = [pytest.param(c, id=f"{name}-{i}") for name, cases in CASES.items() for i,
 def test_every_rule_has_a_case() -> None:
     own = [n for n in differentiable() if find_rule(n).__module__.startswith("irtool.")]  # other tests load plug-ins
     assert sorted(CASES) == own
-
-
-def values(case: Case) -> list[np.ndarray]:
-    """Distinct values in a random order, so that no two compare equal and no maximum is shared."""
-    rng = np.random.RandomState(zlib.crc32(repr((case.inputs, case.low)).encode()))
-    made = []
-    for k, given in enumerate(case.inputs):
-        if isinstance(given, np.ndarray):
-            made.append(given)
-            continue
-        count = int(np.prod(given))
-        spread = np.linspace(case.low, case.high, count, endpoint=False) + 0.001 * k
-        made.append(rng.permutation(spread).reshape(given))
-    return made
-
-
-def weighted(case: Case, arrays: Sequence[np.ndarray]) -> Module:
-    """The case's result times fixed weights, so that each element's gradient shows."""
-    params = tuple(Var(f"p{i}", TensorType(a.shape, str(a.dtype))) for i, a in enumerate(arrays))
-    body = case.make(*params)
-    shape = np.shape(irtool.evaluate(Module({"main": Function(params, body)}), arrays))
-    weights = np.random.RandomState(7).uniform(0.5, 1.5, shape)
-    return irtool.infer_types(Module({"main": Function(params, call("multiply", body, constant(weights)))}))
-
-
-def finite_differences(module: Module, arrays: Sequence[np.ndarray], step: float) -> list[np.ndarray]:
-    def loss(changed: Sequence[np.ndarray]) -> float:
-        return float(np.sum(irtool.evaluate(module, changed)))
-
-    gradients = []
-    for k, a in enumerate(arrays):
-        gradient = np.zeros(a.shape)
-        for i in np.ndindex(a.shape) if a.dtype == np.float64 else ():
-            moved = []
-            for sign in (1, -1):
-                b = a.copy()
-                b[i] += sign * step
-                moved.append(loss([*arrays[:k], b, *arrays[k + 1 :]]))
-            gradient[i] = (moved[0] - moved[1]) / (2 * step)
-        gradients.append(gradient)
-    return gradients
 
 
 @pytest.mark.parametrize("case", ALL)

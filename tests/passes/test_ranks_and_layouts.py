@@ -10,7 +10,7 @@ from irtool.interp.feeds import random_inputs
 from irtool.passes.instruments.values import difference
 from irtool.passes.instruments.verifying import Verifying
 from tests.layers import random_layers
-from tests.passes.test_every_pass import PIPELINES, REFUSES, TARGET, TOLERANCES, last
+from tests.passes.pipelines import PIPELINES, REFUSES, TARGET, TOLERANCES, last
 
 EVERY_PASS, WHERE_LAYERS_MEET = range(12), range(12, 216)
 OF_LAYERS = (

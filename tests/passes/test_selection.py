@@ -14,21 +14,12 @@ import irtool.parser
 from irtool.diagnostics import IrError, UsageError
 from irtool.interp.feeds import random_inputs
 from irtool.ir import (
-    Constant,
-    Expr,
     ExternFunction,
     Function,
     FuncType,
-    Let,
     Module,
-    RefCreate,
-    RefRead,
-    RefType,
-    RefWrite,
     TensorType,
     Tuple,
-    TupleType,
-    Type,
     scalar,
 )
 from irtool.passes import (
@@ -44,8 +35,8 @@ from irtool.passes import (
 )
 from irtool.passes.instruments.values import difference
 from irtool.passes.instruments.verifying import Verifying
-from tests.generators import Maker
-from tests.passes.test_every_pass import ALL, MEANS_SOMETHING_ELSE, TARGET, TOLERANCES, last, pipelines
+from tests.passes.pipelines import ALL, MEANS_SOMETHING_ELSE, TARGET, TOLERANCES, last, pipelines
+from tests.passes.stateful import StatefulMaker
 
 STATE = """#[version = "0.0.5"]
 def @set(%r: ref(float32), %x: float32) -> () { ref_write(%r, %x) }
@@ -56,42 +47,6 @@ def @helper(%x: float32, Inline=1) -> float32 { exp(%x) }
 def @main(%x: float32) -> float32 { add(@helper(%x), 1f) }
 """
 E = float(np.exp(np.float32(1)))
-
-
-class StatefulMaker(Maker):
-    """Draws modules of three functions, two of which read and write a reference that `@main` hands to them."""
-
-    state: Expr
-
-    def module(self) -> Module:
-        for name in ("helper_2", "f", "main"):
-            self.functions[name] = self.stateful(name == "main")
-        return Module(self.functions, {"List": self.data})
-
-    def stateful(self, is_main: bool) -> Function:
-        params = tuple(self.var(self.type()) for _ in range(self.rng.randint(1, 2)))
-        kind = RefType(scalar("float32"))
-        state = self.state = self.var(kind)
-        known: list[tuple[Expr, Type]] = [(p, p.type_annotation) for p in params]  # type: ignore[misc]
-        body, t = self.block([*known, (state, kind)], self.size)
-        body, t = Tuple((body, RefRead(state))), TupleType((t, scalar("float32")))
-        if not is_main:
-            return Function((state, *params), body, t)
-        return Function(params, Let(state, RefCreate(Constant(np.array(1.5, "float32"))), body), t)
-
-    def called(self, known: Any, size: int) -> tuple[Expr, Type] | None:
-        made = super().called(known, size)
-        if made is None:
-            return None
-        v = self.var(made[1])
-        return Let(v, made[0], v), made[1]
-
-    def reference(self, known: Any, size: int) -> tuple[Expr, Type]:
-        if (self.state, RefType(scalar("float32"))) not in known:
-            return super().reference(known, size)
-        done = self.var(TupleType(()))
-        write = RefWrite(self.state, self.like(known, scalar("float32")))
-        return Let(done, write, RefRead(self.state)), scalar("float32")
 
 
 @cache

@@ -17,7 +17,7 @@ from irtool.tir.stmt import Buffer, For, PrimFunc, Store, pre_order, seq
 from irtool.tir.verify import find_problems
 from irtool.tir_passes.prim_func_pass import PrimFuncPass
 from tests.command_line import irtool as command
-from tests.lower.test_lowered_modules import PROGRAMS, agree, modules
+from tests.lower.programs import PROGRAMS, agree, modules
 
 GOLDENS = Path(__file__).parents[1] / "golden" / "tir"
 NAMES = sorted({c.name for c in passes if issubclass(c, PrimFuncPass) and c.name.startswith("tir.")})

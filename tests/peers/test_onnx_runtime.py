@@ -118,7 +118,7 @@ def test_quantized_layers(quantized: str, tmp_path: Path) -> None:
     import onnx
     import onnxruntime
 
-    from tests.exports.test_qdq import exported, layers
+    from tests.exports.quantized import exported, layers
 
     module, weights = layers()
     x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype("float32")

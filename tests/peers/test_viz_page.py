@@ -15,7 +15,7 @@ from irtool.viz.drawing import BLOCK
 from irtool.viz.html import write_html
 from tests.command_line import irtool as command
 from tests.peers.screens import SIZES, faint_texts
-from tests.viz.test_drawing import draw, layers
+from tests.viz.drawings import draw, layers
 
 NET = """#[version = "0.0.5"]
 def @main(%x: Tensor[(64, 96), float32], %w: Tensor[(128, 96), float32]) {

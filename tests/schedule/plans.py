@@ -16,7 +16,7 @@ from irtool.lower import lower_module
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.stmt import Allocate, For, If, Let, PrimFunc, Seq, Stmt, Store, While
 from tests.nests import write_nest
-from tests.schedule.test_nests import NETWORKS
+from tests.schedule.networks import NETWORKS
 
 FILE = Path(__file__).parent / "plans.txt"
 MACHINES = {

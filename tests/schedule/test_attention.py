@@ -8,6 +8,7 @@ import pytest
 import irtool
 from irtool.diagnostics import UsageError
 from tests.backends.instructions import require_processor
+from tests.schedule.masked_attention import MASKED, SHAPES
 
 pytestmark = pytest.mark.promise("attention")
 
@@ -39,14 +40,6 @@ def run(text: str, params: dict, change=None, **options):
 
 def strategies(artifact) -> list[str]:
     return [k["strategy"] for k in artifact.report["kernels"]]
-
-
-MASKED = """
-  %0 = nn.batch_matmul(%q, %k, transpose_b=True);
-  %1 = add(divide(reshape(%0, newshape=[2, 3, 33, 70]), 8f), %m);
-  %2 = reshape(nn.softmax(%1), newshape=[6, 33, 70]);
-  nn.batch_matmul(%2, %v, transpose_b=False)"""
-SHAPES = {"q": (6, 33, 24), "k": (6, 70, 24), "v": (6, 70, 20), "m": (2, 1, 33, 70)}
 
 
 @pytest.mark.parametrize("options", [{"mcpu": "x86-64-v3"}, {"openmp": True}], ids=["avx2", "threads"])

@@ -10,8 +10,8 @@ from irtool.schedule import schedule_program
 from irtool.tir.stmt import Allocate, pre_order
 from irtool.tir.verify import verify
 from tests.nests import run_program
-from tests.schedule.test_nests import MACHINES
-from tests.schedule.test_tuples import hostile, module_of
+from tests.schedule.networks import MACHINES
+from tests.schedule.rows import hostile, module_of
 
 WINDOWS = {
     "side by side": ((1, 3, 14, 14), "pool_size=[2, 2], strides=[2, 2]"),

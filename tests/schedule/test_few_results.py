@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.schedule import VectorTarget
-from tests.schedule.test_winograd import scheduled, values
+from tests.schedule.programs import scheduled, values
 
 CONVOLUTION = "nn.conv2d(%0, %w, padding=[{pad}, {pad}], channels={results}, kernel_size=[{k}, {k}])"
 TRANSPOSED = 'nn.conv2d_transpose(%0, %w, padding=[{pad}, {pad}], output_padding=[1, 1], strides=[2, 2], channels={results}, kernel_size=[{k}, {k}], kernel_layout="IOHW")'

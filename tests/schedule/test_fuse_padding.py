@@ -10,9 +10,9 @@ import pytest
 import irtool
 from irtool.passes.core.bind import bind_params
 from tests.backends.bundle import Bundle
+from tests.backends.dots import V, numbers
 from tests.backends.instructions import ARM, require
-from tests.backends.test_dots import V, numbers
-from tests.backends.test_moved_bytes import rounded
+from tests.backends.requantized import rounded
 
 CASES = {
     "uint8": ("uint8", 7, 32, "", True),

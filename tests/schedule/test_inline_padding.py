@@ -9,7 +9,7 @@ import irtool
 from irtool.schedule import VectorTarget
 from irtool.tir.forms import Map, Reduction
 from irtool.tir.kernel import Kernel
-from tests.schedule.test_winograd import V, scheduled, values
+from tests.schedule.programs import V, scheduled, values
 
 
 def image(last: str, channels: int = 16, size: tuple[int, int] = (36, 33)) -> irtool.Module:

@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.schedule import VectorTarget
-from tests.schedule.test_winograd import scheduled, values
+from tests.schedule.programs import scheduled, values
 
 
 def network(images: int, rows: int, columns: int = 64) -> irtool.Module:

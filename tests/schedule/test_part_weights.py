@@ -10,7 +10,7 @@ from irtool.schedule.pipeline import SCHEDULE
 from irtool.tir.program import Program
 from irtool.tir.vector_target import VectorTarget
 from tests.nests import run_program
-from tests.schedule.test_partition_padded_windows import numbers, program_of
+from tests.schedule.padded_windows import numbers, program_of
 
 TARGET = VectorTarget(64)
 

@@ -14,40 +14,12 @@ from irtool.driver.parameters import bind_weights
 from irtool.driver.prepare import prepare
 from irtool.interp import evaluate
 from irtool.lower import lower_module
-from irtool.schedule.pipeline import SCHEDULE
 from irtool.schedule.windows.partition_padded_windows import Axis, Range, ranges_of
 from irtool.tir.expr import Var, const
-from irtool.tir.forms import Map, Reduction
-from irtool.tir.program import Program
+from irtool.tir.forms import Map
 from irtool.tir.simplify import Simplifier
-from irtool.tir.vector_target import VectorTarget
 from tests.nests import run_program
-
-TARGET = VectorTarget(64)
-
-
-def program_of(call: str, x: tuple[int, ...], weights: np.ndarray) -> tuple[Program, irtool.Module]:
-    types = ", ".join(f"%{n}: Tensor[({', '.join(map(str, s))}), float32]" for n, s in (("x", x), ("w", weights.shape)))
-    module = bind_weights(
-        irtool.infer_types(irtool.parse(f"def @main({types}) {{ {call} }}")), {"w": weights}, ("main",), None
-    )
-    return lower_module(prepare(module)), module
-
-
-def changed(program: Program) -> Program:
-    for stage in SCHEDULE:
-        if stage.name in ("PartitionPaddedWindows", "SliceConstants"):
-            stage.run(program, TARGET)
-    return program
-
-
-def work(program: Program) -> int:
-    return sum(f.work for k in program.kernels for f in k.stages if isinstance(f, Reduction))
-
-
-def numbers(*shape: int) -> np.ndarray:
-    return np.random.default_rng(0).integers(-4, 5, shape).astype("float32")
-
+from tests.schedule.padded_windows import changed, numbers, program_of, work
 
 CONVOLUTIONS = {
     "the middle only": ("nn.conv2d(%x, %w, padding=[8, 8], dilation=[8, 8])", (1, 2, 6, 8), (3, 2, 3, 3), 9),

@@ -9,8 +9,7 @@ import pytest
 import irtool
 from irtool.diagnostics import UsageError
 from irtool.tir.stmt import Prefetch, PrimFunc, pre_order
-
-from .test_handmade import check, lowered_dense
+from tests.schedule.dense import check, lowered_dense
 
 DENSE = """#[version = "0.0.5"]
 def @main(%x: Tensor[(39, 64), float32], %w: Tensor[(1024, 64), float32]) { nn.dense(%x, %w, units=1024) }

@@ -13,7 +13,7 @@ from irtool.lower import lower_module
 from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget, schedule_program
 from irtool.tir.stmt import VECTORIZED, For, Stmt, pre_order
-from tests.schedule.test_winograd import values
+from tests.schedule.programs import values
 
 TEXT = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, {own}, 12, 10), float32], %y: Tensor[(1, 16, 12, 10), float32], %w: Tensor[({other}, 16, 3, 3), float32],

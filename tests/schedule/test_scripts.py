@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import irtool
-from irtool.commands.explaining import explain
 from irtool.diagnostics import UsageError
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.plugin.loading import plugins_kept
 from irtool.schedule import VectorTarget, primitives, schedule_program
 from irtool.schedule.scripts.script import read_script, scripted
-from irtool.tir.kernel import Kernel
-from irtool.tir.program import Program
 from tests.command_line import irtool as command
 from tests.nests import run_program
+from tests.schedule.networks import NETWORKS, made
 from tests.schedule.plans import module_text, networks
-from tests.schedule.test_nests import NETWORKS, made
+from tests.schedule.replay import replayed
 
 MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]
 GOLDENS = Path(__file__).parent.parent / "golden" / "schedule" / "primitives"
@@ -37,32 +33,6 @@ pytestmark = pytest.mark.promise("primitives")
 def test_every_primitive_shows_what_it_does(name: str) -> None:
     assert "⇒" in (getattr(primitives, name).__doc__ or "") or name in ("parallel",)
     assert (GOLDENS / f"{name}.relay.expected").exists()
-
-
-def explained(kernels: Iterable[Kernel]) -> str:
-    return explain(
-        {"name": k.name, "stages": [asdict(s) for s in k.choice.stages], "strategy": k.choice.strategy} for k in kernels
-    )
-
-
-def replayed(module: irtool.IRModule, machine: VectorTarget) -> Program:
-    """The program scheduled by what is explained of it, which is the same; no step stands in a comment."""
-    first = lower_module(module)
-    schedule_program(first, machine)
-    text = explained(first.kernels)
-    assert not [line for line in text.splitlines() if line.startswith("#  ")]
-    second = lower_module(module)
-    with scripted(text):
-        schedule_program(second, machine)
-    assert [repr(k.body) for k in second.kernels] == [repr(k.body) for k in first.kernels]
-    assert calls(explained(second.kernels)) == calls(text), "and so is what is explained of it then"
-    return second
-
-
-def calls(text: str) -> list[str]:
-    """The lines of a script without comments."""
-    lines = (line.partition("#")[0].rstrip() for line in text.splitlines())
-    return [line for line in lines if line]
 
 
 @pytest.mark.promise("replay")

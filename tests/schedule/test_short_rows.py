@@ -10,8 +10,8 @@ from irtool.schedule import schedule_program
 from irtool.tir.stmt import VECTORIZED, For, Store, pre_order
 from irtool.tir.verify import verify
 from tests.nests import run_program
-from tests.schedule.test_nests import MACHINES
-from tests.schedule.test_tuples import hostile, module_of
+from tests.schedule.networks import MACHINES
+from tests.schedule.rows import hostile, module_of
 
 SHAPES = [(1, 70), (4, 64), (16, 49), (17, 49), (70, 5), (67, 33), (3, 131)]
 """Rows and their steps: fewer rows than lanes, as many, some left; steps that fill vectors, or leave some."""

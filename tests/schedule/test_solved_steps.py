@@ -8,7 +8,7 @@ import pytest
 from irtool.interp import evaluate
 from irtool.tir.forms import Reduction
 from tests.nests import run_program
-from tests.schedule.test_partition_padded_windows import changed, numbers, program_of, work
+from tests.schedule.padded_windows import changed, numbers, program_of, work
 
 SINGLE = {
     "a generator's first layer": (

@@ -16,9 +16,10 @@ from irtool.schedule import VectorTarget, schedule_program
 from irtool.schedule.scripts.script import scripted
 from irtool.tir.program import Program
 from tests.nests import run_program
-from tests.schedule.test_attention import MASKED, SHAPES
-from tests.schedule.test_scripts import explained, replayed
-from tests.schedule.test_winograd import network, values
+from tests.schedule.convolutions import network
+from tests.schedule.masked_attention import MASKED, SHAPES
+from tests.schedule.programs import values
+from tests.schedule.replay import explained, replayed
 
 MACHINES = [VectorTarget(16, 16), VectorTarget(64, 32)]
 LONG = (

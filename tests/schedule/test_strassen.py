@@ -25,7 +25,7 @@ from irtool.schedule.strategies.strassen.algorithm import DATA, PRODUCTS, RESULT
 from irtool.tir.program import Program
 from irtool.tir.stmt import PARALLEL, For, pre_order
 from tests.nests import run_program
-from tests.schedule.test_winograd import error, values
+from tests.schedule.programs import error, values
 
 V = '#[version = "0.0.5"]\n'
 

@@ -10,28 +10,11 @@ from irtool.schedule import schedule_program
 from irtool.tir.stmt import VECTORIZED, For, Store, pre_order
 from irtool.tir.verify import verify
 from tests.nests import run_program
-from tests.ops.test_hostile_values import run_under_sanitizers
-from tests.schedule.test_nests import MACHINES
+from tests.ops.hostile import run_under_sanitizers
+from tests.schedule.networks import MACHINES
+from tests.schedule.rows import HOSTILE, hostile, module_of
 
 SHAPES = [((3, 100), 1), ((2, 70), 1), ((5, 37), 0), ((2, 9, 40), 1), ((3, 5, 64), (1, 2)), ((90,), 0), ((4, 1), 1)]
-HOSTILE = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
-
-
-def hostile(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
-    """Many ties; among floats zeros of both signs, infinities, and NaN in some rows."""
-    generator = np.random.default_rng(seed)
-    x = generator.integers(-4, 4, shape).astype(dtype)
-    if dtype.startswith("float"):
-        kinds = HOSTILE[1 - seed % 2 :]
-        x = np.where(generator.random(shape) < 0.1, generator.choice(kinds, shape), x).astype(dtype)
-    return x
-
-
-def module_of(call: str, shape: tuple[int, ...], dtype: str) -> irtool.Module:
-    size = ", ".join(map(str, shape))
-    return irtool.infer_types(
-        irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({size}), {dtype}]) {{ {call} }}')
-    )
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["first", "last"])

@@ -24,12 +24,10 @@ from irtool.schedule.scripts.script import scripted
 from irtool.schedule.strategies.winograd.cook_toom import POINTS, transforms
 from irtool.schedule.strategies.winograd.form import TransformedTiles
 from irtool.tir.expr import Load, Var, post_order
-from irtool.tir.program import Program
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, For, Store, expressions, pre_order
-from tests.nests import run_program
-
-V = '#[version = "0.0.5"]\n'
+from tests.schedule.convolutions import channels_last, network
+from tests.schedule.programs import V, check_nest, error, scheduled, strategies, values
 
 
 def product(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
@@ -73,46 +71,6 @@ def test_points_differ() -> None:
 def test_pairs_of_points_share_sums() -> None:
     assert [sums(transforms(m).data).operations for m in (2, 4)] == [4, 12]
     assert sums(transforms(4).inverse).operations == 10
-
-
-def network(
-    channels: int = 8,
-    filters: int = 8,
-    image: tuple[int, int] = (9, 11),
-    batch: int = 1,
-    padding: str = "1, 1, 1, 1",
-    rest: str = "nn.relu(nn.bias_add(%1, %b))",
-    more: str = "",
-) -> irtool.Module:
-    """A 3 x 3 convolution between two others, as blocked layouts are for what lies between."""
-    h, w = image
-    return irtool.infer_types(
-        irtool.parse(
-            f"""{V}def @main(%x: Tensor[({batch}, 8, {h}, {w}), float32], %u: Tensor[({channels}, 8, 1, 1), float32],
-  %w: Tensor[({filters}, {channels}, 3, 3), float32], %b: Tensor[({filters}), float32], %v: Tensor[(8, {filters}, 1, 1), float32]) {{
-  %0 = nn.relu(nn.conv2d(%x, %u));
-  %1 = nn.conv2d(%0, %w, padding=[{padding}]{more});
-  %2 = {rest};
-  nn.conv2d(%2, %v)
-}}
-"""
-        )
-    )
-
-
-def values(module: irtool.Module) -> dict[str, Any]:
-    generator = np.random.default_rng(5)
-    shapes = {p.name: tuple(int(d) for d in p.checked_type.shape) for p in module["main"].params}
-    return {n: generator.standard_normal(s).astype("float32") for n, s in shapes.items()}
-
-
-def error(module: irtool.Module, target: str) -> float:
-    """Of the C program, relative to the largest result."""
-    given = values(module)
-    x = given.pop("x")
-    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
-    made = irtool.build(module, params=given, inputs=["x"], target=target).run([x])
-    return float(np.abs(made - expected).max() / np.abs(expected).max())
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -167,31 +125,6 @@ def test_every_shape_has_its_results(
     check_nest(module, program)
 
 
-def channels_last(data: tuple[int, ...], weights: tuple[int, ...], more: str) -> irtool.Module:
-    """A convolution of data in NHWC, with weights in HWIO."""
-    rows, columns, _, filters = weights
-    text = f"""{V}def @main(%x: Tensor[{data}, float32], %w: Tensor[{weights}, float32]) {{
-  nn.relu(nn.conv2d(%x, %w, {more}, kernel_size=[{rows}, {columns}], channels={filters}, data_layout="NHWC", kernel_layout="HWIO"))
-}}
-"""
-    return irtool.infer_types(irtool.parse(text))
-
-
-def check_transformed(module: irtool.Module, size: str) -> None:
-    """A network of one convolution is transformed in tiles of so many results, and its nest has the interpreter's results."""
-    program = scheduled(module, VectorTarget(16, 16, winograd=size))
-    assert [k.choice.strategy for k in program.kernels] == ["winograd"]
-    check_nest(module, program)
-
-
-def check_nest(module: irtool.Module, program: Program) -> None:
-    """The nest of a program, run in Python, has the interpreter's results."""
-    given = values(module)
-    expected = np.asarray(irtool.evaluate(module, list(given.values())))
-    (made,) = run_program(program, [given["x"]])
-    np.testing.assert_allclose(made, expected, atol=1e-3)
-
-
 def transposed(kernel: int, stride: int, image: tuple[int, int], more: str = "", channels: int = 16) -> irtool.Module:
     """A strided transposed convolution between two others."""
     h, w = image
@@ -240,16 +173,6 @@ def test_bands_of_many_channels() -> None:
     """Weights beyond the second cache: several bands, each with data of its own."""
     module = network(channels=16, filters=16, image=(21, 10))
     assert error(module, "c{winograd=4,streamed_bytes=60000,tiles_bytes=20000,l2_cache_bytes=40000}") < 1e-5
-
-
-def scheduled(module: irtool.Module, target: VectorTarget) -> Program:
-    program = lower_module(prepare(bind_params(module, {n: a for n, a in values(module).items() if n != "x"})))
-    schedule_program(program, target)
-    return program
-
-
-def strategies(module: irtool.Module, target: VectorTarget) -> list[str]:
-    return [k.choice.strategy for k in scheduled(module, target).kernels]
 
 
 @pytest.mark.promise("winograd")

@@ -13,7 +13,8 @@ from irtool.schedule import VectorTarget
 from irtool.schedule.strategies.winograd.axes import SpatialAxis
 from irtool.tir.expr import Const, Var, const
 from irtool.tir.simplify import Simplifier
-from tests.schedule.test_winograd import V, channels_last, check_nest, error, network, scheduled, strategies
+from tests.schedule.convolutions import channels_last, network
+from tests.schedule.programs import V, check_nest, error, scheduled, strategies
 
 
 def sequence(length: int = 23, taps: int = 3, channels: int = 24, batch: int = 1, more: str = "") -> irtool.Module:

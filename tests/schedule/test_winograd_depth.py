@@ -15,8 +15,8 @@ from irtool.passes.core.bind import bind_params
 from irtool.schedule import VectorTarget
 from irtool.schedule.strategies.winograd.axes import DepthAxis
 from irtool.tir.expr import Var
-from tests.schedule.test_scripts import replayed
-from tests.schedule.test_winograd import V, check_nest, scheduled, strategies, values
+from tests.schedule.programs import V, check_nest, scheduled, strategies, values
+from tests.schedule.replay import replayed
 
 
 def network(

@@ -10,7 +10,8 @@ import irtool
 from irtool.diagnostics import UsageError
 from irtool.schedule import VectorTarget
 from irtool.schedule.scripts.script import scripted
-from tests.schedule.test_winograd import V, channels_last, check_transformed, error, scheduled, strategies
+from tests.schedule.convolutions import channels_last, check_transformed
+from tests.schedule.programs import V, error, scheduled, strategies
 
 
 def grouped(

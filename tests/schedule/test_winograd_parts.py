@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import irtool
 from irtool.schedule import VectorTarget
 from irtool.schedule.strategies.winograd.weights import WindowShape, transform_weights
-from tests.schedule.test_winograd import V, channels_last, check_transformed, error, strategies
+from tests.schedule.convolutions import channels_last, check_transformed
+from tests.schedule.programs import V, error, strategies
 
 
 def network(

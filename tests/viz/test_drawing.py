@@ -11,32 +11,12 @@ import pytest
 import irtool
 from irtool.ir import Call, Op, post_order
 from irtool.viz.brief import brief_size, brief_type, type_size
-from irtool.viz.drawing import BLOCK, FAR, INPUT, OUTPUT, Drawing, Node
+from irtool.viz.drawing import BLOCK, FAR, INPUT, OUTPUT, Node
 from irtool.viz.looks import draw_module
+from tests.viz.drawings import VERSION, draw, layers
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted((ROOT / "samples").glob("*.relay"))
-VERSION = '#[version = "0.0.5"]\n'
-
-
-def draw(text: str, folded: bool = True) -> Drawing:
-    return draw_module(irtool.parse(text), text, "net", folded)
-
-
-def layers(count: int) -> str:
-    """A network of residual layers that all read a mask."""
-    body = "  %0 = nn.relu(%x);\n"
-    at = 0
-    for _ in range(count):
-        body += (
-            f"  %{at + 1} = nn.dense(%{at}, %w, units=None);\n"
-            f"  %{at + 2} = multiply(%{at + 1}, %m);\n"
-            f"  %{at + 3} = tanh(%{at + 2});\n"
-            f"  %{at + 4} = add(%{at + 3}, %{at});\n"
-        )
-        at += 4
-    t = "Tensor[(8, 8), float32]"
-    return f"{VERSION}def @main(%x: {t}, %w: {t}, %m: {t}) {{\n{body}  exp(%{at})\n}}\n"
 
 
 @pytest.mark.parametrize("folded", [True, False])

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,8 @@ from irtool.viz.listing import write_listing
 from irtool.viz.looks import draw_module, draw_plainly
 from irtool.viz.netron import write_netron
 from irtool.viz.svg import write_svg
-from tests.viz.test_drawing import VERSION, layers
+from tests.viz.drawings import VERSION, layers
+from tests.viz.tags import tags_of
 from tests.work import steps
 
 ROOT = Path(__file__).parents[2]
@@ -133,33 +133,6 @@ def test_the_picture_of_the_page_is_what_is_drawn_today() -> None:
     assert (ROOT / "docs" / "drawing.svg").read_text(encoding="utf-8") == drawn, (
         "irtool viz samples/let.relay -o docs/drawing.svg"
     )
-
-
-class Tags(HTMLParser):
-    """What a browser makes of a page: elements, attributes and the text of scripts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.scripts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.scripts and self.get_starttag_text() and self.cdata_elem == "script":
-            self.scripts[-1] += data
-
-
-def tags_of(page: str) -> Tags:
-    found = Tags()
-    found.feed(page)
-    found.close()
-    return found
 
 
 def test_a_page_loads_nothing_and_names_are_no_markup() -> None:

@@ -11,7 +11,7 @@ import irtool
 from irtool.schedule.primitives.base import watching
 from irtool.viz.loops import ScheduleRecorder
 from tests.command_line import irtool as command
-from tests.viz.test_formats import tags_of
+from tests.viz.tags import tags_of
 
 NET = """#[version = "0.0.5"]
 def @main(%x: Tensor[(64, 96), float32], %w: Tensor[(128, 96), float32]) {

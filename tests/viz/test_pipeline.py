@@ -10,8 +10,8 @@ from irtool.viz.drawing import BLOCK
 from irtool.viz.html import Step
 from irtool.viz.pipeline import Recorder, draw_pipeline
 from tests.command_line import irtool as command
-from tests.viz.test_drawing import layers
-from tests.viz.test_formats import tags_of
+from tests.viz.drawings import layers
+from tests.viz.tags import tags_of
 from tests.work import steps as steps_of
 
 NET = """#[version = "0.0.5"]

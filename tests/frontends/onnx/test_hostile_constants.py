@@ -11,8 +11,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-
-from .test_hostile_numbers import refusal
+from tests.frontends.onnx.refusals import refusal
 
 onnx = pytest.importorskip("onnx")
 pytestmark = pytest.mark.promise("hostile models")

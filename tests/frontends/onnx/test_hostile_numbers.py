@@ -21,22 +21,10 @@ from irtool.frontends.onnx.room import (
     require_steps,
     spread,
 )
+from tests.frontends.onnx.refusals import imported, onnx, refusal
 
-onnx = pytest.importorskip("onnx")
 pytestmark = pytest.mark.promise("hostile models")
 FRONTEND = Path(irtool.__file__).parent / "frontends" / "onnx"
-
-
-def imported(text: str, opset: int = 22):
-    head = f'<ir_version: 10, opset_import: ["": {opset}, "com.microsoft": 1, "ai.onnx.ml": 5]>\n'
-    return irtool.from_onnx(onnx.parser.parse_model(head + text).SerializeToString())[0]
-
-
-def refusal(text: str, opset: int = 22) -> str:
-    with pytest.raises(IrError) as error:
-        imported(text, opset)
-    assert error.value.exit_code == 1
-    return str(error.value)
 
 
 BIG = 2**31 - 1

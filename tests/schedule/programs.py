@@ -1,0 +1,50 @@
+"""Scheduled programs: strategies, inputs, and the error of results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import irtool
+from irtool.driver.prepare import prepare
+from irtool.lower import lower_module
+from irtool.passes.core.bind import bind_params
+from irtool.schedule import VectorTarget, schedule_program
+from irtool.tir.program import Program
+from tests.nests import run_program
+
+V = '#[version = "0.0.5"]\n'
+
+
+def values(module: irtool.Module) -> dict[str, Any]:
+    generator = np.random.default_rng(5)
+    shapes = {p.name: tuple(int(d) for d in p.checked_type.shape) for p in module["main"].params}
+    return {n: generator.standard_normal(s).astype("float32") for n, s in shapes.items()}
+
+
+def error(module: irtool.Module, target: str) -> float:
+    """Of the C program, relative to the largest result."""
+    given = values(module)
+    x = given.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    made = irtool.build(module, params=given, inputs=["x"], target=target).run([x])
+    return float(np.abs(made - expected).max() / np.abs(expected).max())
+
+
+def check_nest(module: irtool.Module, program: Program) -> None:
+    """The nest of a program, run in Python, has the interpreter's results."""
+    given = values(module)
+    expected = np.asarray(irtool.evaluate(module, list(given.values())))
+    (made,) = run_program(program, [given["x"]])
+    np.testing.assert_allclose(made, expected, atol=1e-3)
+
+
+def scheduled(module: irtool.Module, target: VectorTarget) -> Program:
+    program = lower_module(prepare(bind_params(module, {n: a for n, a in values(module).items() if n != "x"})))
+    schedule_program(program, target)
+    return program
+
+
+def strategies(module: irtool.Module, target: VectorTarget) -> list[str]:
+    return [k.choice.strategy for k in scheduled(module, target).kernels]

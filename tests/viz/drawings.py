@@ -1,0 +1,29 @@
+"""Drawings of modules, and the text of a module of equal layers."""
+
+from __future__ import annotations
+
+import irtool
+from irtool.viz.drawing import Drawing
+from irtool.viz.looks import draw_module
+
+VERSION = '#[version = "0.0.5"]\n'
+
+
+def draw(text: str, folded: bool = True) -> Drawing:
+    return draw_module(irtool.parse(text), text, "net", folded)
+
+
+def layers(count: int) -> str:
+    """A network of residual layers that all read a mask."""
+    body = "  %0 = nn.relu(%x);\n"
+    at = 0
+    for _ in range(count):
+        body += (
+            f"  %{at + 1} = nn.dense(%{at}, %w, units=None);\n"
+            f"  %{at + 2} = multiply(%{at + 1}, %m);\n"
+            f"  %{at + 3} = tanh(%{at + 2});\n"
+            f"  %{at + 4} = add(%{at + 3}, %{at});\n"
+        )
+        at += 4
+    t = "Tensor[(8, 8), float32]"
+    return f"{VERSION}def @main(%x: {t}, %w: {t}, %m: {t}) {{\n{body}  exp(%{at})\n}}\n"
