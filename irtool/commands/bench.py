@@ -168,7 +168,9 @@ def _subject(
         raise IrError(f"@{entry} in {file} has been lowered: it cannot be run by itself", code=NoSuchEntry)
     values, missing = parameter_values(function, read.module, entry, read.given, seed, True, read.places)
     say_random(missing, max(len(read.places), len(function.params)), seed)
-    lowered = precision.lower(read.module, entry, read.given.names, opt_level=options.opt_level, target=options.target)
+    machine = options.backend.machine()
+    context = {"opt_level": options.opt_level, "target": options.target}
+    lowered = precision.lower(read.module, entry, read.given.names, machine, **context)
     return _Subject(lowered.module, entry, values)
 
 

@@ -14,7 +14,7 @@ from .known_types import Given, main_option, type_options
 from .mistakes import ClashingOptions
 from .notes import say_warning
 from .pass_options import PassChoice, pass_options, report_instruments
-from .precision_option import PrecisionChoice, precision_options
+from .precision_option import PrecisionChoice, machine_of, precision_options
 from .ways import check_way
 from .wrong_usage import Command
 
@@ -116,7 +116,8 @@ def command(
         module = run_passes(module, chosen.passes, opt_level=level, instruments=chosen.instruments, **chosen.context)
     if _is_calibrated_on(precision, given):
         say_warning("the set is also what calibrates: its errors are better than those on other data")
-    module = precision.lower(module, entry, read.given.names, opt_level=level, **chosen.context).module
+    machine = machine_of([via])
+    module = precision.lower(module, entry, read.given.names, machine, opt_level=level, **chosen.context).module
     outputs = _outputs(_runner(module, entry, via, level, chosen), samples)
     report_instruments(chosen.instruments)
     beside = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from .notes import say
 if TYPE_CHECKING:
     from ..driver.precision import Lowered
     from ..ir import Module
+    from ..tir.vector_target import VectorTarget
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class PrecisionChoice:
     """A precision, and the files that calibrate it.
 
     Attributes:
-        name: `float32`, `bfloat16`, `float16` or `int8`.
+        name: `float32`, `bfloat16`, `float16` or `int8`; behind those of 16 bits `{layers=all}`.
         files: with calibration data, or `random`; empty for another precision than `int8`.
     """
 
@@ -40,12 +42,14 @@ class PrecisionChoice:
         """The calibration data, None where nothing is to be calibrated; `names`: see `read_calibration`."""
         return read_calibration(self.files, names) if self.name == "int8" else None
 
-    def lower(self, module: Module, entry: str, names: Mapping[str, str], **context: Any) -> Lowered:
-        """A typed module, its weights bound, in this precision; what calibrated it is said.
+    def lower(
+        self, module: Module, entry: str, names: Mapping[str, str], machine: VectorTarget | None, **context: Any
+    ) -> Lowered:
+        """A typed module, its weights bound, in this precision; what calibrated it is said, and what stays in float32.
 
-        `names`: see `read_calibration`; `context`: of the passes, as `run_passes` takes it.
+        `names`: see `read_calibration`; `machine`: see `lower_precision`; `context`: of the passes, as `run_passes` takes it.
         """
-        from ..driver.precision import Lowered, lower_precision
+        from ..driver.precision import Lowered, lower_precision, unchanged_sentence
 
         if self.is_exact:
             return Lowered(module)
@@ -56,14 +60,36 @@ class PrecisionChoice:
             return run_passes(m, passes, **context)
 
         lowered = lower_precision(
-            module, self.name, (entry,), transform, self.calibration(names), lambda: progress_bar("calibrating")
+            module,
+            self.name,
+            (entry,),
+            transform,
+            self.calibration(names),
+            lambda: progress_bar("calibrating"),
+            machine,
         )
         say_calibrated(lowered.calibrated)
+        if lowered.unchanged[0]:
+            say(unchanged_sentence(self.name, *lowered.unchanged))
         return lowered
 
     def key(self) -> object:
         """What tells its data from others."""
         return [file if file == "random" else digest(file) for file in self.files]
+
+
+def machine_of(ways: Sequence[str], flags: Mapping[str, Any] = MappingProxyType({})) -> VectorTarget | None:
+    """The processor of the first way of running that compiles; None where there is only the interpreter. `flags`: of C, further ones.
+
+    Raises what choosing a backend raises.
+    """
+    from ..driver.options import choose_backend
+
+    for way in ways:
+        if way != "interp":
+            own = {n: v for n, v in flags.items() if n != "emit"} if way.partition("{")[0] == "c" else {}
+            return choose_backend(way, own)[0].machine()
+    return None
 
 
 def _choose(precision: str, calibrate: tuple[str, ...]) -> PrecisionChoice:
@@ -83,11 +109,12 @@ precision_options = grouped(
     _choose,
     click.option(
         "--precision",
-        type=click.Choice(["float32", "bfloat16", "float16", "int8"]),
+        type=click.Choice(["float32", "bfloat16", "float16", "int8", "bfloat16{layers=all}", "float16{layers=all}"]),
+        metavar="float32|bfloat16|float16|int8",
         default="float32",
         show_default=True,
         help="Precision of the operands of products; sums, softmax, statistics of normalisations, inputs and results stay in "
-        "float32. See docs/precision.md.",
+        "float32, and so do layers that are no faster in 16 bits, unless {layers=all} stands behind. See docs/precision.md.",
     ),
     calibrate_option("calibrate", "Of --precision=int8, which needs it: what ranges are found from. "),
 )
@@ -122,4 +149,4 @@ _SHOWN = 4
 """Layers that are named."""
 
 
-__all__ = ["PrecisionChoice", "error_line", "precision_options", "say_calibrated"]
+__all__ = ["PrecisionChoice", "error_line", "machine_of", "precision_options", "say_calibrated"]

@@ -22,7 +22,7 @@ from .mistakes import ClashingOptions
 from .notes import say_random, say_warning
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
-from .precision_option import PrecisionChoice, error_line, precision_options
+from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
 from .saved_outputs import save_outputs
 from .tables import drawer
 from .ways import check_way
@@ -176,7 +176,8 @@ def command(
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     exact = module
-    lowered = precision.lower(module, entry, read.given.names, opt_level=level, **chosen.context)
+    machine = machine_of(compare or [via], compiling.options)
+    lowered = precision.lower(module, entry, read.given.names, machine, opt_level=level, **chosen.context)
     module = lowered.module
     function = module.functions[entry]
     if not isinstance(function, Function):

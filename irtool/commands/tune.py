@@ -153,7 +153,8 @@ def command(
         module, given = module_to_build(read_subject(file), given, entry, missing_constants, said)
         source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
         source = require_types(source, (entry,))
-        source = precision.lower(source, entry, given.names, opt_level=level, target=options.target).module
+        machine = options.backend.machine().resized(dict(options.sizes))
+        source = precision.lower(source, entry, given.names, machine, opt_level=level, target=options.target).module
         prepared = prepare_entries(source, options, ())
     _write(table, output)  # what cannot be written is said before anything is measured
     alone = bool(getattr(options.backend, "openmp", False))

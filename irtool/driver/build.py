@@ -92,7 +92,8 @@ def build(
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
         cache: look for the same build in the user's cache, and keep this one there.
         precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
-            float32, and so do inputs and results; or `int8`: convolutions and products of matrices are computed in 8 bits, as
+            float32, and so do inputs and results, and layers that the processor does not compute faster, unless
+            `{layers=all}` stands behind; or `int8`: convolutions and products of matrices are computed in 8 bits, as
             `irtool.quantize` rounds them. See docs/precision.md.
         calibration: of precision `int8`, what it finds ranges from: `random` (the default); arrays by name of an input, each one
             sample or several along a further axis in front; or a list of such.

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
-from ..ir import Function, Module
+from ..ir import Constant, Function, Module, post_order
 from ..ir.above import from_above
+from ..passes.constants import has_data, to_array
+from ..schedule.product_cycles import weight_cycles
+from ..tir.vector_target import VectorTarget
 
 EXACT = "float32"
 INT8 = "int8"
+EVERYWHERE = "{layers=all}"
+"""Behind a precision of 16 bits: layers that do not get faster are rounded, too."""
 
 Calibration = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """What ranges of 8 bits are found from: `random`; arrays by name of an input; or several such."""
@@ -26,10 +31,12 @@ Progress = Callable[[int, int], None]
 Watched = Callable[[], AbstractContextManager[Progress | None]]
 """What shows progress, from when it is entered until it is left; None: nobody watches."""
 
+_HALVES = ("bfloat16", "float16")
+
 PASSES: dict[str, tuple[tuple[str, str], ...]] = {
     EXACT: (),
     **{
-        dtype: (
+        dtype + layers: (
             ("SimplifyInference", "means and variances of normalisations become operators, which stay in float32"),
             ("FoldConstant", "… and the scales of batch normalisations constants"),
             (
@@ -45,7 +52,8 @@ PASSES: dict[str, tuple[tuple[str, str], ...]] = {
             (f'ReducePrecision{{dtype="{dtype}"}}', "operands of products are rounded"),
             ("FoldConstant", "rounded weights are computed: only these are stored"),
         )
-        for dtype in ("bfloat16", "float16")
+        for dtype in _HALVES
+        for layers in ("", EVERYWHERE)
     },
     INT8: (),
 }
@@ -55,13 +63,38 @@ For int8 that is a quantization, which runs passes of its own.
 """
 
 
-def precision_passes(precision: str) -> tuple[str, ...]:
-    """The passes for a precision. Raises UsageError for one that there is not."""
+def precision_passes(precision: str, most_uses: float = 0.0) -> tuple[str, ...]:
+    """The passes for a precision; `most_uses`: see `ReducePrecision`. Raises UsageError for one that there is not."""
     if precision not in PASSES:
         raise UsageError(
             f"precision={precision!r} is not one of {', '.join(PASSES)}", help=nearest(precision, list(PASSES))
         )
-    return tuple(text for text, _ in PASSES[precision])
+    chosen = f", most_uses={most_uses!r}}}" if most_uses else "}"
+    return tuple(text[:-1] + chosen if text.startswith(_ROUNDS) else text for text, _ in PASSES[precision])
+
+
+_ROUNDS = "ReducePrecision{"
+"""How the pass begins that rounds."""
+
+
+def dtype_of_precision(precision: str) -> str:
+    """`bfloat16` of `bfloat16{layers=all}`."""
+    return precision.removesuffix(EVERYWHERE)
+
+
+def most_uses(precision: str, machine: VectorTarget, weight_bytes: int) -> float:
+    """The most uses of a weight with which a layer is faster in a precision than in float32; 0: all layers are, or are to be rounded.
+
+    A processor with instructions for sums of products of bfloat16 numbers makes more of them than of float32. Others widen each
+    number first: they gain where weights, of which half of the bytes are left, take longer to be read than to be multiplied. `weight_bytes`:
+    of all weights in float32, which go by between two uses of one.
+    """
+    has_products = max(machine.paired_products, machine.pair_tiles) > 1 and dtype_of_precision(precision) == "bfloat16"
+    if precision.endswith(EVERYWHERE) or has_products:
+        return 0.0
+    a_cycle = machine.lanes(4) * machine.multiply_adds
+    weights = max(1, weight_bytes // 4)
+    return round(a_cycle * weight_cycles(4 * weights, machine) / weights, 3)
 
 
 RANDOM_HELP = "'random' calibrates on random inputs, and their ranges say nothing of real data"
@@ -119,12 +152,14 @@ class Lowered:
         calibrated: what calibrated it, if anything did.
         samples: inputs that its error is measured on: those that no range was found from, or the only one. Empty: random ones.
         worst: measures what rounding costs each layer by itself, the name and the ratio in dB, the least first.
+        unchanged: how many layers stay in float32 because 16 bits make them no faster, and how many layers there are.
     """
 
     module: Module
     calibrated: Calibrated | None = None
     samples: Sequence[Sequence[Any]] = ()
     worst: Callable[[], Sequence[tuple[str, float]]] = tuple
+    unchanged: tuple[int, int] = (0, 0)
 
 
 def lower_precision(
@@ -134,19 +169,58 @@ def lower_precision(
     transform: Callable[[Module, Sequence[str]], Module],
     calibration: Calibration | None = None,
     watched: Watched = nullcontext,
+    machine: VectorTarget | None = None,
 ) -> Lowered:
-    """A typed module, its weights bound, in a precision.
+    """A typed module, its weights bound, in a precision. In 16 bits, layers that `machine` would not compute faster stay in float32; None:
+    it is not known where the module runs, and all are rounded.
 
     `transform` runs passes; calibration is `watched`. Raises what these raise, and of int8 UsageError where there are no
     calibration data, IrError for data that do not fit and for a network without a layer to quantize.
     """
     check_calibration(precision, calibration)
     if precision != INT8:
-        return Lowered(transform(module, precision_passes(precision)))
+        return _rounded(module, precision, entries, transform, machine)
     quantized = from_above("quantization.lowering", "lower_to_int8")
     with watched() as step:
         made: Lowered = quantized(module, entries, calibration, step)
     return made
+
+
+def _rounded(
+    module: Module,
+    precision: str,
+    entries: Sequence[str],
+    transform: Callable[[Module, Sequence[str]], Module],
+    machine: VectorTarget | None,
+) -> Lowered:
+    """A module in 16 bits: the given one where no layer is faster."""
+    from ..passes.reduce_precision import layers_without_gain
+
+    limit = 0.0 if machine is None else most_uses(precision, machine, _weight_bytes(module))
+    passes = precision_passes(precision, limit)
+    at = next((n for n, text in enumerate(passes) if text.startswith(_ROUNDS)), 0)
+    before = transform(module, passes[:at]) if at else module
+    counts = [layers_without_gain(f, limit) for f in before.relay_functions.values()]
+    stay, layers = (sum(n[i] for n in counts) for i in (0, 1))
+    if stay and stay == layers:
+        return Lowered(module, unchanged=(stay, layers))
+    return Lowered(transform(before, passes[at:]), unchanged=(stay, layers))
+
+
+def _weight_bytes(module: Module) -> int:
+    """Bytes of all constants."""
+    found = {e for f in module.relay_functions.values() for e in post_order(f) if isinstance(e, Constant)}
+    return sum(to_array(e).nbytes for e in found if has_data(e))
+
+
+def unchanged_sentence(precision: str, stay: int, layers: int) -> str:
+    """What is said of layers that stay in float32."""
+    dtype = dtype_of_precision(precision)
+    many = "1 layer stays" if stay == 1 else f"{stay} of {layers} layers stay"
+    return (
+        f"{many} in float32: this processor multiplies {dtype} numbers no faster, and the time of these layers is not that of reading weights; "
+        f"--precision '{dtype}{EVERYWHERE}' rounds all, for smaller weights"
+    )
 
 
 LEAST_RATIO = 20.0

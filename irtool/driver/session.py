@@ -23,10 +23,12 @@ from .precision import (
     Lowered,
     Watched,
     check_calibration,
+    dtype_of_precision,
     is_too_low,
     low_ratio_sentence,
     lower_precision,
     measure_error,
+    unchanged_sentence,
 )
 
 if TYPE_CHECKING:
@@ -148,6 +150,7 @@ class Session:
                 lambda m, passes: _transform(m, passes, options, self.instruments),
                 given.calibration and given.calibration(),
                 given.watched,
+                options.backend.machine().resized(dict(options.sizes)),
             )
             source = lowered.module
         try:
@@ -174,9 +177,21 @@ class Session:
             if self.measures and emission.failure is None and not is_dynamic(source):
                 found, warnings = _measured(exact, lowered, options.entries[0])
                 emission.notes = (*emission.notes, *warnings)
-            told = {"calibrated": asdict(lowered.calibrated)} if lowered.calibrated is not None else {}
-            emission.report["precision"] = {"dtype": options.precision, "error": found, **told}
+            emission.report["precision"] = {
+                "dtype": dtype_of_precision(options.precision),
+                "error": found,
+                **_told(lowered),
+            }
+            if lowered.unchanged[0]:
+                emission.notes = (*emission.notes, f"note: {unchanged_sentence(options.precision, *lowered.unchanged)}")
         return emission
+
+
+def _told(lowered: Lowered) -> dict[str, Any]:
+    """What reports say of a lower precision beside its error."""
+    told: dict[str, Any] = {"calibrated": asdict(lowered.calibrated)} if lowered.calibrated is not None else {}
+    stay, layers = lowered.unchanged
+    return told if not layers else {**told, "layers": layers, "layers_in_float32": stay}
 
 
 def _measured(exact: Module, lowered: Lowered, entry: str) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -43,6 +43,9 @@ _LARGEST_LAST = 0.01
 """The part of a network's products that its last layer may be, and still stay in float32."""
 _LEAST_USES = 4
 """The fewest products for which a number of a variable is rounded; below it, rounding takes as long as the products."""
+_LEAST_USES_OF_DATA = 16
+"""The fewest products with each number of the data for which a layer is rounded to read fewer bytes of weights: rounding one takes about as
+long as eight products, and half of the bytes of a weight is what one saves."""
 
 
 @register_pass("ReducePrecision", level=0)
@@ -63,17 +66,21 @@ class ReducePrecision(FunctionPass):
     be rounded in every step. The last layer, on which no other product depends, stays in float32; where it is more than a hundredth of the
     network's products (a vocabulary), its operands are rounded, its sums are not. Parameters and results keep their types. Weights
     that the type does not hold are refused.
+
+    `most_uses`: only layers with constant weights are rounded of which each element has so many uses at most: those whose time is that
+    of reading weights, which become half of the bytes, where a processor has no instructions for sums of such products. 0: all layers.
     """
 
     changes: ClassVar[str] = "approximation"
     tolerance: ClassVar[float] = 5e-2
 
     dtype: str = "bfloat16"
+    most_uses: float = 0.0
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         if self.dtype not in ("bfloat16", "float16"):
             raise UsageError(f"dtype {self.dtype} is neither bfloat16 nor float16")
-        return _Reducer(self.dtype, function, module).run()
+        return _Reducer(self.dtype, function, module, self.most_uses).run()
 
 
 class _Reducer(PrecisionConverter):
@@ -84,18 +91,20 @@ class _Reducer(PrecisionConverter):
     rounded, so that one value is stored.
     """
 
-    def __init__(self, dtype: str, function: Function, module: Module) -> None:
+    def __init__(self, dtype: str, function: Function, module: Module, most_uses: float) -> None:
         super().__init__(dtype, function, module, keep_output=False)
         self.wide: dict[Expr, Expr] = {}
         self.rounded: dict[Expr, Expr] = {}
         self.readers: Counter[Expr] = Counter()
         order = post_order(function)
+        self.last, self.kept = _last_layers(order)
+        if most_uses:
+            self.kept.update(p for p in _products(order) if not _has_gain(p, most_uses))
         self.stored: set[Expr] = set()
         for e in order:
             self.readers.update(children(e))
-            if not _is_elementwise(e):
+            if not _is_elementwise(e) and e not in self.kept:
                 self.stored.update(children(e))
-        self.last, self.kept = _last_layers(order)
 
     def run(self) -> Function:
         result = rewrite(self.function, self.leave, memo=self.memo)
@@ -237,7 +246,7 @@ class _Reducer(PrecisionConverter):
 
 def _last_layers(order: list[Expr]) -> tuple[set[Call], set[Call]]:
     """The products on which no other one depends, and those of them that are small enough to stay as they are."""
-    products = [e for e in order if isinstance(e, Call) and isinstance(e.op, Op) and e.op.operator.sums_products()]
+    products = _products(order)
     bound = {e.var: e.value for e in order if isinstance(e, Let)}
     seen: set[Expr] = set()
     stack = [a for p in products for a in p.args]
@@ -250,6 +259,26 @@ def _last_layers(order: list[Expr]) -> tuple[set[Call], set[Call]]:
     last = {p for p in products if p not in seen}
     whole = sum(map(_work, products))
     return last, {p for p in last if _work(p) <= _LARGEST_LAST * whole}
+
+
+def layers_without_gain(function: Function, most_uses: float) -> tuple[int, int]:
+    """How many layers `most_uses` leaves in float32, and how many there are. Layers are products in float32 but for the last ones, which
+    stay by another rule."""
+    order = post_order(function)
+    _, kept = _last_layers(order)
+    layers = [p for p in _products(order) if dtype_of(p) == "float32" and p not in kept]
+    return sum(not _has_gain(p, most_uses) for p in layers) if most_uses else 0, len(layers)
+
+
+def _products(order: Iterable[Expr]) -> list[Call]:
+    return [e for e in order if isinstance(e, Call) and isinstance(e.op, Op) and e.op.operator.sums_products()]
+
+
+def _has_gain(product: Call, most_uses: float) -> bool:
+    """True if a layer reads constant weights that are used so seldom, and rounding the data costs little of what that saves."""
+    if len(product.args) < 2 or not isinstance(product.args[1], Constant):
+        return False
+    return round(_uses(product, 1), 6) <= most_uses and _uses(product, 0) >= _LEAST_USES_OF_DATA
 
 
 def _work(product: Call) -> float:

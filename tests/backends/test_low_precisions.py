@@ -35,7 +35,7 @@ def test_results_are_near_those_of_float32(target: str, precision: str, most: fl
     given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
     x = 10 * given.pop("x")
     want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
-    made = irtool.build(module, given, target=target, precision=precision)
+    made = irtool.build(module, given, target=target, precision=f"{precision}{{layers=all}}")
     assert np.abs(np.asarray(made.run([x])) - want).max() <= most * np.abs(want).max()
 
 

@@ -20,6 +20,7 @@ def @main(%x: Tensor[(1, 8, 12, 12), float32], %w: Tensor[(16, 8, 3, 3), float32
   nn.softmax(nn.dense(nn.batch_flatten(nn.global_avg_pool2d(%0)), %d, units=10))
 }
 """
+ALL = "bfloat16{layers=all}"
 LINE = r"{}: error against float32: [\d.e-]+ of the largest output, signal-to-noise ratio \d+\.\d dB"
 
 
@@ -58,9 +59,10 @@ def test_calibration_shows_how_far_it_is(command: tuple[str, ...], tmp_path: Pat
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_run_says_the_error_on_the_inputs(irtool, tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", np.ones((1, 8, 12, 12), "float32"))
-    made = irtool("run", "net.relay", "--precision", dtype, "--compare=interp,c", "--input", "x=x.npy")
+    all_layers = f"{dtype}{{layers=all}}"
+    made = irtool("run", "net.relay", "--precision", all_layers, "--compare=interp,c", "--input", "x=x.npy")
     assert made.returncode == 0, made.stderr
-    assert "out0: float32[1, 10]" in made.stdout and re.search(LINE.format(dtype), made.stdout)
+    assert "out0: float32[1, 10]" in made.stdout and re.search(LINE.format(re.escape(all_layers)), made.stdout)
     assert "interp and c agree" in made.stdout and "allowed 0.05" in made.stdout
     assert "error against" not in irtool("run", "net.relay", "--precision", dtype, "-q").stdout
     assert "error against" not in irtool("run", "net.relay").stdout
@@ -69,15 +71,17 @@ def test_run_says_the_error_on_the_inputs(irtool, tmp_path: Path, dtype: str) ->
 def test_build_measures_on_random_inputs_and_the_cache_remembers(irtool, tmp_path: Path) -> None:
     quiet = irtool("build", "net.relay", "--precision=bfloat16", "-q", "-o", "a/")
     assert quiet.returncode == 0 and not quiet.stdout
-    said = [irtool("build", "net.relay", "--precision=bfloat16", "-o", "b/").stdout for _ in range(2)]
+    said = [irtool("build", "net.relay", f"--precision={ALL}", "-o", "b/").stdout for _ in range(2)]
     found = [re.search(LINE.format("bfloat16") + r" \(random inputs\)", text) for text in said]
     assert all(found) and "from the cache" in said[1]
     assert found[0][0] == found[1][0]
+    left = [irtool("build", "net.relay", "--precision=bfloat16", "--mcpu=x86-64-v3", "-o", "d/") for _ in range(2)]
+    assert all("1 layer stays in float32" in m.stderr and "error against float32: none" in m.stdout for m in left)
     assert "error against" not in irtool("build", "net.relay", "-o", "c/").stdout
 
 
 def test_the_testbench_agrees_as_far_as_16_bits_go(irtool, tmp_path: Path) -> None:
-    made = irtool("build", "net.relay", "--precision=bfloat16", "--emit=exe", "--testbench", "-o", "t/")
+    made = irtool("build", "net.relay", f"--precision={ALL}", "--emit=exe", "--testbench", "-o", "t/")
     assert made.returncode == 0, made.stderr
     ran = subprocess.run([tmp_path / "t" / "net"], capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and "passed" in ran.stdout
@@ -89,7 +93,13 @@ def test_what_is_refused(irtool, tmp_path: Path) -> None:
     heavy = np.full((16, 8, 3, 3), 1e5, "float32")
     np.savez(tmp_path / "w.npz", w=heavy)
     for command in ("build", "run"):
-        refused = irtool(command, "net.relay", "--precision=float16", "--params=w.npz")
+        refused = irtool(
+            command,
+            "net.relay",
+            "--precision=float16{layers=all}",
+            "--params=w.npz",
+            "--via=c" if command == "run" else "-q",
+        )
         assert refused.returncode == 1 and "100000 is beyond float16, which ends at 65504" in refused.stderr
         assert "bfloat16 has the range of float32" in refused.stderr
     assert not list(tmp_path.glob("*.out"))

@@ -69,7 +69,7 @@ def test_products_are_rounded_and_what_must_stay_exact_is_not(kind: str, allowed
     wanted, got = irtool.evaluate(module, [x]), irtool.evaluate(after, [x])
     error = precision_error(wanted, got)
     assert np.asarray(got).dtype == np.float32 and 0 < error.largest < allowed, error
-    built = irtool.build(module, precision=kind).run([x])
+    built = irtool.build(module, precision=f"{kind}{{layers=all}}").run([x])
     assert precision_error(wanted, built).largest < allowed
 
 
@@ -100,7 +100,7 @@ def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32], %n: int32) -
     x, w = (g.standard_normal((4, 4)).astype("float32") for _ in range(2))
     error = precision_error(irtool.evaluate(module, [x, w, np.int32(2)]), irtool.evaluate(after, [x, w, np.int32(2)]))
     assert 0 < error.largest < 5e-2
-    irtool.build(module, precision="bfloat16", emit="c")
+    irtool.build(module, precision="bfloat16{layers=all}", emit="c")
 
 
 def test_which_last_layer_stays() -> None:
@@ -146,7 +146,8 @@ def test_weights_beyond_float16_are_refused() -> None:
     text = f"{V}def @main(%x: Tensor[(4, 8), float32]) {{ nn.dense(tanh(nn.dense(%x, broadcast_to(1e5f, shape=[8, 8]), units=8)), broadcast_to(1f, shape=[8, 8]), units=8) }}"
     module = irtool.run_passes(irtool.parse(text), "FoldConstant")
     with pytest.raises(irtool.IrError, match="100000 is beyond float16, which ends at 65504"):
-        irtool.build(module, precision="float16")
+        irtool.build(module, precision="float16{layers=all}")
+    irtool.build(module, precision="float16", emit="c", mcpu="x86-64-v3")  # no layer is rounded
     irtool.run_passes(module, "ReducePrecision")
 
 
@@ -167,11 +168,12 @@ def test_linear_layers_are_composed_before_they_are_rounded() -> None:
 
 def test_precisions_that_there_are_not() -> None:
     module = irtool.parse(f"{V}def @main(%x: Tensor[(4), float32]) {{ tanh(%x) }}")
-    with pytest.raises(UsageError, match="precision='bf16' is not one of float32, bfloat16, float16"):
+    with pytest.raises(UsageError, match=r"precision='bf16' is not one of float32, bfloat16, .*float16"):
         irtool.build(module, precision="bf16")
     with pytest.raises(UsageError, match="neither bfloat16 nor float16"):
         irtool.run_passes(module, 'ReducePrecision{dtype="int8"}')
-    assert set(PASSES) == {"float32", "bfloat16", "float16", "int8"}
+    halves = {f"{dtype}{layers}" for dtype in ("bfloat16", "float16") for layers in ("", "{layers=all}")}
+    assert set(PASSES) == {"float32", "int8"} | halves
 
 
 def test_the_error_that_is_reported() -> None:
@@ -193,3 +195,69 @@ def test_padding_is_part_of_a_convolution_before_a_rounding_comes_between() -> N
     after = irtool.run_passes(bound, precision_passes("bfloat16"))
     assert not calls(after, "nn.pad")
     assert [c.attrs.padding for c in calls(after, "nn.conv2d")] == [(0, 0, 1, 1), (0, 0)]
+
+
+GAIN = 4.0
+"""Uses of a weight, for the tests below."""
+
+
+def layers(text: str, weights: dict[str, tuple[int, ...]], most_uses: float = GAIN) -> Module:
+    """A module whose weights are constants, after the pass."""
+    g = np.random.default_rng(0)
+    module = irtool.parse(V + text)
+    bound = bind_params(module, {n: g.standard_normal(s).astype("float32") for n, s in weights.items()})
+    passes = f'ReducePrecision{{dtype="bfloat16", most_uses={most_uses}}}'
+    return irtool.run_passes(irtool.infer_types(bound), passes, instruments=[Verifying()])
+
+
+@pytest.mark.parametrize(
+    ("rows", "units", "constant", "kind"),
+    [
+        (1, 64, True, "bfloat16"),
+        (4, 64, True, "bfloat16"),
+        (5, 64, True, "float32"),  # the weights are used too often
+        (1, 8, True, "float32"),  # the data are used too seldom to be rounded
+        (1, 64, False, "float32"),  # weights that would be rounded in each run
+    ],
+)
+def test_which_layers_have_a_gain_where_there_are_no_instructions(
+    rows: int, units: int, constant: bool, kind: str
+) -> None:
+    text = f"""def @main(%x: Tensor[({rows}, 32), float32], %w: Tensor[({units}, 32), float32], %v: Tensor[(512, {units}), float32]) {{
+      nn.dense(tanh(nn.dense(%x, %w, units={units})), %v, units=512)
+    }}"""
+    shapes = {"w": (units, 32), "v": (512, units)}
+    after = layers(text, shapes if constant else {"v": (512, units)})
+    first, _ = calls(after, "nn.dense")
+    assert {dtype(a) for a in first.args} == {kind}
+
+
+def test_convolutions_stay_where_there_are_no_instructions_and_those_of_one_pixel_do_not() -> None:
+    text = """def @main(%x: Tensor[(1, 32, SIZE, SIZE), float32], %w: Tensor[(32, 32, 1, 1), float32], %u: Tensor[(32, 32, 1, 1), float32]) {
+      nn.conv2d(nn.relu(nn.conv2d(%x, %w, channels=32, kernel_size=[1, 1])), %u, channels=32, kernel_size=[1, 1])
+    }"""
+    for size, kind in ((1, "bfloat16"), (2, "bfloat16"), (3, "float32")):
+        after = layers(text.replace("SIZE", str(size)), {"w": (32, 32, 1, 1), "u": (32, 32, 1, 1)})
+        assert {dtype(a) for c in calls(after, "nn.conv2d") for a in c.args} == {kind}
+
+
+def test_layers_that_stay_read_what_was_not_rounded() -> None:
+    """Two layers with many rows read the sum of one with few, and so does one that is rounded."""
+    text = """def @main(%x: Tensor[(2, 64), float32], %w: Tensor[(64, 64), float32], %y: Tensor[(64, 64), float32]READER) {
+      %0 = tanh(nn.dense(%x, %w, units=64));
+      %1 = nn.dense(%y, %0, units=2);
+      %2 = nn.dense(%y, %0, units=2);
+      (%1, exp(%2)MORE)
+    }"""
+    after = layers(text.replace("READER", "").replace("MORE", ""), {"w": (64, 64)})
+    first, *others = calls(after, "nn.dense")
+    assert {dtype(a) for a in first.args} == {"bfloat16"}
+    assert all(is_call_to(c.args[1], "tanh") and dtype(c.args[1]) == "float32" for c in others)
+
+
+def test_a_function_in_which_no_layer_has_a_gain_is_the_same() -> None:
+    text = """def @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) {
+      nn.dense(tanh(nn.dense(%x, %w, units=64)), %w, units=64)
+    }"""
+    module = irtool.infer_types(irtool.parse(V + text))
+    assert irtool.run_passes(module, 'ReducePrecision{dtype="bfloat16", most_uses=4}') is module

@@ -333,7 +333,7 @@ def test_weights_that_are_held_as_bits(target: str) -> None:
     x = given.pop("x")
     want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
     for precision, most in (("bfloat16", 0.02), ("float16", 0.004)):
-        made = irtool.build(module, given, target=target, precision=precision)
+        made = irtool.build(module, given, target=target, precision=f"{precision}{{layers=all}}")
         assert "winograd" in [k["strategy"] for k in made.report["kernels"]]
         assert np.abs(np.asarray(made.run([x])) - want).max() <= most * np.abs(want).max(), precision
 

@@ -58,3 +58,8 @@ def plain_cycles(updates: int, weight_bytes: int, target: VectorTarget) -> float
 def stream_cycles(nbytes: int, times: int = 1) -> float:
     """Cycles in which weights come from beyond the second cache, so many times in a run."""
     return nbytes * times / (STREAM if nbytes <= LAST_CACHE else _MEMORY)
+
+
+def weight_cycles(nbytes: int, target: VectorTarget) -> float:
+    """Cycles in which a network reads all its weights once in a run: from the second cache where that holds all of them."""
+    return nbytes / NEXT if nbytes <= target.l2_cache_bytes else stream_cycles(nbytes)
