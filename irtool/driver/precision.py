@@ -11,8 +11,8 @@ from typing import Any
 from ..diagnostics import UsageError, nearest
 from ..ir import Constant, Function, Module, post_order
 from ..ir.above import from_above
-from ..passes.constants import has_data, to_array
-from ..schedule.product_cycles import weight_cycles
+from ..passes.core.constants import has_data, to_array
+from ..schedule.cost.gemm_cost import weight_cycles
 from ..tir.vector_target import VectorTarget
 
 EXACT = "float32"
