@@ -5,7 +5,7 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick test-all test-peers docs pages check format bench compare models fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare ablation models fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -58,6 +58,13 @@ compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --precision int8 --write
 	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
 	.venv-compare/bin/python -m benchmarks.compare --mcpu x86-64-v3 --write
+
+# Every stage of the schedule and every strategy switched off in turn, on the networks of the side-by-side and 55 others: writes
+# docs/ablation.md. Many hours; results are kept in build/ablation, and an interrupted run goes on. CC="ccache cc" saves half of the time.
+ablation: $(STAMP)-compare
+	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check timm torchvision
+	.venv-compare/bin/python -m benchmarks.ablation --write $(ARGS)
+	.venv-compare/bin/python -m benchmarks.ablation --precision int8,bfloat16 --write $(ARGS)
 
 # Pretrained models of 38 packages, each by name and version, with every command and against ONNX Runtime: writes docs/models.md. Two hours, 2 GB
 # in build/models. Results are kept there, a file per package: run it again after an interruption; make models ARGS=--again tries all anew.

@@ -110,7 +110,7 @@ NETWORKS = {
 }
 
 
-def export(name: str, folder: Path) -> Path:
+def export(network: Network, name: str, folder: Path) -> Path:
     """The ONNX file of a network, `NAME.onnx` in the folder, with its inputs in `NAME.npz`; made where it is missing.
 
     Weights and inputs are random, of a fixed seed, so the file is the same each time with the same torch.
@@ -123,7 +123,7 @@ def export(name: str, folder: Path) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    model, inputs = NETWORKS[name].make()
+    model, inputs = network.make()
     model.eval()
     _reset(model)
     model = _first_output_only(model)
@@ -186,4 +186,4 @@ def _first_argument(model: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(export(sys.argv[1], Path(sys.argv[2])))
+    print(export(NETWORKS[sys.argv[1]], sys.argv[1], Path(sys.argv[2])))

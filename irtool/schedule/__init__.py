@@ -19,7 +19,7 @@ from .core.block import Block
 from .core.forms import Map, Reduction
 from .core.nest import lower, lower_all
 from .graph.kernel import schedule_kernel
-from .pipeline import SCHEDULE, ProgramStage, schedule_program
+from .pipeline import SCHEDULE, ProgramStage, schedule_program, without
 from .strategies.base import Candidate, Stage, Strategy, strategies, strategy
 
 __all__ = [
@@ -38,4 +38,5 @@ __all__ = [
     "schedule_program",
     "strategies",
     "strategy",
+    "without",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from ..diagnostics import UsageError, nearest
 from ..steps import counted
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, constants_in_use, runs_of
@@ -15,6 +17,7 @@ from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
 from .constants.split_weights import part_weights
 from .core.block_sums import block_sums
+from .core.switches import is_on, switching_off
 from .graph.bound_stack import bound_stack
 from .graph.canonical_views import read_own_shapes
 from .graph.fuse_epilogues import fuse_epilogues
@@ -35,6 +38,7 @@ from .instructions.tensorize import tensorize_products
 from .layouts.stage import assign_layouts, row_major_slots
 from .strategies.attention.find import fuse_attention
 from .strategies.attention.softmax import flush_exponentials
+from .strategies.base import strategies
 from .strategies.strassen.stage import halve_products
 from .strategies.winograd.stage import transform_convolutions
 from .windows.gathered_phases import decompose_gathers
@@ -58,8 +62,8 @@ class ProgramStage:
     once: bool = False
 
     def applies(self, target: VectorTarget) -> bool:
-        """True if it is run for this target."""
-        return not self.vectors or target.vector_bytes > 0
+        """True if it is run for this target: it is not switched off, and there are vectors if it needs them."""
+        return is_on(self.name) and (not self.vectors or target.vector_bytes > 0)
 
 
 def _decompose_phases(program: Program, target: VectorTarget) -> None:
@@ -340,6 +344,20 @@ def schedule_program(program: Program, target: VectorTarget) -> None:
     for stage in SCHEDULE:
         if stage.applies(target):
             stage.run(program, target)
+
+
+def without(*names: str) -> AbstractContextManager[None]:
+    """Context in which these stages are not run and these strategies are not chosen: `with without("FuseKernels", "winograd"): …`.
+
+    For measurements and tests. A stage that later ones depend on, or the only strategy for some kernels, cannot be spared: builds
+    then fail, with a UsageError where no strategy is left. Raises UsageError for a name that no stage and no strategy has.
+    """
+    strategies.load()
+    known = [s.name for s in SCHEDULE] + [cls.name for cls in strategies]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no stage and no strategy {name!r} to switch off", help=nearest(name, known))
+    return switching_off(frozenset(names))
 
 
 def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:

@@ -6,6 +6,7 @@ nest            block ⇒ loop nest (`lower_rfactor`, `packing`, `prefetching`, 
 axes            axes fused and split before a strategy is chosen
 affine          how an index moves with a loop variable
 guards          conditions on reads ⇒ bounds of loops
+switches        stages and strategies that are switched off
 staged          one stage as several named blocks: what attention, winograd and strassen make of a stage
 block_sums      long float sums ⇒ sums of blocks
 data_affinity   which thread wrote what another one reads

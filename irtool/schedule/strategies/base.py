@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
 
+from ...diagnostics import UsageError
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
 from ...tir.expr import Expr
@@ -25,6 +26,7 @@ from ..core.axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Form, Map, Reduction
 from ..core.guards import take_guards
+from ..core.switches import is_on, switched_off
 from ..cost.row_choice import choose_row_axis
 from ..cost.tile_choice import TileChoice, choose_register_tile
 from ..primitives.base import is_traced, remark, tracing
@@ -218,14 +220,21 @@ def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], ty
 
 
 def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:
-    """The strategy that gets a stage, with what it offers. Every stage has one."""
+    """The strategy that gets a stage, with what it offers. Every stage has one; raises UsageError if the only one is switched off."""
     note_stage(stage)
-    every = sorted((cls() for cls in strategies), key=lambda s: (-s.plevel, s.name))
+    every = sorted(_enabled(), key=lambda s: (-s.plevel, s.name))
     for _, level in groupby(every, key=lambda s: s.plevel):
         offers = [(s, offer) for s in level if (offer := s.choose(stage)) is not None]
         if offers:
             return min(offers, key=lambda o: o[1].cost)
+    if off := switched_off():
+        raise UsageError(f"no strategy is left for stage {stage.number} of {stage.kernel}: {', '.join(off)} is off")
     raise AssertionError("loops are for every stage")
+
+
+def _enabled() -> Iterator[Strategy]:
+    """The strategies that are not switched off."""
+    return (cls() for cls in strategies if is_on(cls.name))
 
 
 def label_of(strategy: Strategy, candidate: Candidate) -> str:
@@ -235,7 +244,7 @@ def label_of(strategy: Strategy, candidate: Candidate) -> str:
 
 def stage_variants(stage: Stage) -> Iterator[tuple[Strategy, Candidate]]:
     """Every offer for a stage that a measurement may compare: those of strategies of the usual level, sorted by name."""
-    for s in sorted((cls() for cls in strategies), key=lambda s: s.name):
+    for s in sorted(_enabled(), key=lambda s: s.name):
         if s.plevel == Strategy.plevel:
             yield from ((s, offer) for offer in s.variants(stage))
 

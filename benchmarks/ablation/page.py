@@ -1,0 +1,167 @@
+"""The page of the ablation: docs/ablation.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import benchmarks.__main__ as benchmarks
+from irtool.schedule import SCHEDULE
+
+from ..compare.export import NETWORKS as COMPARED
+from .build import switches
+from .lines import lines_of
+from .networks import NETWORKS
+from .record import LIMIT, Record
+
+FEW = 2
+"""So many networks are few."""
+
+
+def page(records: Sequence[Record]) -> str:
+    """Markdown of the results. A network in another precision counts as another network."""
+    measured = [r for r in records if r.switches]
+    broken = [r for r in records if "error" in r.facts]
+    return f"""# Ablation
+
+`python -m benchmarks.ablation --write` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, one thread.
+
+Each stage of the schedule and each strategy is switched off by itself, and the network built again. A ratio is the time without it over the time
+with it: above 1, it makes the network faster. It is that of the fastest runs or the median over pairs of turns, whichever is nearer to 1. Networks
+whose C text is the same without it are not timed. A change of less than {LIMIT:.0%} is none. "Needed" is what a network cannot be built without, or computes
+wrong results without. A network in another precision counts as another network. Measured were {_counts(measured)}.
+{_missing(measured)}
+## Stages and strategies
+
+"Active" are the networks that it changes; of these "measured" have a result, and "moved" differ by more than {LIMIT:.0%}. The mean is the geometric one over
+the networks that were timed. "Lines" are those of its module and of modules that nothing else imports.
+
+| | active | measured | moved | needed by | most without it | least without it | mean | lines |
+|---|---|---|---|---|---|---|---|---|
+{chr(10).join(_row(s, measured) for s in switches())}
+
+## What moves no network
+
+Active, and without effect beyond {LIMIT:.0%}:
+
+{_list(s for s in switches() if _is_active(s, measured) and not _moving(s, measured))}
+## What is active in no network
+
+{_list(s for s in switches() if not _is_active(s, measured))}
+## What moves one network or two
+
+{_list(_with_networks(s, measured) for s in switches() if 0 < len(_moving(s, measured)) <= FEW)}
+## What is needed
+
+{_list(_needing(s, measured) for s in switches() if any(r.needs(s) for r in measured))}
+## Networks
+
+| Network | Kind | Package | Precision | ms | C bytes | arena bytes | moved by |
+|---|---|---|---|---|---|---|---|
+{chr(10).join(map(_network, measured))}
+{_failures(broken)}"""
+
+
+def _moving(switch: str, records: Sequence[Record]) -> list[Record]:
+    """The networks that a switch moves, or that need it."""
+    return [r for r in records if r.moved(switch) or r.needs(switch)]
+
+
+def _is_active(switch: str, records: Sequence[Record]) -> bool:
+    return any(switch in r.facts["active"] for r in records)
+
+
+def _timed(switch: str, records: Sequence[Record]) -> list[tuple[float, str]]:
+    """The ratio of each network that is right without it, with its name."""
+    results = ((r, r.switches.get(switch, {})) for r in records)
+    return sorted((x["ratio"], _title(r)) for r, x in results if "ratio" in x and not x.get("wrong"))
+
+
+def _row(switch: str, records: Sequence[Record]) -> str:
+    timed = _timed(switch, records)
+    done = [r for r in records if switch in r.switches and not r.switches[switch].get("same")]
+    cells = [
+        f"`{switch}`",
+        str(sum(switch in r.facts["active"] for r in records)),
+        str(len(done)),
+        str(sum(r.moved(switch) and not r.needs(switch) for r in records)),
+        str(sum(r.needs(switch) for r in records)),
+        _extreme(timed[-1:], 1.0),
+        _extreme(timed[:1], -1.0),
+        f"{math.exp(sum(math.log(x) for x, _ in timed) / len(timed)):.3f}" if timed else "",
+        str(lines_of(switch)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _extreme(found: list[tuple[float, str]], sign: float) -> str:
+    return "".join(f"{x:.2f} {name}" for x, name in found if sign * (x - 1) > 0)
+
+
+def _title(r: Record) -> str:
+    network = COMPARED.get(r.network) or NETWORKS[r.network].network
+    return network.title if r.precision == "float32" else f"{network.title} ({r.precision})"
+
+
+def _list(items: object) -> str:
+    lines = [f"- {i}" if str(i).startswith("`") else f"- `{i}`" for i in items]  # type: ignore[attr-defined]  # it is iterable
+    return "".join(f"{line}\n" for line in lines) or "Nothing.\n"
+
+
+def _with_networks(switch: str, records: Sequence[Record]) -> str:
+    said = (
+        f"{_title(r)} " + ("needs it" if r.needs(switch) else f"{r.switches[switch]['ratio']:.2f}")
+        for r in _moving(switch, records)
+    )
+    return f"`{switch}`: {', '.join(said)}"
+
+
+def _needing(switch: str, records: Sequence[Record]) -> str:
+    needing = [r for r in records if r.needs(switch)]
+    why = next((str(r.switches[switch]["failed"]) for r in needing if "failed" in r.switches[switch]), "other results")
+    return f"`{switch}`, by {len(needing)}: {why}"
+
+
+def _counts(records: Sequence[Record]) -> str:
+    precisions = dict.fromkeys(r.precision for r in records)
+    return ", ".join(f"{sum(r.precision == p for r in records)} networks in {p}" for p in precisions)
+
+
+def _missing(records: Sequence[Record]) -> str:
+    """What was left out: active switches without a result."""
+    left = {s: sum(s in r.facts["active"] and s not in r.switches for r in records) for s in switches()}
+    said = ", ".join(f"`{s}` on {n}" for s, n in left.items() if n)
+    return (
+        f"\nActive but not measured, as enough other networks had shown what it is worth or time was short: {said}.\n"
+        if said
+        else ""
+    )
+
+
+def _network(r: Record) -> str:
+    timed = [x for x in r.switches.values() if "with" in x]
+    listed = NETWORKS.get(r.network)
+    stages = {s.name for s in SCHEDULE}
+    moved = sorted((s for s in r.switches if r.moved(s) or r.needs(s)), key=lambda s: (s not in stages, s))
+    cells = [
+        COMPARED[r.network].title if listed is None else listed.network.title,
+        listed.kind if listed else "side-by-side",
+        listed.package if listed else "",
+        r.precision,
+        f"{min(x['with'] for x in timed):.3g}" if timed else "",
+        str(r.facts["c_bytes"]),
+        str(r.facts["arena_bytes"]),
+        ", ".join(f"{s} {_short(r, s)}" for s in moved),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _short(r: Record, switch: str) -> str:
+    return "needed" if r.needs(switch) else f"{r.switches[switch]['ratio']:.2f}"
+
+
+def _failures(records: Sequence[Record]) -> str:
+    if not records:
+        return ""
+    lines = (f"- {_title(r)}: {r.facts['error']}\n" for r in records)
+    return f"\n## Networks that could not be measured\n\n{''.join(lines)}"
