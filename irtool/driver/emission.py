@@ -18,6 +18,7 @@ from ..schedule.scripts.script import scripted
 from ..schedule.scripts.tuned import tuned
 from ..tir.program import HostFunction
 from .denormals import flush_constants
+from .enlarged_weights import notes_on_size
 from .options import TIR, Options
 from .outputs import Content, Emission, Made
 from .report import make_report
@@ -60,6 +61,7 @@ def emit_files(
     if missing:
         raise IrError(missing)
     notes = () if backend.keeps_denormals else flush_constants(program)
+    notes = (*notes, *notes_on_size(program, backend.name))
     lowered = time.perf_counter()
     with ExitStack() as held:
         request = Request(name, options.emit, lambda f: _sample(source, given, options.entries[0], f), scratch, held)

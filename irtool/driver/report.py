@@ -24,6 +24,7 @@ from ..tir.program import (
 )
 from ..tir.stack import recursion_bytes, stack_bytes
 from ..tir.stmt import Buffer, Scope
+from .enlarged_weights import enlarged_weights
 
 
 def make_report(program: Program, name: str, sources: Sources | None = None) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "stack_bytes": stack_bytes(program),
         "recursion_stack_bytes": recursion_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
+        "plain_weight_bytes": enlarged_weights(program).get("plain", sum(c.nbytes for c in program.constants)),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": _inputs(entry),
         "outputs": _outputs(entry),
