@@ -33,6 +33,7 @@ from ..ir import (
     use_counts,
 )
 from .code import UNSET, BasicBlock, Clause, CompiledFunction, Instruction, Kind
+from .complements import complement
 from .liveness import finish_blocks
 from .mistakes import MissingConstant
 from .places import Places
@@ -204,7 +205,10 @@ class _Writer:
         self._after(e, block, (e.ref, e.value), Kind.REF_WRITE)
 
     def _call(self, e: Call, block: BasicBlock) -> None:
-        if isinstance(e.op, Op):
+        whole = complement(e)
+        if whole is not None and not any(s in self.places.own for s in whole.steps):
+            self._after(e, block, (whole.argument,), Kind.OPERATOR, whole.function)
+        elif isinstance(e.op, Op):
             operator = e.op.operator
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)
             self._after(e, block, e.args, Kind.OPERATOR, reference(attrs, e.checked_type))

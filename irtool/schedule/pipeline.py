@@ -24,6 +24,7 @@ from .graph.fuse_epilogues import fuse_epilogues
 from .graph.fuse_kernels import fuse_kernels
 from .graph.fuse_padding import fuse_padding
 from .graph.fuse_row_loops import fuse_row_loops
+from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
 from .graph.materialize_views import copy_other_shapes
 from .graph.separate_formulas import separate_formulas
@@ -95,6 +96,14 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
         return k.replace(stages=made) if any(a is not b for a, b in zip(made, k.stages)) else k
 
     _replace_kernels(program, flushed)
+
+
+def _keep_tails(program: Program, target: VectorTarget) -> None:
+    def kept(k: Kernel) -> Kernel:
+        made = [keep_tails(form) for form in k.stages]
+        return k.replace(stages=made) if any(a is not b for a, b in zip(made, k.stages)) else k
+
+    _replace_kernels(program, kept)
 
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
@@ -271,6 +280,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FlushExponentials",
         "exponentials of a softmax are 0 where they would be subnormal, and slow, as its meaning says; stages are final",
         _flush_exponentials,
+        once=True,
+    ),
+    ProgramStage(
+        "KeepTails",
+        "1 + erf(x) and its like become functions that keep the digits of what is far below 1; kernels are merged, so that both are in one",
+        _keep_tails,
         once=True,
     ),
     ProgramStage(

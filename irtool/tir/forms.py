@@ -172,7 +172,7 @@ def stores_of(form: AnyForm) -> list[Store]:
     return list(form.stores)
 
 
-def _roots(form: AnyForm) -> list[Expr]:
+def expressions_of(form: AnyForm) -> list[Expr]:
     """Every expression of a form."""
     if isinstance(form, Steps):
         return [e for s in pre_order(form.body) for e in expressions(s)]
@@ -190,7 +190,7 @@ def _roots(form: AnyForm) -> list[Expr]:
 
 def buffers_read(*forms: AnyForm) -> set[Buffer]:
     """The buffers that forms read."""
-    return {e.source for form in forms for e in post_order(*_roots(form)) if isinstance(e, Load)}
+    return {e.source for form in forms for e in post_order(*expressions_of(form)) if isinstance(e, Load)}
 
 
 def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:

@@ -22,6 +22,7 @@ UNARY_FLOAT = [
     "rsqrt",
     "sigmoid",
     "erf",
+    "erfc",
     "sin",
     "cos",
     "tan",

@@ -103,9 +103,11 @@ def test_a_polynomial_is_its_function(name: str) -> None:
     assert max(errors) < most, max(errors)
 
 
-def test_a_quotient_is_the_error_function() -> None:
+def test_a_quotient_is_what_the_error_function_lacks_to_one() -> None:
     module = import_module("irtool.backends.formulas.vector_exponentials")
-    over, under = module._ERF_OVER, module._ERF_UNDER
-    points = np.linspace(-3.75, 3.75, 601).tolist()
-    assert max(abs(x * value(over, x * x) / value(under, x * x) - math.erf(x)) for x in points) < SINGLE / 4
-    assert 1 - math.erf(3.75) < 1.2e-7
+    over, under = module._ERFCX_OVER, module._ERFCX_UNDER
+    points = np.linspace(0, 9.4, 601).tolist()
+    assert all(c > 0 for c in (*over, *under)), "no sum of them cancels"
+    for x in points:
+        exact = math.exp(x * x) * math.erfc(x)
+        assert abs(value(over, x) / value(under, x) / exact - 1) < SINGLE * (1 + x * x / 2)

@@ -9,7 +9,7 @@ from irtool.diagnostics import IrError
 from irtool.infer import infer_expr
 from irtool.ir import ANY, TensorType, Var
 from irtool.ops import call, operators
-from irtool.ops.erf import erf
+from irtool.ops.erf import erf, erfc
 
 
 def value(name, *inputs, **attributes):
@@ -70,6 +70,13 @@ def test_fixed_point_multiply_rounds_halves_up(multiplier, shift):
         pytest.skip("no shift")
     exact = [math.floor(v * multiplier * 2.0**shift / 2**31 + 0.5) for v in x.tolist()]
     assert value("fixed_point_multiply", x, multiplier=multiplier, shift=shift).tolist() == exact
+
+
+def test_erfc_is_that_of_the_math_library():
+    x = np.concatenate([np.linspace(-8, 26.2, 4001), [0.0, 11.99, 12.0, 12.01]])
+    assert np.allclose(erfc(x), [math.erfc(v) for v in x], rtol=2e-15, atol=0)
+    assert np.isnan(erfc(np.array(np.nan))) and erfc(np.array(np.inf)) == 0 and erfc(np.array(-np.inf)) == 2
+    assert 0 < erfc(np.array(26.6)) < 1e-300 and erfc(np.array(1e300)) == 0
 
 
 def test_erf_is_that_of_the_math_library():

@@ -23,11 +23,9 @@ _ERF_TERMS = (1.1283791065216064, -0.3761262595653534, 0.1128358542919159, -0.02
 _LOG2_ERFC_TERMS = (-0.0038543427363038063, -1.6121233701705933, -0.944227397441864, -0.12787248194217682,
                     0.021320460364222527, -0.0016597273061051965)  # fmt: skip
 """log2(1 - erf x) from 1 to 3.95; beyond, erf is 1 in single precision."""
-_ERF_OVER = (1.1283791065216064, 0.18639038503170013, 0.05236770957708359, 0.003630758496001363, 0.00028864925843663514,
-             2.17479100683704e-06)  # fmt: skip
-_ERF_UNDER = (1.0, 0.49851661920547485, 0.11258524656295776, 0.014698123559355736, 0.001142146298661828,
-              3.956729415222071e-05)  # fmt: skip
-"""erf x = x · over / under of x², up to 3.75, from where on it is 1 but for 1.2e-7. A minimax fit, by Remez' exchange for rationals."""
+_ERFCX_OVER = (0.9999999403953552, 0.974834680557251, 0.4386533498764038, 0.08333858847618103)
+_ERFCX_UNDER = (1.0, 2.1032068729400635, 1.8119632005691528, 0.7764617800712585, 0.14775711297988892)
+"""exp(x²) erfc x = over / under of x, from 0 to 9.4. A minimax fit by Lawson's iteration, more exact where x is small."""
 _SHORT_EXP2_TERMS = (1.0, 0.6931469440460205, 0.24022239446640015, 0.05550775304436684, 0.009671607054769993,
                      0.0013252822682261467)  # fmt: skip
 """Of 2^x, with a relative error of 9.6e-8, and none at 0."""
@@ -97,7 +95,7 @@ _RATIO = """IRT_INLINE {t} irt_vratio_{n}({t} a, {t} b) {{
   return a / b;
 #endif
 }}"""
-# 2^x for x from -126 to 127, where neither it nor 2^k is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.
+# 2^x for x from -126 to 127, where neither it nor 2^k is subnormal or infinite, and 0 about -127. The sum `z` has k + 127 in its lowest bits.
 _NORMAL_EXP2 = (
     """IRT_INLINE {t} irt_vnormal_exp2_{n}({t} x) {{
   {t} z = x + 12583039.0f, r = x - (z - 12583039.0f);
@@ -133,18 +131,17 @@ _ERF = (
   return irt_vselect_{n}(a < 1.0f, small, large);
 }}"""
 )
-# 1 + erf(x), which GELU multiplies: (Q + x · P) / Q of x². It is as exact as a sum of 1 and what erf rounds to; erf alone is small
-# about 0, and has to be more exact there.
-_ONE_PLUS_ERF = (
-    """IRT_INLINE {t} irt_vone_plus_erf_{n}({t} x) {{
-  {t} c = irt_vmin_{n}(3.75f - ({t}){{0}}, x), z = c * c;
-  {t} q = """
-    + horner("z", _ERF_UNDER)
-    + """;
-  {t} y = irt_vratio_{n}(q + c * """
-    + horner("z", _ERF_OVER)
-    + """, q);
-  return irt_vselect_{n}(x < -3.75f, 0.0f - ({t}){{0}}, y);
+# erfc(a) = 2^(-a² · log2 e) · over / under, and erfc(-a) = 2 - erfc(a). Where a is 9.38, the power of two is 0. A step of a² moves the
+# result by a² of its own steps, as a step of x does: the relative error is up to (8 + 3 x²) · 2^-24.
+_ERFC = (
+    """IRT_INLINE {t} irt_verfc_{n}({t} x) {{
+  {t} a = irt_vmin_{n}(9.38f - ({t}){{0}}, irt_vfabs_{n}(x));
+  {t} y = irt_vnormal_exp2_{n}(a * a * -1.44269504f) * irt_vratio_{n}("""
+    + horner("a", _ERFCX_OVER)
+    + """, """
+    + horner("a", _ERFCX_UNDER)
+    + """);
+  return irt_vselect_{n}(x < 0.0f, 2.0f - y, y);
 }}"""
 )
 # 2^k · p for a `p` about 1 and w = k + 1.5 · 2^23, whose lowest bits hold k: the half of k, rounded down, is added to the
@@ -197,7 +194,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("normal_exp2", "float32"): _NORMAL_EXP2,
     ("tanh", "float32"): _TANH,
     ("erf", "float32"): _ERF,
-    ("one_plus_erf", "float32"): _ONE_PLUS_ERF,
+    ("erfc", "float32"): _ERFC,
     ("scale", "float32"): _SCALE,
     ("exp2", "float32"): _EXP2,
     ("exp10", "float32"): _EXP10,
@@ -213,7 +210,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "normal_exp2": (),
     "tanh": ("normal_exp2", "ratio", "fabs", "min", "select"),
     "erf": ("normal_exp2", "fabs", "min", "select"),
-    "one_plus_erf": ("ratio", "min", "select"),
+    "erfc": ("normal_exp2", "ratio", "fabs", "min", "select"),
     "exp2": ("clamp", "scale"),
     "exp10": ("clamp", "scale"),
     "expm1": ("clamp",),

@@ -36,7 +36,6 @@ from ..moves import moved_element
 from . import ir
 from .channels import MOST, Channel
 from .dots import open_dot, pairs_in_memory, words_in_memory
-from .error_function import ONE_PLUS_ERF, find_one_plus_erf
 from .halves import HalfLowering
 from .ir import (
     Apply,
@@ -458,12 +457,6 @@ class Lowering:
             body.steps.remove(dot)
             return Apply(t, dot.function, (a, *dot.args[1:]))
         if dtypes.is_float(dtype):
-            found = find_one_plus_erf(a, b) if op == "+" and dtype == "float32" else None
-            if found is not None:
-                for step in found.steps:
-                    body.steps.remove(step)
-                made = self._apply(ONE_PLUS_ERF, dtype, *found.erf.args)
-                return made if found.factor is None else Arithmetic(t, "*", self._add(made, body), found.factor)
             if op in ("+", "-", "*", "/"):
                 return self._rounded(Arithmetic(t, op, a, b), dtype, body)
             raise Scalar

@@ -8,7 +8,7 @@ from typing import Any
 from ...deferred import late, np
 from ...ops.conversion import convert
 from ...ops.dtypes import numpy_dtype
-from ...ops.erf import erf
+from ...ops.erf import erf, erfc
 from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
 from ...tir.intrinsics import LEAST_EXPONENT
@@ -109,6 +109,7 @@ _CALLS: Mapping[str, Function] = {
     "fabs": late.abs,
     "round": round_half_away,
     "erf": erf,
+    "erfc": erfc,
     "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x),
     "flushed_exp": lambda x: np.where(x < LEAST_EXPONENT, x.dtype.type(0), np.exp(np.maximum(x, LEAST_EXPONENT))),
     "sigmoid": lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)),

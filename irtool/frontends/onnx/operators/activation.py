@@ -153,8 +153,12 @@ class Swish(OnnxOperator):
 
 def swish(x: Value, alpha: float) -> Value:
     """x times the sigmoid of `alpha * x`."""
-    inner = x if alpha == 1 else x.call("multiply", _number(x, alpha))
-    return x.call("multiply", inner.call("sigmoid"))
+
+    def gate(x: Value) -> Value:
+        inner = x if alpha == 1 else x.call("multiply", _number(x, alpha))
+        return x.call("multiply", inner.call("sigmoid"))
+
+    return in_single(x, gate)
 
 
 @onnx_operator("SwiGLU")

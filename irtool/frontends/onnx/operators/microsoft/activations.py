@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .....diagnostics import IrError
-from ...arithmetic import add, multiply
+from ...arithmetic import add, in_single, multiply
 from ...mistakes import DamagedModel
 from ...operator import OnnxOperator, Result, onnx_operator, since
 from ...value import Value
@@ -13,11 +13,15 @@ from ...value import Value
 
 def gelu(x: Value) -> Value:
     """x times the normal distribution up to x."""
-    return multiply(multiply(x, 0.5), add(multiply(x, math.sqrt(0.5)).call("erf"), 1))
+    return in_single(x, lambda x: multiply(multiply(x, 0.5), add(multiply(x, math.sqrt(0.5)).call("erf"), 1)))
 
 
 def fast_gelu(x: Value) -> Value:
     """GELU by its approximation with tanh."""
+    return in_single(x, _by_tanh)
+
+
+def _by_tanh(x: Value) -> Value:
     cube = multiply(multiply(x, x), x)
     inside = multiply(add(x, multiply(cube, 0.044715)), math.sqrt(2 / math.pi))
     return multiply(multiply(x, 0.5), add(inside.call("tanh"), 1))
@@ -42,7 +46,7 @@ class QuickGelu(OnnxOperator):
 
     @since(1)
     def gate(self, x: Value, *, alpha: float = 1.702) -> Result:
-        return multiply(x, multiply(x, alpha).call("sigmoid"))
+        return in_single(x, lambda x: multiply(x, multiply(x, alpha).call("sigmoid")))
 
 
 @onnx_operator("com.microsoft.BiasSplitGelu")
