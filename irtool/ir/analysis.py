@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError, Span
-from .expr import Expr, Function, GlobalVar, If, Let, Match, Var
+from .expr import Expr, Function, If, Let, Match, Var
 from .mistakes import NotInBasicBlocks
 from .module import Module
 from .scope import Scope, Scopes, users_of
@@ -80,7 +80,7 @@ def _in_kernel(scope: Scope, opened: Mapping[Scope, tuple[Expr, int]]) -> bool:
 
 def _subject(e: Expr) -> str:
     shown = show_expr(e)
-    return shown if isinstance(e, Var | GlobalVar) or shown.endswith(")") else f"the expression {shown}"
+    return shown if isinstance(e, Var) or shown.endswith(")") else f"the expression {shown}"
 
 
 def _place(e: Expr, user: Expr) -> Span | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from .expr import Call, Expr, Function, If, Let, Match, Op, Tuple, TupleGetItem, children
+from .adt import bound_vars
+from .expr import Call, Constructor, Expr, Function, GlobalVar, If, Let, Match, Op, Tuple, TupleGetItem, children
 
 
 class Scope:
@@ -61,7 +62,8 @@ class Scopes:
         inner: the scopes that a node opens: of a function its body's, of a `let` that of value and body, of an `if` those
             of its two branches, of a `match` one for each clause.
         uses: how many times each node is used.
-        lifted: nodes whose scope encloses that of their first use, so that a text without `let` could not place them.
+        lifted: nodes whose scope encloses that of their first use, so that a text without `let` could not place them. Names of operators,
+            constructors and functions of the module are written wherever they are used.
     """
 
     def __init__(self, root: Expr) -> None:
@@ -78,7 +80,7 @@ class Scopes:
             scope = places[0]
             for place in places[1:]:
                 scope = common_scope(scope, place)
-            if scope is not places[0] and not isinstance(e, Op):
+            if scope is not places[0] and not isinstance(e, Constructor | GlobalVar | Op):
                 self.lifted.add(e)
             self._enter(e, scope)
 
@@ -96,11 +98,16 @@ _OPENED: dict[type, Callable[[Any], int]] = {
     Match: lambda e: len(e.clauses),
 }
 
+
+def _of_clauses(e: Match) -> tuple[tuple[int, Expr], ...]:
+    return tuple((i, x) for i, c in enumerate(e.clauses) for x in (*bound_vars(c.pattern), c.body))
+
+
 _SLOTS: dict[type, Callable[[Any], tuple[tuple[int, Expr], ...]]] = {
     Function: lambda e: (*((0, p) for p in e.params), (0, e.body)),
     Let: lambda e: ((0, e.var), (0, e.value), (0, e.body)),
     If: lambda e: ((-1, e.cond), (0, e.true_branch), (1, e.false_branch)),
-    Match: lambda e: ((-1, e.data), *((i, c.body) for i, c in enumerate(e.clauses))),
+    Match: lambda e: ((-1, e.data), *_of_clauses(e)),
 }
 """What a node uses, and in which of the scopes that it opens (-1: in its own)."""
 

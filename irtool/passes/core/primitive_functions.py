@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeGuard
 
-from ...ir import Call, Expr, Function, Op, binders, children, post_order, refresh, rewrite, with_function
+from ...ir import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    GlobalVar,
+    Op,
+    Var,
+    children,
+    post_order,
+    refresh,
+    rewrite,
+    with_function,
+)
+from ...ir.expr import REBUILD_OF
 
 RESHAPE_ONLY = "relay.reshape_only"
 """The attribute of kernels that FuseOps saw to do nothing but reshape one tensor."""
@@ -41,21 +57,38 @@ def without_wrong_mark(f: Function) -> Function:
 
 
 def separate_primitives(root: Function) -> Function:
-    """`root` with finished functions that share a node which binds variables with what is around them copied.
+    """`root` with finished functions copied that share a node with what is around them, or with one another.
 
-    A pass that rewrites around such functions would otherwise leave two nodes that bind the same variable.
+    What is inside of them stays as it is: a pass that rewrites around them would otherwise leave two nodes that bind the same
+    variable, or bind what is shared outside, where the inside does not read it.
     """
     outside = post_order(root, enter=lambda e: e is root or not is_finished(e))
     finished = [e for e in outside if e is not root and is_finished(e)]
     if not finished:
         return root
-    seen = {e for e in outside if binders(e)}
+    seen = {e for e in outside if not isinstance(e, _ATOMS)}
     shared: set[Expr] = set()
     for function in finished:
-        inside = {e for c in children(function) for e in post_order(c) if binders(e)}
-        if not seen.isdisjoint(inside):
+        inside = {e for c in children(function) for e in post_order(c) if not isinstance(e, _ATOMS)}
+        if seen.isdisjoint(inside):
+            seen |= inside
+        else:
             shared.add(function)
-        seen |= inside
     if not shared:
         return root
-    return rewrite(root, lambda old, new: new, lambda e: refresh(e) if e in shared else None)
+    return rewrite(root, lambda old, new: new, lambda e: _copied(e) if e in shared else None)
+
+
+_ATOMS = (Constructor, GlobalVar, Op, Var)
+"""What has no place of its own."""
+
+
+def _copied(function: Expr) -> Expr:
+    """The function without a node of the old one, variables that it binds included."""
+    return rewrite(refresh(function), lambda old, new: _again(new))
+
+
+def _again(e: Expr) -> Expr:
+    if isinstance(e, Constant):
+        return replace(e)
+    return REBUILD_OF[e.__class__](e, children(e)) if e.__class__ in REBUILD_OF else e
