@@ -152,6 +152,17 @@ def _widened(f: Function) -> Function:
     return lambda a, b: f(a.astype("float32"), b.astype("float32")).astype(a.dtype) if is_half(a.dtype) else f(a, b)
 
 
+def _te_widened(f: Function) -> Function:
+    """The same in a tensor expression."""
+
+    def apply(a: Any, b: Any) -> Any:
+        if a.dtype not in ("float16", "bfloat16"):
+            return f(a, b)
+        return te.cast(f(te.cast(a, "float32"), te.cast(b, "float32")), a.dtype)
+
+    return apply
+
+
 def _te_bits(f: Function) -> Function:
     """`f` on integers; bools are computed as 8-bit integers of which the lowest bit remains."""
 
@@ -180,11 +191,11 @@ def _te_trunc_divide(a: Any, b: Any) -> Any:
 
 
 def _te_floor_mod(a: Any, b: Any) -> Any:
-    return a - te.floor(a / b) * b if is_float(a.dtype) else _te_bits(te.floormod)(a, b)
+    return a - te.product(te.floor(a / b), b) if is_float(a.dtype) else _te_bits(te.floormod)(a, b)
 
 
 def _te_trunc_mod(a: Any, b: Any) -> Any:
-    return a - te.trunc(a / b) * b if is_float(a.dtype) else _te_bits(te.truncmod)(a, b)
+    return a - te.product(te.trunc(a / b), b) if is_float(a.dtype) else _te_bits(te.truncmod)(a, b)
 
 
 def _te_mod(a: Any, b: Any) -> Any:
@@ -235,8 +246,8 @@ _row(
     differentiable=False,
 )
 _row("divide", 1, "quotient (of integers, rounded towards zero)", _widened(_divide), _te_divide, precision="follow")
-_row("floor_divide", 1, "quotient, rounded down", _widened(_floor_divide), _te_floor_divide)
-_row("floor_mod", 1, "remainder of `floor_divide`", _widened(_floor_mod), _te_floor_mod)
+_row("floor_divide", 1, "quotient, rounded down", _widened(_floor_divide), _te_widened(_te_floor_divide))
+_row("floor_mod", 1, "remainder of `floor_divide`", _widened(_floor_mod), _te_widened(_te_floor_mod))
 _row(
     "left_shift",
     4,
@@ -283,8 +294,8 @@ _row(
     differentiable=False,
 )
 _row("subtract", 1, "difference", _of_bits(late.subtract), _te_bits(lambda a, b: a - b), precision="follow")
-_row("trunc_divide", 1, "quotient, rounded towards zero", _widened(_trunc_divide), _te_trunc_divide)
-_row("trunc_mod", 1, "remainder of `trunc_divide`", _widened(_trunc_mod), _te_trunc_mod)
+_row("trunc_divide", 1, "quotient, rounded towards zero", _widened(_trunc_divide), _te_widened(_te_trunc_divide))
+_row("trunc_mod", 1, "remainder of `trunc_divide`", _widened(_trunc_mod), _te_widened(_te_trunc_mod))
 
 # Those that give bool.
 _row("equal", 4, "comparison `lhs == rhs`", late.equal, te.equal, rule=broadcast_compare)

@@ -129,6 +129,7 @@ from ..tir.intrinsics import (
     popcount,
     pow,
     power,
+    product,
     reinterpret,
     round,
     rsqrt,

@@ -50,6 +50,9 @@ ROUNDING = ["floor", "ceil", "trunc", "round", "nearbyint"]
 
 BINARY_FLOAT = ["pow", "atan2", "fmod", "hypot", "copysign", "nextafter"]
 
+PRODUCT = "product"
+"""`product(x, y)` of float32 or float64 is `x * y`, rounded before anything is added to it: no backend makes a multiply-add of it."""
+
 TESTS = ["isnan", "isinf", "isfinite"]
 """Of floats; constant on integers."""
 
@@ -171,6 +174,12 @@ def reinterpret(dtype: str, x: Operand) -> Expr:
     if dtypes.bits(dtype) != dtypes.bits(x.dtype):
         raise TypeError(f"reinterpret {x.dtype} as {dtype}: widths differ")
     return x if x.dtype == dtype else Call("reinterpret", (x,), dtype)
+
+
+def product(x: Operand, y: Operand) -> Expr:
+    """`x * y`, rounded by itself; 16-bit floats are rounded after each operation anyhow."""
+    x, y = match(x, y)
+    return Call(PRODUCT, (x, y), x.dtype) if x.dtype in ("float32", "float64") else x * y
 
 
 def likely(x: Operand) -> Expr:

@@ -13,6 +13,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
+from ...tir.intrinsics import PRODUCT
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
 from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
@@ -251,6 +252,8 @@ class Writer:
             text: str = enclose(f"1.0{suffix} / sqrt{suffix}({bare(kids[0])})")
         elif name == "exp10":
             text = f"pow{suffix}(10.0{suffix}, {bare(kids[0])})"
+        elif name == PRODUCT:
+            text = self.helper(Helper(name, (dtype,)), *kids)
         elif name == "flushed_exp":
             text = self.helper(Helper(name, ("float32",)), kids[0])
         elif name == "sigmoid":

@@ -10,6 +10,7 @@ from ...tir.words import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
 from .matrix_tiles import PERMISSION, add, add_in_vectors, clear, store
 from .runs import BYTES, SUMS, sum_of_bytes
+from .templates import fill
 from .words import PAIRS, WIDE, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
 
 
@@ -73,6 +74,21 @@ INLINE = (
 )
 """What texts of functions begin with is defined by."""
 
+# The compiler does not see what it would add the product to, and make a multiply-add of.
+_PRODUCT = """IRT_INLINE $c irt_product_$dtype($c a, $c b) {
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+  $c y = a * b;
+#ifdef __x86_64__
+  __asm__("" : "+x"(y));
+#else
+  __asm__("" : "+w"(y));
+#endif
+  return y;
+#else
+  volatile $c y = a * b;
+  return y;
+#endif
+}"""
 _FIXED: dict[Helper, str] = {
     # gcc 12 turns conditional reads of short inner loops into masked loads and mixes up their masks (-O3 with AVX2).
     KEEP_BRANCHES: """
@@ -194,6 +210,7 @@ IRT_INLINE float irt_odd_float64(double x) {
   }
   return v.f;
 }""",
+    **{Helper("product", (t,)): fill(_PRODUCT, c=value_type(t), dtype=t) for t in ("float32", "float64")},
     Helper("flushed_exp", ("float32",)): "IRT_INLINE float irt_flushed_exp_float32(float x) {\n"
     "  return x < -87.0f ? 0.0f : expf(x);\n}",
     # exp(x) / (1 + exp(x)) below 0, where exp(-x) would be infinite although the result is subnormal.

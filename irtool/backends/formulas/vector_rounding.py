@@ -7,6 +7,7 @@ others are integers, infinite or NaN.
 
 from __future__ import annotations
 
+from ...tir import dtypes
 from .templates import fill
 
 _KINDS = {
@@ -65,6 +66,21 @@ _FAR_FMOD = """static __attribute__((noinline, unused)) {t} irt_vfar_fmod_{n}({t
   for (k = 0; k < {lanes}; ++k) r[k] = fmod${suffix}(x[k], y[k]);
   return r;
 }}"""
+# The compiler does not see what it would add the product to, and make a multiply-add of.
+_PRODUCT = """IRT_INLINE {t} irt_vproduct_{n}({t} a, {t} b) {{
+  {t} y = a * b;
+#if defined(__x86_64__) && ({lanes} <= $lanes || (defined(__AVX__) && {lanes} <= 2 * $lanes))
+  __asm__("" : "+x"(y));
+#elif defined(__x86_64__) && defined(__AVX512F__) && {lanes} <= 4 * $lanes
+  __asm__("" : "+v"(y));
+#elif defined(__aarch64__) && {lanes} <= $lanes
+  __asm__("" : "+w"(y));
+#elif defined(__GNUC__)
+  volatile {t} z = y;
+  y = z;
+#endif
+  return y;
+}}"""
 _QUESTIONS = {"isnan": "x != x", "isinf": "irt_vfabs_{n}(x) == INFINITY", "isfinite": "irt_vfabs_{n}(x) < INFINITY"}
 _QUESTION = "IRT_INLINE {i} irt_v${name}_{n}({t} x) {{ return $answer; }}"
 
@@ -73,8 +89,9 @@ def _texts(dtype: str) -> dict[str, str]:
     words = _KINDS[dtype]
     texts = {name: fill(_ROUND, name=name, body=fill(body, **words), **words) for name, body in _BODIES.items()}
     texts |= {name: fill(_QUESTION, name=name, answer=answer) for name, answer in _QUESTIONS.items()}
-    others = {"nearest": _NEAREST, "copysign": _COPYSIGN, "fmod": _FMOD, "far_fmod": _FAR_FMOD}
-    return texts | {name: fill(text, **words) for name, text in others.items()}
+    others = {"nearest": _NEAREST, "copysign": _COPYSIGN, "fmod": _FMOD, "far_fmod": _FAR_FMOD, "product": _PRODUCT}
+    lanes = str(16 // dtypes.itemsize(dtype))
+    return texts | {name: fill(text, lanes=lanes, **words) for name, text in others.items()}
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {(name, d): text for d in _KINDS for name, text in _texts(d).items()}
@@ -86,4 +103,4 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "isfinite": ("fabs",),
 }
 
-EXACT: tuple[str, ...] = (*_BODIES, *_QUESTIONS, "copysign", "fmod")
+EXACT: tuple[str, ...] = (*_BODIES, *_QUESTIONS, "copysign", "fmod", "product")

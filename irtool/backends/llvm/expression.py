@@ -12,6 +12,7 @@ from typing import Any
 from ...diagnostics import IrError
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ...tir.intrinsics import PRODUCT
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
 from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
@@ -264,6 +265,8 @@ class Expressions:
             made = self.b.value(f"fdiv {t} {one}, {self._outside('sqrt', t, kids)}")
         elif name == "exp10":
             made = self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
+        elif name == PRODUCT:
+            made = self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: nothing is contracted with it
         elif name == "flushed_exp":
             made = self.helper(Helper(name, ("float32",)), t, (t, kids[0]))
         elif name == "sigmoid":

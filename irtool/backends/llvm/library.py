@@ -6,6 +6,9 @@ from ..formulas import vector_math
 from ..formulas.support import Helper, calls, define
 from .small_c import compile_function, declare
 
+_ALONE = "irt_vproduct_"
+"""What functions of products begin with that no sum is to be rounded with."""
+
 
 class Library:
     """Collects functions by name; `lines` gives their definitions, and `declarations` what is outside."""
@@ -43,7 +46,7 @@ class Library:
             name = waiting.pop()
             if name in done:
                 continue
-            made = compile_function(self._texts[name], self.contract)
+            made = compile_function(self._texts[name], self.contract and not name.startswith(_ALONE))
             done[name] = made.lines
             self._declared.update(made.declares)
             waiting += [c for c in made.calls if c not in done]

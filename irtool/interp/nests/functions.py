@@ -11,7 +11,7 @@ from ...ops.dtypes import numpy_dtype
 from ...ops.erf import erf, erfc
 from ...ops.unary import round_half_away
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
-from ...tir.intrinsics import LEAST_EXPONENT
+from ...tir.intrinsics import LEAST_EXPONENT, PRODUCT
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import ALL_DOTS, LONG, PACKS, steps_of, word_dtype
@@ -88,7 +88,7 @@ def reduced(op: str, values: Any) -> Any:
 
 
 def _whole(f: Function) -> Function:
-    return lambda x: f(x).astype(x.dtype, copy=False)
+    return lambda x, *more: f(x, *more).astype(x.dtype, copy=False)
 
 
 _CALLS: Mapping[str, Function] = {
@@ -105,6 +105,7 @@ _CALLS: Mapping[str, Function] = {
     "acosh": late.arccosh,
     "atanh": late.arctanh,
     "atan2": late.arctan2,
+    PRODUCT: late.multiply,
     "nearbyint": late.rint,
     "fabs": late.abs,
     "round": round_half_away,
