@@ -106,6 +106,20 @@ def test_the_loop_that_tiles_stand_for(kinds: tuple[str, str], rows: int, column
         np.testing.assert_array_equal(result, (data.astype("int64") @ weights.astype("int64")).astype("int32"))
 
 
+@pytest.mark.parametrize("kinds", [BYTES[0], PAIRS], ids="-".join)
+def test_only_sums_of_floats_are_bounded(kinds: tuple[str, str]) -> None:
+    """4,096 additions to an element of a tile, one behind the other, have half of the error that as many roundings in one direction have;
+    longer sums of floats are left to vectors, whose sums are made in blocks."""
+    each = 2 if kinds == PAIRS else 4
+    longest, longer = (choose_matrix_tiling(product_of(16, 16, n // each, kinds)[0], TILES) for n in (1 << 17, 1 << 18))
+    assert longest is not None and (longer is None) == (kinds == PAIRS)
+    if kinds == PAIRS:
+        x, w = positive("bfloat16", (16, 1 << 17), 0), positive("bfloat16", (1 << 17, 16), 1)
+        assert longest.additions(product_of(16, 16, 1 << 16, kinds)[0]) == 4096
+        want = x.astype("float64") @ w.astype("float64")
+        assert np.abs(in_tiles(x, w, longest.steps) / want - 1).max() < 4096 * 2**-24 / 2
+
+
 # -- in C --------------------------------------------------------------------------------------------------------------
 
 DENSE = "nn.dense(%x, %w, units=None, out_dtype=$)"
@@ -214,6 +228,24 @@ def test_pairs_are_summed_as_the_manual_says(tmp_path: Path) -> None:
     program = Program("whole tiles", PAIRS, tmp_path, f"-include {HEADER} -O1", cc="gcc")
     want = in_tiles(program.x, np.ascontiguousarray(program.params["w"].T), 16)
     np.testing.assert_array_equal(program.run()[0], want)
+
+
+@emulated
+@pytest.mark.parametrize("count", [1 << 17, 1 << 18])
+def test_long_sums_of_floats_keep_their_digits(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tile adds up to 4,096 sums of 32 products; what is longer stays in vectors, whose sums are made in blocks."""
+    monkeypatch.setitem(CASES, "long", (DENSE, (16, count), (16, count)))
+    monkeypatch.setattr("tests.backends.test_amx.numbers", positive)
+    program = Program("long", PAIRS, tmp_path, f"-include {HEADER} -O1", cc="gcc")
+    tiles, products = program.run()
+    assert ("amx_tile" in program.strategies) == (products > 0) == (count <= 1 << 17)
+    want = program.x.astype("float64") @ program.params["w"].astype("float64").T
+    assert np.abs(tiles / want - 1).max() < 4096 * 2**-24 / 2
+
+
+def positive(dtype: str, shape: Sequence[int], seed: int) -> np.ndarray:
+    """Numbers whose sums round in one direction for long."""
+    return np.random.default_rng(seed).uniform(0.5, 1, shape).astype(ml_dtypes.bfloat16)
 
 
 @emulated

@@ -23,6 +23,7 @@ from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ...tir.words import DOTS
 from ..core.affine import depends, simplifier, stride
+from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction
 from ..cost.tile_choice import is_padded
 from .dot_kinds import WordKind
@@ -109,6 +110,10 @@ class MatrixTiling:
     apart: int
     cycles: float
 
+    def additions(self, r: Reduction) -> int:
+        """How often something is added to an element of a tile, one behind the other."""
+        return prod(n for _, n in r.inner) // self.steps
+
     @property
     def label(self) -> str:
         """What tells it from others, without names of loops."""
@@ -117,11 +122,13 @@ class MatrixTiling:
 
 
 def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | None:
-    """The best way to make a sum in tiles; None where there is none, and where vectors are as fast."""
+    """The best way to make a sum in tiles; None where there is none, and where vectors are as fast. Sums of floats that would be
+    too long to add up in one register stay in vectors, which `block_sums` parts."""
     found = _words(r)
     if found is None or _height(found[0], target) < 2 or target.lanes(4) != WORDS:
         return None
-    best = min(_tilings(r, found, target), key=lambda t: (t.cycles, t.apart), default=None)
+    tilings = (t for t in _tilings(r, found, target) if t.name != DOT_PAIR or t.additions(r) <= LONGEST)
+    best = min(tilings, key=lambda t: (t.cycles, t.apart), default=None)
     return best if best is not None and best.cycles < _GAIN * vector_cycles(r, best, target) else None
 
 
