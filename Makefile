@@ -32,7 +32,7 @@ test-peers: $(STAMP)-peers
 
 # The site of docs/ in build/site: python -m http.server -d build/site.
 docs: $(STAMP)-docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Writes docs/conformance.md and docs/robustness.md from the results of all tests, and tests/times.txt from their times.
 pages: $(STAMP)-dev
