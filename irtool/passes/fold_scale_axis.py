@@ -25,8 +25,8 @@ class ForwardFoldScaleAxis(FunctionPass):
         nn.conv2d(add(multiply(%x, %s), %b), %w)   ⇒  nn.conv2d(add(%x, divide(%b, %s')), multiply(%w, %s'))
 
     The scale must vary along the channels only, every user of the scaled value must be able to absorb it, and the
-    convolution must be depthwise or have one group. A bias added in between is divided by the scale, so a scale of zero
-    gives infinities that the original did not have.
+    convolution must be depthwise or have one group. A bias added in between is divided by the scale, which must be a constant
+    without zeros then, or a variable: TVM divides by any scale, and a zero gives infinities that the original did not have.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

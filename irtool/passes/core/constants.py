@@ -11,7 +11,7 @@ from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
-from ...ir import Constant, Expr, MissingData
+from ...ir import Constant, Expr, MissingData, Var
 from ...ops.base import is_call_to
 from ...ops.dtypes import has_arrays
 from ...tir.elements import numbers
@@ -73,13 +73,35 @@ def same_scalar(a: Expr, b: Expr) -> bool:
     return a.dtype == b.dtype and a.data.tobytes() == b.data.tobytes()  # type: ignore[union-attr]  # the data of the constant is there
 
 
+def may_divide(e: Expr) -> bool:
+    """Whether a division by `e` gives finite numbers, as far as is known: a constant whose reciprocals are finite, or a variable.
+
+    What a program computes, such as the scales of a squeeze-and-excitation block, may be zero.
+    """
+    e = _under_reshapes(e)
+    if not isinstance(e, Constant):
+        return isinstance(e, Var)
+    if isinstance(e.data, MissingData):
+        return False
+    data = numbers(e.data, e.dtype)
+    if data.dtype.kind != "f":
+        return bool((data != 0).all())
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(1 / data).all())
+
+
+def _under_reshapes(e: Expr) -> Expr:
+    while is_call_to(e, "expand_dims", "reshape", "transpose", "squeeze"):
+        e = e.args[0]
+    return e
+
+
 def never_negative(e: Expr) -> bool:
     """True if `e` is a constant with no element below zero, possibly under reshapes, squeezes, and transposes.
 
     Answers no for the types that TVM does not look into (float16, bfloat16, 16 and 64-bit integers).
     """
-    while is_call_to(e, "expand_dims", "reshape", "transpose", "squeeze"):
-        e = e.args[0]
+    e = _under_reshapes(e)
     if not isinstance(e, Constant) or isinstance(e.data, MissingData):
         return False
     if e.dtype not in ("float32", "float64", "int8", "int32", "uint8", "uint32"):

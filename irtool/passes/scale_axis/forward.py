@@ -13,7 +13,7 @@ from typing import overload
 from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, children, post_order, rewrite
 from ...ops.base import Operator, call
 from ..core.axes import broadcasts_on_axes, expand_to_axis, squeeze
-from ..core.constants import never_negative
+from ..core.constants import may_divide, never_negative
 from ..core.rule_table import RuleTable
 from ..effects.purity import Effects
 from .message import Message, conv_axes, intersect, operand_types, reshape_to_axes, to_axes
@@ -186,7 +186,7 @@ def _through_add(e: Call, args: list[Operand], message: Message | None) -> Opera
     if not isinstance(data, Scaled) or isinstance(other, Scaled):
         return None
     scale = to_axes(data.scale, operand_types(e)[at].shape, data.axes)
-    if scale is None:
+    if scale is None or not may_divide(data.scale):
         return None
     pair = [data.value, data.value]
     pair[1 - at] = call("divide", other, scale)
