@@ -19,6 +19,8 @@ from .record import REFUSED
 
 DRAWS = 2
 """Sets of inputs that a model is compared on."""
+SMALLEST = 1e-3
+"""What differences are relative to where an output has no larger element, such as probabilities of what was not found."""
 TURNS = 5
 _IRTOOL = [sys.executable, "-P", "-m", "irtool"]
 
@@ -134,7 +136,7 @@ def _difference(session: Any, artifact: Any, row: Row, inputs: dict[str, np.ndar
             if not np.array_equal(np.isfinite(w), np.isfinite(o)):
                 raise ValueError(f"output {k} is finite where ONNX Runtime's is not, or the other way round")
             w, o = w[np.isfinite(w)], o[np.isfinite(o)]
-            largest = max(largest, float(np.abs(w - o).max(initial=0) / max(np.abs(w).max(initial=0), 1e-30)))
+            largest = max(largest, float(np.abs(w - o).max(initial=0) / max(np.abs(w).max(initial=0), SMALLEST)))
     return largest
 
 

@@ -26,7 +26,7 @@ from .value import Value, apply
 Convert = Callable[[Sequence["Value | None"], Mapping[str, Value]], Sequence["Value | None"]]
 """Converts the node for these inputs, and these values by name around it."""
 
-_WORLDS = ((64, 96), (1, 2), (16, 24))
+_WORLDS = ((64, 96), (1, 2), (16, 24), (4096, 6144))
 """Pairs of numbers that open extents are taken for, until the node can be converted with both."""
 
 

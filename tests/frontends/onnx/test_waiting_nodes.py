@@ -86,6 +86,13 @@ TEXTS = {
     "flattened": ("net (float[n, c, h] x) => (float[n, k] y) { y = Flatten(x) }", {"n": 2, "c": 3, "h": 2}),
     "cumulated": ("net (float[n, m] x) => (float[n, m] y) <int64 a = {1}> { y = CumSum(x, a) }", {"n": 2, "m": 3}),
     "gathered": ("net (float[n, m] x, int64[n, k] i) => (float[n, k] y) { y = GatherElements<axis = 1>(x, i) }", {"n": 2, "m": 3, "k": 2}),
+    "stft": (
+        "net (float[n, m] x) => (float[n, f, 101, 2] y) <int64 step = {100}, int64 window = {200}, int64[1] last = {2}>"
+        " { z = Unsqueeze(x, last) y = STFT(z, step, , window) }",
+        {"n": 1, "m": 450},
+    ),
+    "convolved": ("net (float[n, c, h, w] x, float[4, c, 3, 3] k) => (float[n, 4, a, b] y) { y = Conv<kernel_shape = [3, 3]>(x, k) }",
+        {"n": 1, "c": 2, "h": 4, "w": 5}),
     "trilu": ("net (float[n, m] x) => (float[n, m] y) { y = Trilu(x) }", {"n": 3, "m": 3}),
 }  # fmt: skip
 

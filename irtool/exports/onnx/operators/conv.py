@@ -81,11 +81,11 @@ class Conv(Expansion):
     def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs
         at, rank = s.attrs, len(s.tensor(0).shape) - 2
-        channels, depth = s.known(s.out, 1), s.known(s.tensor(0), 1) // int(at.groups)
-        if s.dims(1)[0] != channels:  # several filters for each channel of the data
-            w = s.reshape(w, [channels, depth, *s.dims(1)[2:]])
+        channels, window = s.known(s.out, 1), s.spatial(s.tensor(1))
+        if s.known(s.tensor(1), 0) != channels:  # several filters for each channel of the data
+            w = s.reshape(w, [channels, s.known(s.tensor(0), 1) // int(at.groups), *window])
         shared: dict[str, Any] = {
-            "kernel_shape": list(s.dims(1)[2:]),
+            "kernel_shape": window,
             "strides": spread(at.strides, rank),
             "dilations": spread(at.dilation, rank),
             "pads": pads_of(at.padding, rank),
@@ -175,7 +175,7 @@ class ConvTranspose(Expansion):
             "ConvTranspose",
             s.cast(x, s.out.dtype),
             s.cast(w, s.out.dtype),
-            kernel_shape=list(s.dims(1)[2:]),
+            kernel_shape=s.spatial(s.tensor(1)),
             strides=spread(at.strides, rank),
             dilations=spread(at.dilation, rank),
             pads=pads_of(at.padding, rank),
