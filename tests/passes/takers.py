@@ -1,6 +1,6 @@
 """Which neighbours of layers each library takes over: `python -m tests.passes.takers` writes it to `takers.txt`.
 
-One line a library and a layer that it takes; a letter for the layer and for each neighbour (`tests.ops.verdicts`) stands for
+One line a library and a layer that it takes; a letter for the layer and for each neighbour (`tests.ops.neighbours`) stands for
 what the library takes of it: nothing is `-`, and `x` is a neighbour without a type.
 """
 
@@ -18,7 +18,7 @@ from irtool.diagnostics import IrError
 from irtool.ir import Call, Function, Module, TensorType, post_order
 from irtool.passes.core.bind import bind_params
 from irtool.passes.partition.libraries import libraries
-from tests.ops.verdicts import neighbours
+from tests.ops.neighbours import neighbours
 
 FILE = Path(__file__).parent / "takers.txt"
 IMAGE, ROWS = "%x: Tensor[(1, 4, 8, 8), float32]", "%x: Tensor[(2, 8), float32]"
