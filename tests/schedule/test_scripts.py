@@ -16,8 +16,8 @@ from irtool.schedule import VectorTarget, primitives, schedule_program
 from irtool.schedule.scripts.script import read_script, scripted
 from tests.command_line import irtool as command
 from tests.nests import run_program
+from tests.schedule.larger_networks import module_text, networks
 from tests.schedule.networks import NETWORKS, made
-from tests.schedule.plans import module_text, networks
 from tests.schedule.replay import replayed
 
 MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]

@@ -1,30 +1,9 @@
-"""The schedules that networks get, in few words: `python -m tests.schedule.plans` writes them to `plans.txt`.
-
-One line a kernel: its strategy, some digits that differ where anything is computed otherwise, then its loops — kind and
-extent; `p` parallel, `v` vectorized, `u` unrolled — around the buffers that are stored to, with what is allocated between them.
-"""
+"""Networks of one layer or few in sizes of networks that people use, beside the small ones of `networks.py`."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-
-import irtool
-from irtool.driver.prepare import prepare
-from irtool.lower import lower_module
-from irtool.schedule import VectorTarget, schedule_program
-from irtool.tir.stmt import Allocate, For, If, Let, PrimFunc, Seq, Stmt, Store, While
-from tests.nests import write_nest
 from tests.schedule.networks import NETWORKS
 
-FILE = Path(__file__).parent / "plans.txt"
-MACHINES = {
-    "scalar": VectorTarget(0),
-    "16 x 16": VectorTarget(16, 16),
-    "32 x 16": VectorTarget(32, 16),
-    "64 x 32": VectorTarget(64, 32),
-}
 LARGE = {
     "layer of ResNet": ("nn.conv2d(%x, %w, padding=[1, 1, 1, 1])", [(1, 64, 28, 28), (64, 64, 3, 3)]),
     "first layer": ("nn.conv2d(%x, %w, strides=[2, 2], padding=[3, 3])", [(1, 3, 56, 56), (64, 3, 7, 7)]),
@@ -160,54 +139,3 @@ def module_text(key: str) -> str:
     types = [s if isinstance(s, str) else f"Tensor[{s}, float32]" for s in shapes]
     params = ", ".join(f"%{n}: {t}" for n, t in zip(names, types)).replace(",)", ")")
     return f'#[version = "0.0.5"]\ndef @main({params}) {{ {text} }}\n'
-
-
-def plans(key: str) -> list[str]:
-    """How a network is scheduled on each machine."""
-    module = prepare(irtool.parse(module_text(key)))
-    found = []
-    for name, machine in MACHINES.items():
-        program = lower_module(module)
-        schedule_program(program, machine)
-        for kernel in program.kernels:
-            loops = " ".join(_words(kernel.body))
-            found.append(f"{key} | {name} | {kernel.choice.strategy} | {digits(kernel, loops)} | {shortened(loops)}")
-    return found
-
-
-def digits(kernel: PrimFunc, loops: str) -> str:
-    """Six digits of all that a kernel does, in which order: indices, guards and values included, names left out."""
-    return hashlib.sha256(f"{loops}\n{write_nest(kernel)}".encode()).hexdigest()[:6]
-
-
-def shortened(loops: str) -> str:
-    """What is long is cut."""
-    return loops[:400].rstrip()
-
-
-def _words(root: Stmt) -> Iterator[str]:
-    stack: list[Stmt | str] = [root]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, str):
-            yield s
-        elif isinstance(s, Seq):
-            stack += reversed(s.stmts)
-        elif isinstance(s, For):
-            kind = "" if s.kind == "serial" else s.kind[0]
-            yield f"{kind}{s.extent}("
-            stack += [")", s.body]
-        elif isinstance(s, Store):
-            yield s.buffer.name
-        elif isinstance(s, If):
-            yield "if("
-            stack += [")", *([s.other, "|"] if s.other is not None else []), s.then]
-        elif isinstance(s, Allocate):
-            yield f"{s.buffer.scope}:{s.buffer.size}"
-            stack.append(s.body)
-        elif isinstance(s, While | Let):
-            stack.append(s.body)
-
-
-if __name__ == "__main__":
-    FILE.write_text("".join(f"{line}\n" for key in networks() for line in plans(key)), encoding="utf-8")
