@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import irtool
+from irtool.providers import PROVIDERS
 from tests.statements import statements
 
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
-    ("likeness", "extras", "deferred", "signals", "post_order", "garbage", "isolation", "visible", "steps"),
-    ("diagnostics",),
+    (
+        "providers",
+        "likeness",
+        "extras",
+        "deferred",
+        "signals",
+        "post_order",
+        "garbage",
+        "isolation",
+        "visible",
+        "steps",
+    ),
+    ("diagnostics", "hooks"),
     ("plugin", "trampoline", "namespace", "files"),
     ("ir",),
     ("te", "tir"),
@@ -43,6 +58,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
     "schedule": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "steps", "tir", "te"},
     "backends": {
+        "hooks",
         "likeness",
         "post_order",
         "diagnostics",
@@ -125,6 +141,71 @@ def test_driver_and_commands_see_nothing_of_backends_but_their_base() -> None:
             if not names <= allowed:
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
     assert not wrong, "\n".join(wrong)
+
+
+IMPORT_BY_NAME = {
+    "hooks.py": "functions that higher layers provide, listed in providers.py",
+    "deferred.py": "numpy",
+    "namespace.py": "the modules of a package, for the package itself",
+    "plugin/registry.py": "the modules of a registry's packages",
+    "passes/core/rule_table.py": "the modules of a table's package",
+    "passes/__init__.py": "its own modules",
+    "passes/partition/libraries/__init__.py": "its own modules",
+    "infer/__init__.py": "its own modules",
+    "relay/__init__.py": "names of TVM's, from lower layers",
+    "relay/testing/__init__.py": "its own modules",
+    "relay/tvm/__init__.py": "names of TVM's, from lower layers",
+    "commands/shell.py": "the module of a command",
+}
+"""Files that import modules by names made at run time, and which modules these are. Any other import is a statement."""
+
+
+def test_few_modules_import_by_name() -> None:
+    users = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+            if name in ("import_module", "__import__"):
+                users.add(str(path.relative_to(ROOT)))
+    assert users == IMPORT_BY_NAME.keys()
+
+
+def test_imports_by_name_point_downwards() -> None:
+    """Whole names of modules, and beginnings of names made at run time."""
+    modules = {module_of(p) for p in ROOT.rglob("*.py")} - {"irtool"}
+    wrong = []
+    for path in (ROOT / name for name in IMPORT_BY_NAME):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            value = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(value, str) and (value in modules or re.match(r"irtool\.[\w.]*$", value)):
+                upper = value.split(".")[1]
+                if RANK.get(upper, len(LAYERS)) > RANK[room(path)]:
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {value}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _declared_hooks() -> list[tuple[str, str]]:
+    """The room that declares each hook, and the name of the hook."""
+    return [
+        (room(path), str(ast.literal_eval(node.args[0])))
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Hook"
+    ]
+
+
+def test_every_hook_has_one_name_and_one_provider() -> None:
+    declared = _declared_hooks()
+    names = [name for _, name in declared]
+    assert sorted(names) == sorted(PROVIDERS)
+    assert all(name.startswith(f"{room}.") for room, name in declared)
+
+
+@pytest.mark.parametrize("first", ["irtool.tir.stmt", "irtool.ir.expr", "irtool.driver.artifact"])
+def test_hooks_are_provided_whatever_is_imported_first(first: str) -> None:
+    code = f"import {first}\nfrom irtool.hooks import PROVIDERS, Hook\nprint(all(Hook(name).get() is not None for name in PROVIDERS))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 BACKENDS = ("c", "llvm")

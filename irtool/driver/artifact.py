@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError, UsageError, nearest
-from ..ir.above import from_above
+from ..hooks import Hook
 from ..tir.program import HostFunction
 from .serving import Serving
 from .signature import Signature
 
 if TYPE_CHECKING:
     from .specialize import Special
+
+_graph_executor: Hook[[Artifact], Any] = Hook("driver.graph_executor")
+_unpack: Hook[[Mapping[str, bytes]], Artifact] = Hook("driver.unpack")
 
 
 class Artifact:
@@ -96,11 +99,13 @@ class Artifact:
         """`lib["default"](device)`, as TVM's scripts make the module that a graph executor runs; see `relay.tvm.contrib`."""
         if name not in ("default", self.name):
             raise KeyError(f'a build has one factory: lib["default"], not lib[{name!r}]')
-        return from_above("relay.tvm.contrib.graph_executor", "factory")(self)
+        return _graph_executor(self)
 
     def __getattr__(self, name: str) -> Any:
         """Raises an AttributeError that says what to write for a name of TVM's."""
-        raise from_above("ir.tvm_names", "missing_attribute")(self, name)
+        from ..ir.tvm_names import missing_attribute
+
+        raise missing_attribute(self, name)
 
     def function_metadata(self) -> dict[str, Any]:
         """Inputs and outputs of each function, and the bytes of its workspace, inputs, outputs and constants."""
@@ -128,7 +133,7 @@ class Artifact:
         """Pickled, an artifact carries its files and needs nothing else. Raises as `save` does."""
         from .saved import contents
 
-        return from_above("driver.loading", "unpack"), (contents(self),)
+        return _unpack.get(), (contents(self),)
 
     def _repr_html_(self) -> str:
         """Tables, for notebooks."""

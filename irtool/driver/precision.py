@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
+from ..hooks import Hook
 from ..ir import Constant, Function, Module, post_order
-from ..ir.above import from_above
 from ..passes.core.constants import has_data, to_array
 from ..schedule.cost.gemm_cost import weight_cycles
 from ..tir.vector_target import VectorTarget
@@ -162,6 +162,9 @@ class Lowered:
     unchanged: tuple[int, int] = (0, 0)
 
 
+_lower_to_int8: Hook[[Module, Sequence[str], Any, Progress | None], Lowered] = Hook("driver.lower_to_int8")
+
+
 def lower_precision(
     module: Module,
     precision: str,
@@ -180,10 +183,8 @@ def lower_precision(
     check_calibration(precision, calibration)
     if precision != INT8:
         return _rounded(module, precision, entries, transform, machine)
-    quantized = from_above("quantization.lowering", "lower_to_int8")
     with watched() as step:
-        made: Lowered = quantized(module, entries, calibration, step)
-    return made
+        return _lower_to_int8(module, entries, calibration, step)
 
 
 def _rounded(

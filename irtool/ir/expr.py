@@ -17,7 +17,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from ..diagnostics import IrError, Span
-from .above import from_above, text_of
+from .provided import (
+    as_expr,
+    binary,
+    call,
+    field_count,
+    freeze,
+    missing_attribute,
+    negative,
+    show_expr,
+    text_of,
+    to_html,
+    to_text,
+)
 from .types import FuncType, GlobalTypeVar, TupleType, Type
 from .types import TypeVar as RelayTypeVar
 
@@ -56,21 +68,21 @@ class Expr:
         return self.checked_type
 
     def __repr__(self) -> str:
-        return from_above("ir.show", "show_expr")(self)
+        return show_expr(self)
 
     def __reduce__(self) -> Any:
-        return from_above("ir.pickling", "freeze")(self)
+        return freeze(self)
 
     def __str__(self) -> str:
         return text_of(self)
 
     def _repr_html_(self) -> str:
         """In colour, for notebooks."""
-        return from_above("printer.html", "to_html")(self)
+        return to_html(self)
 
     def __call__(self, *args: Any) -> Call:
         """The call of this function on expressions."""
-        return Call(self, tuple(from_above("relay.literals", "as_expr")(a, "an argument of a call") for a in args))
+        return Call(self, tuple(as_expr(a, "an argument of a call") for a in args))
 
     def __getitem__(self, index: int) -> Expr:
         """The field of a tuple. IndexError where it is known to have none of that index; TypeError for what is no tuple."""
@@ -92,7 +104,7 @@ class Expr:
         """The fields of a tuple: `a, b = relay.split(x, 2)`. TypeError where their number is not known."""
         count = self._field_count()
         if count is None:
-            count = from_above("relay.arithmetic", "field_count")(self)
+            count = field_count(self)
         if count is None:
             raise TypeError(f"{self!r} cannot be taken apart: the number of its fields is not known; write [0], [1], …")
         return iter([self.fields[i] if isinstance(self, Tuple) else TupleGetItem(self, i) for i in range(count)])
@@ -108,20 +120,20 @@ class Expr:
 
     def astext(self, show_meta_data: bool = True) -> str:
         """The text, with or without its metadata section: TVM's word for `irtool.to_text`."""
-        return from_above("printer", "to_text")(self, metadata=show_meta_data)
+        return to_text(self, metadata=show_meta_data)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Raises an AttributeError that says what to write for a name of TVM's."""
-            raise from_above("ir.tvm_names", "missing_attribute")(self, name)
+            raise missing_attribute(self, name)
 
     def astype(self, dtype: str) -> Call:
         """`cast` to a dtype."""
-        return from_above("ops", "call")("cast", self, dtype=dtype)
+        return call("cast", self, dtype=dtype)
 
     def __neg__(self) -> Call:
-        return from_above("relay.arithmetic", "negative")(self)
+        return negative(self)
 
     def __add__(self, other: Any) -> Call:
         return _binary("add", self, other)
@@ -161,7 +173,7 @@ class Expr:
 
 
 def _binary(name: str, left: Any, right: Any) -> Any:
-    return from_above("relay.arithmetic", "binary")(name, left, right)
+    return binary(name, left, right)
 
 
 @node
@@ -240,8 +252,8 @@ class Op(Expr):
 
     def __call__(self, *args: Any, **attributes: Any) -> Call:
         """The call of the operator: inputs, and attributes by name."""
-        inputs = [from_above("relay.literals", "as_expr")(a, f"an argument of {self.name}") for a in args]
-        return from_above("ops", "call")(self.name, *inputs, **attributes)
+        inputs = [as_expr(a, f"an argument of {self.name}") for a in args]
+        return call(self.name, *inputs, **attributes)
 
 
 @node

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import UsageError, nearest
-from .above import from_above, text_of
 from .adt import TypeData
 from .expr import Constructor, Expr, Function, GlobalVar
+from .provided import freeze, missing_attribute, standard_library, text_of, to_html, to_text
 from .walk import free_variables
 
 
@@ -70,8 +70,7 @@ class Module:
         """Adds the definitions of a file of TVM's standard library (`prelude.rly`, `core.rly`, `gradient.rly`, `nat.rly`) that the module
         does not have, in place, as TVM does; it is for modules that nothing else knows yet. Raises IrError for another file.
         """
-        definitions = from_above("parser.prelude", "definitions")(file)
-        std = from_above("parser", "parse")("\n".join(['#[version = "0.0.5"]', *(d.text for d in definitions)]), file)
+        std = standard_library(file)
         self.functions = {**std.functions, **self.functions}
         self.type_definitions = {**std.type_definitions, **self.type_definitions}
         self._constructors = None
@@ -162,8 +161,6 @@ class Module:
         return f"{hint}{n}"
 
     def __reduce__(self) -> Any:
-        from .pickling import freeze
-
         return freeze(self)
 
     def __str__(self) -> str:
@@ -171,17 +168,17 @@ class Module:
 
     def astext(self, show_meta_data: bool = True) -> str:
         """The text, with or without its metadata section: TVM's word for `irtool.to_text`."""
-        return from_above("printer", "to_text")(self, metadata=show_meta_data)
+        return to_text(self, metadata=show_meta_data)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Raises an AttributeError that says what to write for a name of TVM's."""
-            raise from_above("ir.tvm_names", "missing_attribute")(self, name)
+            raise missing_attribute(self, name)
 
     def _repr_html_(self) -> str:
         """In colour, for notebooks."""
-        return from_above("printer.html", "to_html")(self)
+        return to_html(self)
 
     def __repr__(self) -> str:
         return f"Module({', '.join('@' + n for n in self.functions)})"

@@ -12,9 +12,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from .above import from_above
 from .dims import ANY, DimExpr
 from .expr import Op
+from .provided import op, operator, operator_type, operators
 from .types import Type
 
 _LITERALS = (str, int, float, bytes, bool, type(None), enum.Enum, type, type(ANY))
@@ -64,9 +64,9 @@ def _plan(value: Any) -> tuple[str, Any, list[Any]]:
         return "mapping", type(value), [*value.keys(), *value.values()]
     if isinstance(value, Op):
         return "op", value.name, []
-    if isinstance(value, from_above("ops.base", "OperatorType")):
+    if isinstance(value, operator_type.get()):
         return "type of op", value.operator.name, []
-    if isinstance(value, from_above("ops.base", "Operator")):
+    if isinstance(value, operator.get()):
         names = [f.name for f in value.fields()]
         return "attributes", (value.name, names), [getattr(value, n) for n in names]
     if isinstance(value, Type | DimExpr):
@@ -96,7 +96,7 @@ def _object(head: tuple[type, list[str]], values: list[Any]) -> Any:
 
 
 def _attributes(head: tuple[str, list[str]], values: list[Any]) -> Any:
-    return _object((from_above("ops.base", "operators").get(head[0]), head[1]), values)
+    return _object((operators.get().get(head[0]), head[1]), values)
 
 
 def _mapping(cls: type, values: list[Any]) -> Mapping[Any, Any]:
@@ -108,8 +108,8 @@ _PLAIN = (tuple, list, frozenset, set)
 _MAKE: dict[str, Any] = {
     "sequence": lambda cls, values: cls(values),
     "mapping": _mapping,
-    "op": lambda name, values: from_above("ops", "op")(name),
-    "type of op": lambda name, values: from_above("ops", "op")(name).checked_type,
+    "op": lambda name, values: op(name),
+    "type of op": lambda name, values: op(name).checked_type,
     "attributes": _attributes,
     "value": lambda head, values: head[0](**dict(zip(head[1], values, strict=True))),
     "object": _object,

@@ -12,8 +12,8 @@ from itertools import accumulate
 from typing import Any
 
 from ..diagnostics import IrError, Span
-from .above import from_above
 from .dims import Dim
+from .provided import freeze, show_type
 
 
 class Type:
@@ -75,10 +75,10 @@ class Type:
         return not self == other
 
     def __reduce__(self) -> Any:
-        return from_above("ir.pickling", "freeze")(self)
+        return freeze(self)
 
     def __repr__(self) -> str:
-        return from_above("ir.show", "show_type")(self)
+        return show_type(self)
 
 
 def _first_twin(t: Type) -> Type:

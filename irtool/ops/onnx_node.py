@@ -10,10 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from ..diagnostics import IrError
+from ..hooks import Hook
 from ..ir import ANY, Expr, Module, TensorType, TupleType, Type, post_order
-from ..ir.above import from_above
 from ..ir.dtypes import is_dtype
 from .base import Operator, Pattern, RelationError, Reporter, is_call_to, operator
+
+_settle: Hook[[Module, str, Mapping[str, Any]], Module] = Hook("ops.settle")
 
 _EXTENT = r"(?:[0-9]{1,19}|\?)"
 _TYPE = re.compile(rf"([a-z]+[a-z0-9]*)\[((?:{_EXTENT}(?:, {_EXTENT})*)?)\]")
@@ -155,5 +157,4 @@ def settle_waiting(module: Module, entry: str, weights: Mapping[str, Any] | None
     """
     if not has_waiting_nodes(module):
         return module
-    settled: Module = from_above("frontends.onnx.settling", "settle")(module, entry, weights or {})
-    return settled
+    return _settle(module, entry, weights or {})

@@ -34,7 +34,7 @@ from .mistakes import (
     UnknownType,
     UnknownVersion,
 )
-from .prelude import with_prelude
+from .prelude import definitions, with_prelude
 from .reader import Reader
 from .tables import Tables, load
 
@@ -63,6 +63,11 @@ def parse(text: str, filename: str = "<text>") -> Module:
     if module is None:
         raise IrError([d for d in diagnostics if d.level == "error"])
     return module
+
+
+def standard_library(file: str) -> Module:
+    """The module of a file of TVM's standard library. Raises IrError for a file that there is not."""
+    return parse("\n".join(['#[version = "0.0.5"]', *(d.text for d in definitions(file))]), file)
 
 
 def parse_expr(text: str, filename: str = "<text>") -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from ..ir.above import text_of
+from .text import text_of
 
 _LONGEST = 200_000
 """Characters of a text that is shown in colour; a longer one is shown plain, and cut."""

@@ -128,6 +128,11 @@ def _module(m: Module, printer: RelayPrinter) -> str:
     return "\n".join(parts)
 
 
+def text_of(node: Any) -> str:
+    """The text of a node as `print` shows it: without the version line and without the metadata section."""
+    return to_text(node, metadata=False).removeprefix(VERSION).rstrip("\n")
+
+
 def _section(references: References, metadata: bool, constants: str) -> Iterator[str]:
     if not references.used:
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.above import from_above
+from .provided import show_expr
 
 INDEX = "int32"
 """Dtype of loop variables. Backends widen it where a buffer has 2^31 elements or more."""
@@ -129,7 +129,7 @@ class Expr:
         return BUILDERS["=="](self, other)
 
     def __repr__(self) -> str:
-        return from_above("tir.show", "show_expr")(self)
+        return show_expr(self)
 
 
 class Const(Expr):

@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from ..ir.above import from_above
 from . import dtypes
 from .expr import Const, Expr, Load, Var, as_expr, const
+from .provided import show_function, show_stmt, structural_words
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, TILED = "serial", "parallel", "vectorized", "unroll", "tiled"
 
@@ -151,7 +151,7 @@ class Stmt:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return from_above("tir.show", "show_stmt")(self)
+        return show_stmt(self)
 
 
 class For(Stmt):
@@ -342,10 +342,10 @@ class PrimFunc:
 
     def structural_words(self) -> list[Any]:
         """Words that are equal for nests of the same structure; `ir.structural` asks for them."""
-        return from_above("tir.structure", "structural_words")(self)
+        return structural_words(self)
 
     def __repr__(self) -> str:
-        return from_above("tir.show", "show_function")(self)
+        return show_function(self)
 
 
 def children(s: Stmt) -> tuple[Stmt, ...]:

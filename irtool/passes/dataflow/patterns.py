@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
+from ...hooks import Hook
 from ...ir import Expr, Type
-from ...ir.above import from_above
 from ...ops.base import op as operator_node
+
+_matches: Hook[[DFPattern, Expr], bool] = Hook("passes.matches")
+_partition: Hook[[DFPattern, Expr, Mapping[str, Any] | None, Any], Expr] = Hook("passes.partition")
 
 
 class DFPattern:
@@ -20,11 +23,11 @@ class DFPattern:
 
     def match(self, expr: Expr) -> bool:
         """Whether this matches at the expression itself: TVM's word for `matches`."""
-        return from_above("passes.dataflow", "matches")(self, expr)
+        return _matches(self, expr)
 
     def partition(self, expr: Expr, attrs: Mapping[str, Any] | None = None, check: Any = None) -> Expr:
         """`expr` with each match made a function and called: TVM's word for `dataflow.partition`."""
-        return from_above("relay.dataflow_pattern", "partition")(self, expr, attrs, check)
+        return _partition(self, expr, attrs, check)
 
     def __call__(self, *args: DFPattern) -> CallPattern:
         return CallPattern(self, args)
