@@ -20,11 +20,13 @@ from benchmarks.compare.tables import (
     _LEFT,
     chart,
     geometric_mean,
+    mean_sentence,
     ratio,
     resource_table,
     scaling_table,
     speed_table,
     values_table,
+    with_mean_sentence,
     wrong_outputs,
 )
 from benchmarks.compare.turns import Measured, compare_outputs, settle
@@ -58,6 +60,34 @@ def test_the_ratio_is_to_the_better_peer() -> None:
     assert ratio(RESULTS["b"]["threads"]["1"]) == 2.0
     assert ratio(RESULTS["c"]["threads"]["1"]) is None
     assert geometric_mean(RESULTS, "1") == math.sqrt(0.8 * 2.0)
+
+
+def test_the_mean_becomes_the_sentence_of_the_readme() -> None:
+    sentence = "The geometric mean of the ratios of 2 networks is 1.26 with 1 thread."
+    assert mean_sentence(RESULTS, ["1"]) == mean_sentence(RESULTS, ["1", "2"]) == sentence
+    both = {
+        n: {**r, "threads": {"1": r["threads"]["1"], "2": RESULTS["a"]["threads"]["1"]}} for n, r in RESULTS.items()
+    }
+    longer = "The geometric mean of the ratios of 3 networks is 1.26 with 1 thread and 0.80 with 2 threads."
+    assert mean_sentence(both, ["1", "2"]) == longer
+    assert with_mean_sentence(f"a\n{longer}\nb\n", sentence) == f"a\n{sentence}\nb\n"
+    for text in ("", f"{longer}\n{sentence}\n"):
+        with pytest.raises(ValueError, match="needs one line"):
+            with_mean_sentence(text, sentence)
+    with pytest.raises(ValueError, match="no network has a ratio"):
+        mean_sentence({"c": RESULTS["c"]}, ["1"])
+
+
+def test_the_readme_has_the_means_of_the_page() -> None:
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "compare.md").read_text(encoding="utf-8")
+    means = next(line for line in page.splitlines() if line.startswith("| geometric mean"))
+    one, two = (cell for cell in means.split() if cell[0].isdigit())
+    sentence = (
+        f"The geometric mean of the ratios of {len(NETWORKS)} networks is {one} with 1 thread and {two} with 2 threads."
+    )
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    assert sentence in readme.splitlines() and "](docs/compare.svg)" in readme
 
 
 def test_losses_and_failures_stand_in_the_table() -> None:

@@ -53,3 +53,12 @@ def test_a_program(program: str, folder: Path) -> None:
 
 def test_there_is_something_to_run() -> None:
     assert len(LINES) >= 8 and blocks("python")
+
+
+def test_the_first_screen_has_a_command_for_each_reader() -> None:
+    """A model, Relay text, passes: one command each, with its output; tests/test_sessions.py runs them."""
+    screen = TEXT.splitlines()[:50]
+    commands = [line.split()[2] for line in screen if line.startswith("$ ")]
+    readers = [line.partition("**")[2].partition("**")[0] for line in screen if line.startswith("**You ")]
+    assert commands == ["build", "run", "opt"] and blocks("console")
+    assert readers == ["You have an ONNX or PyTorch model", "You have Relay text", "You write passes"]

@@ -7,7 +7,6 @@ import compileall
 import json
 import os
 import platform
-import re
 import shlex
 import subprocess
 import sys
@@ -23,7 +22,16 @@ from .. import __main__ as benchmarks
 from . import older
 from .export import NETWORKS
 from .precisions import PRECISIONS
-from .tables import chart, resource_table, scaling_table, speed_table, values_table, wrong_outputs
+from .tables import (
+    chart,
+    mean_sentence,
+    resource_table,
+    scaling_table,
+    speed_table,
+    values_table,
+    with_mean_sentence,
+    wrong_outputs,
+)
 from .turns import Measured, measure
 from .values import Agreement
 from .worker import ENGINES
@@ -62,7 +70,9 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--seconds", type=float, default=6.0, help="of runs for each engine, network and thread count")
     parser.add_argument(
-        "--write", action="store_true", help="write the precision's page of docs, its chart, and README.md"
+        "--write",
+        action="store_true",
+        help="write the precision's page of docs, its chart, and README.md's geometric mean",
     )
     parser.add_argument(
         "--mcpu",
@@ -105,7 +115,9 @@ def main() -> None:
         (ROOT / "docs" / f"{page}.md").write_text(text, encoding="utf-8")
         (ROOT / "docs" / f"{page}.svg").write_text(chart(results, counts), encoding="utf-8")
         if page == "compare":
-            _put_into_readme(speed_table(results, counts))
+            readme = ROOT / "README.md"
+            written = with_mean_sentence(readme.read_text(encoding="utf-8"), mean_sentence(results, counts))
+            readme.write_text(written, encoding="utf-8")
 
 
 def _compared(exported: Path, title: str, counts: list[str], options: argparse.Namespace) -> dict[str, Any]:
@@ -211,16 +223,6 @@ def _variant(options: argparse.Namespace) -> str:
 def _command() -> str:
     """The command line that writes the page."""
     return shlex.join(["python", "-m", "benchmarks.compare", *sys.argv[1:]])
-
-
-def _put_into_readme(table: str) -> None:
-    """Replaces the table of its section in README.md."""
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
-    pattern = re.compile(r"(## Beside ONNX Runtime and OpenVINO\n[^|]*\n\n)(?:\|.*\n)*")
-    if not pattern.search(text):
-        sys.exit("README.md has no place for the table")
-    path.write_text(pattern.sub(lambda m: m[1] + table, text, count=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,27 @@ def speed_table(results: Results, counts: list[str]) -> str:
     for m in means:
         row += ["", "", "", f"{m:.2f}" if m is not None else "–"]  # noqa: RUF001  # an empty cell
     return "\n".join([*lines, "| " + " | ".join(row) + " |"]) + "\n"
+
+
+def mean_sentence(results: Results, counts: list[str]) -> str:
+    """The geometric means of the ratios as a sentence for README.md.
+
+    Networks without a ratio are not counted. A count of threads without any ratio is left out; raises ValueError if all are.
+    """
+    means = {t: m for t in counts if (m := geometric_mean(results, t)) is not None}
+    if not means:
+        raise ValueError("no network has a ratio: irtool, or both other engines, failed on each")
+    networks = max(sum(ratio(n["threads"].get(t, {})) is not None for n in results.values()) for t in means)
+    said = [f"{m:.2f} with {t} thread{'s' if t != '1' else ''}" for t, m in means.items()]
+    return f"The geometric mean of the ratios of {networks} networks is {' and '.join(said)}."
+
+
+def with_mean_sentence(text: str, sentence: str) -> str:
+    """README.md's text with this sentence in place of the one written before. Raises ValueError unless it has exactly one."""
+    pattern = re.compile(r"^The geometric mean of the ratios of .*$", re.MULTILINE)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError("README.md needs one line that begins with: The geometric mean of the ratios of")
+    return pattern.sub(lambda m: sentence, text)
 
 
 def scaling_table(results: Results, few: str, many: str) -> str:
