@@ -10,7 +10,7 @@ def explain(kernels: Iterable[Mapping[str, Any]]) -> str:
     """The stages of the report's kernels with the strategy, the reason and the primitives of each.
 
     A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
-    has primitives of its own.
+    has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
     """
     return "".join(f"{_stage(k, s)}\n" for k in kernels for s in k["stages"])
 
@@ -22,10 +22,12 @@ def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:
     name = kernel["name"] if len(kernel["stages"]) == 1 else f"{kernel['name']} stage {stage['number']}"
     said = f"{stage['strategy']} — {stage['reason']}"
     calls = [f"  {line}" for line in stage["primitives"]]
+    if len(stage["estimates"]) > 1:
+        calls.insert(0, "  # cycles: " + ", ".join(f"{strategy} {cycles:.3g}" for strategy, cycles in stage["estimates"]))
     script = "\n".join([f"{name}:  # {said}", *calls])
     try:
         read_script(script)
-        is_whole = bool(calls)
+        is_whole = bool(stage["primitives"])
     except UsageError:
         is_whole = False
     return script if is_whole else "\n".join(f"# {line}" for line in [f"{name}: {said}", *calls])

@@ -17,12 +17,16 @@ from .work import count_macs
 
 @dataclass(frozen=True)
 class StageChoice:
-    """The strategy of one stage: `number` is its place in the kernel, `primitives` are the calls that made its nest."""
+    """The strategy of one stage: `number` is its place in the kernel, `primitives` are the calls that made its nest.
+
+    `estimates` has the strategies that competed for it, cheapest first, with the processor cycles that each estimates for the stage.
+    """
 
     number: int
     strategy: str
     reason: str
     primitives: tuple[str, ...]
+    estimates: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

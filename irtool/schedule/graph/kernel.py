@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from ..cost.row_choice import row_count
 from ..primitives import compute_in_bands, tracing
 from ..primitives.base import watched_stage
 from ..scripts.script import entry_for
-from ..strategies.base import Stage, choose_strategy
+from ..strategies.base import Stage, offers_for
 from ..windows.bands import Banded, choose_rows
 from .separate_formulas import is_separated
 
@@ -71,10 +72,12 @@ class _Scheduler:
         stage = Stage(
             form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
-        strategy, candidate = choose_strategy(stage)
+        offers = offers_for(stage)
+        strategy, candidate = offers[0]
         with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
             body = strategy.apply(stage, candidate)
-        self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace)))
+        estimates = tuple((s.name, offer.cost * stage.work) for s, offer in offers if math.isfinite(offer.cost))
+        self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace), estimates))
         self.work.append(stage.work)
         buffers, nest = workspace(body)
         self.buffers += buffers

@@ -219,17 +219,25 @@ def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], ty
     return register
 
 
-def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:
-    """The strategy that gets a stage, with what it offers. Every stage has one; raises UsageError if the only one is switched off."""
+def offers_for(stage: Stage) -> list[tuple[Strategy, Candidate]]:
+    """The candidates that compete for a stage, cheapest first: those of the highest level at which any strategy can do it.
+
+    Every stage has one; raises UsageError if the only one is switched off.
+    """
     note_stage(stage)
     every = sorted(_enabled(), key=lambda s: (-s.plevel, s.name))
     for _, level in groupby(every, key=lambda s: s.plevel):
         offers = [(s, offer) for s in level if (offer := s.choose(stage)) is not None]
         if offers:
-            return min(offers, key=lambda o: o[1].cost)
+            return sorted(offers, key=lambda o: o[1].cost)
     if off := switched_off():
         raise UsageError(f"no strategy is left for stage {stage.number} of {stage.kernel}: {', '.join(off)} is off")
     raise AssertionError("loops are for every stage")
+
+
+def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:
+    """The strategy that gets a stage, with what it offers: the first of `offers_for`."""
+    return offers_for(stage)[0]
 
 
 def _enabled() -> Iterator[Strategy]:
