@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .check import DRAWS, TURNS
+from .check import DRAWS, NUDGE, SMALLEST, TURNS
 from .record import ABSENT, Record, Result, answers, is_right, verdict
 
 _VERDICTS = {
@@ -31,8 +31,9 @@ ONNX models out of their wheels, and tries each one.
 Of {len(results)} models {summary}: {share(results):.1%} right. Every command answers on {answering}.
 
 - **values**: built as C, run on {DRAWS} sets of random inputs, and compared with ONNX Runtime; the number is the largest difference,
-  relative to the largest element of an output. Extents that a model leaves open are given as options, but for an open first extent, which
-  is 1 by default. Models that round to bytes while they run may differ by 1e-02, all others by 1e-03.
+  relative to the largest element of an output, or to {SMALLEST:g}. Extents that a model leaves open are given as options, but for an open first extent, which
+  is 1 by default. Models that round to bytes while they run may differ by 1e-02, all others by 1e-03; more is
+  right only where ONNX Runtime's own outputs change by half of it for inputs that differ by {NUDGE:g}.
 - **commands**: `info`, `check`, `viz`, `opt`, `import` and `export` on the file as it is, without an option.
 - **time**: processor time of one thread over that of ONNX Runtime, the least of {TURNS} turns; below 1 irtool is faster.
 
