@@ -10,15 +10,23 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
 
-# Of each test function the cases that fit in half a second (tests/tiers.py): less than eight minutes on two cores.
+# All goldens, and of each test function the cases that fit in half a second (tests/tiers.py): less than eight minutes on two cores.
 test: $(STAMP)-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=test
 
-# Units and goldens whose cases take no time, in the rooms of the middle or in one: make quick ROOM=passes.
+# Units and goldens whose cases take no time, and the rules of the source: 90 seconds on two cores. One room and its goldens: make quick ROOM=passes.
 ROOMS = parser printer ir infer interp ops passes lower te tir relay
+RULES = tests/test_layers.py tests/test_test_modules.py
+# Folders of goldens that are not named as the room.
+GOLDENS_parser = parse
+GOLDENS_printer = print
+GOLDENS_backends = c c_files
+GOLDENS_commands = cli errors check testing
+GOLDENS_frontends = onnx
+GOLDENS = $(wildcard $(addprefix tests/golden/,$(or $(GOLDENS_$(ROOM)),$(ROOM))))
 quick: $(STAMP)-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=quick $(addprefix tests/,$(or $(ROOM),$(ROOMS)))
-	$(BIN)/irtool test -j 2 $(if $(ROOM),$(or $(wildcard tests/golden/$(ROOM)),samples),tests/golden samples)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --tier=quick $(if $(ROOM),tests/$(ROOM),$(addprefix tests/,$(ROOMS)) $(RULES))
+	$(BIN)/irtool test -j 2 $(if $(ROOM),$(or $(GOLDENS),samples),tests/golden samples)
 
 # All of them: before a release, and at night.
 test-all: $(STAMP)-dev

@@ -13,6 +13,7 @@ HERE = Path(__file__).parent
 FILES = sorted([*find_goldens(str(HERE / "golden")), *find_goldens(str(HERE.parent / "samples"))])
 
 
+@pytest.mark.every_tier
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(Path(p).relative_to(HERE.parent)))
 def test_golden(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CC", "CFLAGS"):  # they stand at the head of C

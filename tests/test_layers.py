@@ -16,6 +16,8 @@ import irtool
 from irtool.providers import PROVIDERS
 from tests.statements import statements
 
+pytestmark = pytest.mark.every_tier
+
 ROOT = Path(irtool.__file__).parent
 LAYERS = [
     (

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 
+import pytest
+
 from irtool.plugin.registry import Registry
 
 from .import_graph import ROOT, files, folder_of, importers
+
+pytestmark = pytest.mark.every_tier
 
 PUBLIC = ("irtool.relay",)
 """Packages whose modules users import by name."""

@@ -10,6 +10,8 @@ import pytest
 
 from tests.statements import statements
 
+pytestmark = pytest.mark.every_tier
+
 TESTS = Path(__file__).parent
 TEST_MODULE = re.compile(r"(?:^|\.)test_\w+$")
 

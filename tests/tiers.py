@@ -1,15 +1,18 @@
 """Tiers: how much of the tests a run takes, by the recorded times of `tests/times.txt`.
 
 A group is a test function with all of its parameters, or a folder of files that one takes. `--tier=test` runs of each group the cases that fit in
-`Tier.each` seconds, and at least one; `--tier=quick` leaves out groups of which no case fits. The cases are those with the smallest
-checksums of their names: the same ones in every run, whatever cases are added. Without an option all tests run that are named.
+`Tier.each` seconds, and at least one; groups whose cases take longer than `Tier.longest` are left out. The cases are those with the smallest
+checksums of their names: the same ones in every run, whatever cases are added. Tests marked `every_tier` run whatever time they take: goldens,
+and rules of the whole source, which any change may break. Without an option all tests run that are named.
+
+`--times` writes the times of the files that ran, and leaves those of others: `pytest -n 2 --times tests/passes` renews a room.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -53,7 +56,7 @@ def group_of(name: str) -> str:
 
 def recorded_times() -> dict[str, float]:
     """The seconds that a case takes, by group."""
-    lines = RECORD.read_text(encoding="utf-8").splitlines() if RECORD.exists() else []
+    lines = RECORD.read_text(encoding="utf-8").splitlines()
     return {group.strip(): float(seconds) for seconds, group in (line.split(maxsplit=1) for line in lines)}
 
 
@@ -73,11 +76,25 @@ def chosen(names: Iterable[str], tier: Tier, times: dict[str, float]) -> set[str
     }
 
 
+def names_of(items: Sequence[pytest.Item], tier: Tier, times: dict[str, float]) -> set[str]:
+    """The names of collected tests that a tier runs, marked ones included."""
+    always = {item.nodeid for item in items if item.get_closest_marker("every_tier")}
+    return always | chosen((item.nodeid for item in items), tier, times)
+
+
 class Tiers:
     """The plug-in of pytest that chooses tests by tier, and records times."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        parts = (
+            config.option.tier in TIERS,
+            config.option.keyword,
+            config.option.markexpr,
+            "::" in "".join(config.args),
+        )
+        if config.option.times and any(parts):
+            raise pytest.UsageError("--times measures whole files: it goes with no --tier, -k, -m or FILE::TEST")
         if config.option.tier in TIERS:  # properties are tried on the same examples each time, too
             settings.register_profile("tier", derandomize=True)
             settings.load_profile("tier")
@@ -88,7 +105,7 @@ class Tiers:
         tier = TIERS.get(config.option.tier)
         if tier is None:
             return
-        names = chosen((item.nodeid for item in items), tier, recorded_times())
+        names = names_of(items, tier, recorded_times())
         left_out = [item for item in items if item.nodeid not in names]
         if left_out:
             config.hook.pytest_deselected(items=left_out)
@@ -102,12 +119,29 @@ class Tiers:
     def pytest_sessionfinish(self) -> None:
         if not self.config.option.times or hasattr(self.config, "workerinput"):
             return
-        lines = []
-        for group, cases in self.seconds.items():
-            total = sum(cases.values())
-            if total >= SHORTEST:
-                lines.append(f"{total / len(cases):<7.2g} {group}\n")
-        RECORD.write_text("".join(sorted(lines, key=lambda line: line.split()[1])), encoding="utf-8")
+        RECORD.write_text(renewed(RECORD.read_text(encoding="utf-8"), self.seconds), encoding="utf-8")
+
+
+def renewed(record: str, seconds: Mapping[str, Mapping[str, float]]) -> str:
+    """The record with the times of a run: for each group the seconds of its cases by name.
+
+    Rows of files that ran are replaced, and those of files that are gone are dropped.
+    """
+    files = {file_of(group) for group in seconds}
+    rows = {
+        line.split(maxsplit=1)[1]: f"{line}\n"
+        for line in record.splitlines()
+        if file_of(line.split(maxsplit=1)[1]) not in files and (ROOT / file_of(line.split(maxsplit=1)[1])).exists()
+    }
+    for group, cases in seconds.items():
+        if sum(cases.values()) >= SHORTEST:
+            rows[group] = f"{sum(cases.values()) / len(cases):<7.2g} {group}\n"
+    return "".join(rows[group] for group in sorted(rows))
+
+
+def file_of(group: str) -> str:
+    """The file or the folder of a group, relative to the project."""
+    return group.partition("::")[0].strip()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -116,5 +150,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--tier", choices=(*TIERS, "all"), default="all", help="how much of the tests runs; see tests/tiers.py"
     )
     parser.addoption(
-        "--times", action="store_true", help=f"write {RECORD.relative_to(ROOT)} from the times of this run"
+        "--times",
+        action="store_true",
+        help=f"write the times of all tests of the files that run to {RECORD.relative_to(ROOT)}",
     )
