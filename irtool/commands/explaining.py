@@ -23,7 +23,9 @@ def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:
     said = f"{stage['strategy']} — {stage['reason']}"
     calls = [f"  {line}" for line in stage["primitives"]]
     if len(stage["estimates"]) > 1:
-        calls.insert(0, "  # cycles: " + ", ".join(f"{strategy} {cycles:.3g}" for strategy, cycles in stage["estimates"]))
+        calls.insert(
+            0, "  # cycles: " + ", ".join(f"{strategy} {cycles:.3g}" for strategy, cycles in stage["estimates"])
+        )
     script = "\n".join([f"{name}:  # {said}", *calls])
     try:
         read_script(script)

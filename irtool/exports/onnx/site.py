@@ -250,6 +250,13 @@ class OnnxSite(Writer):
             self.refuse(f"the extent of axis {axis} must be known")
         return int(extent)
 
+    def extent(self, index: int, axis: int) -> Value:
+        """The extent of an argument along an axis that counts from the front, int64[1]: computed by the model where it is not known."""
+        known = self.tensor(index).shape[axis]
+        if isinstance(known, int):
+            return self.ints(known)
+        return self.slice(self.shape(self.inputs[index]), [axis], [axis + 1], [0])
+
     def spatial(self, t: TensorType) -> list[int]:
         """The extents behind batch and channels. Raises NoForm where one is not known."""
         return [self.known(t, axis) for axis in range(2, len(t.shape))]

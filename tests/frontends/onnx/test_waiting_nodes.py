@@ -93,6 +93,18 @@ TEXTS = {
     ),
     "convolved": ("net (float[n, c, h, w] x, float[4, c, 3, 3] k) => (float[n, 4, a, b] y) { y = Conv<kernel_shape = [3, 3]>(x, k) }",
         {"n": 1, "c": 2, "h": 4, "w": 5}),
+    "reversed": (
+        "net (float[t, b, 2] x, int64[b] l) => (float[t, b, 2] y) { y = ReverseSequence(x, l) }", {"t": 3, "b": 2}),
+    "distinct": ("net (int64[n] x) => (int64[k] y) { y = Unique(x) }", {"n": 6}),
+    "regions": (
+        "net (float[n, 2, h, w] x, float[r, 4] b, int64[r] i) => (float[r, 2, 2, 2] y)"
+        " { y = RoiAlign<output_height = 2, output_width = 2>(x, b, i) }",
+        {"n": 2, "h": 4, "w": 5, "r": 3},
+    ),
+    "suppressed": (
+        "net (float[1, n, 4] b, float[1, c, n] s) => (int64[k, 3] y) <int64[1] most = {2}> { y = NonMaxSuppression(b, s, most) }",
+        {"n": 3, "c": 2},
+    ),
     "trilu": ("net (float[n, m] x) => (float[n, m] y) { y = Trilu(x) }", {"n": 3, "m": 3}),
 }  # fmt: skip
 

@@ -184,8 +184,8 @@ class ReverseSequence(Form):
         if time == batch:
             s.refuse("the axis of sequences and that of batches are one")
         moved = s.transpose(x, order)
-        extent = s.dims(0)[time]
-        held = s.node("Clip", s.cast(lengths, "int64"), s.constant(0, "int64"), s.constant(extent, "int64"))
+        extent = s.squeeze(s.extent(0, time), 0)
+        held = s.node("Clip", s.cast(lengths, "int64"), s.constant(0, "int64"), extent)
         made = s.node("ReverseSequence", moved, held, time_axis=0, batch_axis=1)
         return s.transpose(made, back)
 

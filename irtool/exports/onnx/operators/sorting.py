@@ -122,15 +122,15 @@ class Unique(Form):
         fields = s.fields
         found = s.unshifted(found) if x.dtype == "uint64" else found
         size = s.shape(found)
-        (total,) = s.dims(0)
-        pads = s.concat([s.ints(0), s.sub(s.ints(total), size)], 0)
+        total = s.extent(0, 0)
+        pads = s.concat([s.ints(0), s.sub(total, size)], 0)
 
-        def padded(v: Value, fill: int) -> Value:
-            return s.node("Pad", v, pads, s.scalar(fill, v))
+        def padded(v: Value, fill: Value) -> Value:
+            return s.node("Pad", v, pads, fill)
 
-        made = [padded(found, 0), padded(first, total), inverse, size]
+        made = [padded(found, s.scalar(0, found)), padded(first, s.squeeze(total, 0)), inverse, size]
         if len(fields) > 4:
-            made.append(padded(counts, 0))
+            made.append(padded(counts, s.scalar(0, counts)))
         return tuple(s.cast(v, t.dtype) for v, t in zip(made, fields, strict=True))
 
 

@@ -49,8 +49,12 @@ class RoiAlign(Form):
 
 def _number(s: OnnxSite, rois: Value) -> tuple[Value, Value, Value]:
     """The numbers of the images that regions are of, and the first and the last one there are: operands of `Clip`."""
-    images = s.dims(0)[0]
-    return s.slice(rois, [0], [1], [1]), s.scalar(0, rois), s.scalar(max(images - 1, 0), rois)
+    images = s.tensor(0).shape[0]
+    if isinstance(images, int):
+        last = s.scalar(max(images - 1, 0), rois)
+    else:
+        last = s.cast(s.sub(s.squeeze(s.extent(0, 0), 0), s.constant(1, "int64")), rois.dtype)
+    return s.slice(rois, [0], [1], [1]), s.scalar(0, rois), last
 
 
 @form("vision.roi_pool")
@@ -100,12 +104,13 @@ class AllClassNonMaxSuppression(Form):
             s.reshape(threshold, [1]),
             dtype="int64",
         )
-        rows = s.static(s.fields[0])[0]
+        rows = s.fields[0].shape[0]
+        every = s.ints(rows) if isinstance(rows, int) else s.node("ReduceProd", s.shape(scores), keepdims=1)
         count = s.slice(s.shape(made), [0], [1], [0])
         zero = s.ints(0)
-        lacking = s.sub(s.ints(rows), count)
+        lacking = s.sub(every, count)
         padded = s.node("Pad", made, s.concat([zero, zero, lacking, zero], 0), s.constant(0, "int64"))
-        found = s.reshape(count, list(s.static(s.fields[1])))
+        found = s.reshape(count, [1] * len(s.fields[1].shape))
         return s.cast(padded, s.fields[0].dtype), s.cast(found, s.fields[1].dtype)
 
 
