@@ -51,7 +51,7 @@ def find_code(text: str) -> type[Code]:
 
 
 def explain_code(text: str) -> str:
-    """The manual page of one code. Raises UsageError for one that there is not."""
+    """The manual page of one code. Raises UsageError for an unknown code."""
     cls = find_code(text)
     origin = codes.origin_of(cls)
     out = [f"{cls.name}: {cls.__name__}", *([origin] if origin else []), "", for_terminal(_manual(cls))]

@@ -64,7 +64,7 @@ For int8 that is a quantization, which runs passes of its own.
 
 
 def precision_passes(precision: str, most_uses: float = 0.0) -> tuple[str, ...]:
-    """The passes for a precision; `most_uses`: see `ReducePrecision`. Raises UsageError for one that there is not."""
+    """The passes for a precision; `most_uses`: see `ReducePrecision`. Raises UsageError for an unknown precision."""
     if precision not in PASSES:
         raise UsageError(
             f"precision={precision!r} is not one of {', '.join(PASSES)}", help=nearest(precision, list(PASSES))

@@ -11,7 +11,7 @@ from ..lower import lower_module
 from ..lower.memory import plan_memory
 from ..passes.core.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
-from ..schedule.constants.dedup_constants import share_equal_constants
+from ..schedule.constants.dedup_constants import dedup_constants
 from ..steps import counted
 from ..tir.program import Program
 from ..tir.program_copy import copy_program
@@ -109,7 +109,7 @@ def _lowered(prepared: Module, entries: Sequence[str], machine: VectorTarget) ->
 def _join_constants(program: Program) -> None:
     """Makes the constants of the program those of all processors: what a stage made for each is stored once where it is equal."""
     program.constants = list(dict.fromkeys(c for p in (program, *program.lesser) for c in p.constants))
-    share_equal_constants(program)
+    dedup_constants(program)
     program.constants = [c for c in program.constants if c.forward is None]
 
 

@@ -38,7 +38,7 @@ class Definition:
 
 
 def definitions(file: str) -> list[Definition]:
-    """The definitions of a file, in order. Raises IrError for a file that there is not."""
+    """The definitions of a file, in order. Raises IrError for a missing file."""
     if file not in FILES:
         raise IrError(f"there is no {file} in the standard library", help=nearest(file, FILES))
     return list(_read(file))

@@ -66,7 +66,7 @@ def parse(text: str, filename: str = "<text>") -> Module:
 
 
 def standard_library(file: str) -> Module:
-    """The module of a file of TVM's standard library. Raises IrError for a file that there is not."""
+    """The module of a file of TVM's standard library. Raises IrError for a missing file."""
     return parse("\n".join(['#[version = "0.0.5"]', *(d.text for d in definitions(file))]), file)
 
 

@@ -43,7 +43,7 @@ class QuantizeOptions:
     via: str = ""
 
     def check(self) -> None:
-        """Raises UsageError for a value that there is not."""
+        """Raises UsageError for an unknown value."""
         for name, value, known in (
             ("method", self.method, METHODS),
             ("dtype", self.dtype, ("uint8", "int8")),

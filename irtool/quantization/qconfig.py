@@ -41,7 +41,7 @@ class QConfig:
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> QConfig:
-        """The options that are given, as values or as text of Python. Raises UsageError for one that there is not."""
+        """The options that are given, as values or as text of Python. Raises UsageError for an unknown option."""
         from ..ops.base import coerce
 
         hints = typing.get_type_hints(QConfig)

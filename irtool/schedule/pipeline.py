@@ -11,30 +11,30 @@ from ..steps import counted
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
-from .constants.dedup_constants import share_equal_constants
+from .constants.dedup_constants import dedup_constants
 from .constants.finite_weights import FiniteWeights
 from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
-from .constants.split_weights import part_weights
+from .constants.split_weights import split_weights
 from .core.block_sums import block_sums
 from .core.switches import is_on, switching_off
 from .graph.bound_stack import bound_stack
-from .graph.canonical_views import read_own_shapes
+from .graph.canonical_views import read_canonical_views
 from .graph.fuse_epilogues import fuse_epilogues
 from .graph.fuse_kernels import fuse_kernels
 from .graph.fuse_padding import fuse_padding
 from .graph.fuse_row_loops import fuse_row_loops
 from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
-from .graph.materialize_views import copy_other_shapes
+from .graph.materialize_views import materialize_views
 from .graph.separate_formulas import separate_formulas
 from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
-from .graph.split_groups import part_groups
-from .graph.store_canonical_views import store_own_shapes
-from .graph.widen_float16 import widen_halves
-from .instructions.elide_packing import read_words_in_place
-from .instructions.store_shifted_bytes import store_moved_bytes
+from .graph.split_groups import split_groups
+from .graph.store_canonical_views import store_canonical_views
+from .graph.widen_float16 import widen_float16
+from .instructions.elide_packing import elide_packing
+from .instructions.store_shifted_bytes import store_shifted_bytes
 from .instructions.tensorize import tensorize_products
 from .layouts.stage import assign_layouts, row_major_slots
 from .strategies.attention.find import fuse_attention
@@ -85,7 +85,7 @@ def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
 
 
 def _part_groups(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, part_groups)
+    _replace_kernels(program, split_groups)
 
 
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
@@ -141,7 +141,7 @@ def _share_loops(program: Program, target: VectorTarget) -> None:
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:
     program.constants = constants_in_use(program)
-    share_equal_constants(program)
+    dedup_constants(program)
     program.constants = constants_in_use(program)
 
 
@@ -183,14 +183,14 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "PartWeights",
         "stages that read elements of their own of a constant get one each; before layouts, which are for what one stage reads",
-        part_weights,
+        split_weights,
         vectors=True,
         once=True,
     ),
     ProgramStage(
         "WidenHalves",
         "16-bit floats that are read oftener than they are stored are held in 32 bits; before attention, which products in float32 make",
-        widen_halves,
+        widen_float16,
         vectors=True,
         once=True,
     ),
@@ -217,21 +217,21 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "StoreOwnShapes",
         "images that are made of others under another shape get that of the others; before those that read them follow",
-        store_own_shapes,
+        store_canonical_views,
         vectors=True,
         once=True,
     ),
     ProgramStage(
         "ReadOwnShapes",
         "images are read in the shape that they were made in; before layouts, which no tensor has that is seen under several shapes",
-        read_own_shapes,
+        read_canonical_views,
         vectors=True,
         once=True,
     ),
     ProgramStage(
         "CopyOtherShapes",
         "convolutions that will be transformed keep their results to themselves, where others see these under another shape",
-        copy_other_shapes,
+        materialize_views,
         vectors=True,
         once=True,
     ),
@@ -258,15 +258,15 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "StoreMovedBytes",
-        "bytes that are moved by 128 before they are multiplied are stored so; layouts tell whose words lie in memory",
-        store_moved_bytes,
+        "bytes that are shifted by 128 before they are multiplied are stored so; layouts tell whose words lie in memory",
+        store_shifted_bytes,
         vectors=True,
         once=True,
     ),
     ProgramStage(
         "ReadWordsInPlace",
         "operands that lie in memory as words do are not copied into words; after layouts, and kernels are merged by now",
-        read_words_in_place,
+        elide_packing,
         vectors=True,
         once=True,
     ),
@@ -303,7 +303,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "HalveProducts",
-        "large products with constant weights are made of seven products of halves; what is a convolution by transformed tiles is none any more",
+        "large products with constant weights are made of seven products of halves; Winograd convolutions are excluded (they are no longer products)",
         halve_products,
         vectors=True,
         once=True,
@@ -327,7 +327,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "FuseRowLoops",
-        "merges row loops of the stages of a kernel, so that a row stays in the nearest cache",
+        "merges row loops of the stages of a kernel, so that a row stays in the L1 cache",
         _fuse_row_loops,
         vectors=True,
     ),

@@ -8,7 +8,7 @@ import irtool
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
 from irtool.schedule.core.block import Block
-from irtool.schedule.core.guards import take_guards
+from irtool.schedule.core.guards import extract_predicates
 from irtool.schedule.core.nest import open_guards
 from irtool.schedule.primitives.loop_partition import loop_partition
 from irtool.tir.forms import Reduction
@@ -18,7 +18,7 @@ def windows() -> Block[Reduction]:
     """The largest of three rows out of eight, with one more row above and below: of row `y` those from `y - 1` to `y + 1`."""
     text = "def @main(%x: Tensor[(1, 1, 8, 5), float32]) { nn.max_pool2d(%x, pool_size=[3, 1], padding=[1, 0, 1, 0]) }"
     (kernel,) = lower_module(prepare(irtool.parse(f'#[version = "0.0.5"]\n{text}\n'))).kernels
-    return Block.of(take_guards(next(f for f in kernel.stages if isinstance(f, Reduction))))
+    return Block.of(extract_predicates(next(f for f in kernel.stages if isinstance(f, Reduction))))
 
 
 @pytest.mark.parametrize(

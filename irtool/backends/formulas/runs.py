@@ -1,7 +1,7 @@
 """Sixteen bytes that lie one after the other, and the sum of the products of them, as C text.
 
 Helium, the vectors of Armv8.1-M, has an instruction that adds sixteen products of bytes to a general register, `VMLADAVA`. It takes
-numbers of one kind: unsigned ones beside signed ones are moved by 128, and what that takes from the sum is added again. Elsewhere it
+numbers of one kind: unsigned ones beside signed ones are shifted by 128, and what that takes from the sum is added again. Elsewhere it
 is two dot products of long words.
 """
 

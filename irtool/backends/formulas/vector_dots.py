@@ -1,7 +1,7 @@
 """Words of bytes, and sums of their products (see `tir.words`), as C text for a type of vectors.
 
 Every text gives the same bits: sums of 32 bits wrap, and no product saturates. x86's instruction takes unsigned numbers first and
-signed ones second, Arm's takes two of one kind; numbers of another kind are moved by 128, and what that adds is taken from the
+signed ones second, Arm's takes two of one kind; numbers of another kind are shifted by 128, and what that adds is taken from the
 sum again. The second operand is usually the one that several sums share: what is made of it alone, compilers make once.
 """
 

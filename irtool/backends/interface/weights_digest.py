@@ -7,7 +7,7 @@ The bytes, a multiple of 64, are words of 64 bits, which 2048 lanes take in turn
 Each step maps different states to different ones, and different words as well, so that a change within one word never gets lost
 in its lane; any other is missed once in 2^64. The same step then takes the lanes, in order, into the result.
 Lanes do not wait for each other: a processor does eight multiplications at a time, and reads the weights about as fast as
-memory gives them, with the lanes in its nearest cache. numpy takes a row, a word for each lane, at a time. Words are in the byte
+memory gives them, with the lanes in its L1 cache. numpy takes a row, a word for each lane, at a time. Words are in the byte
 order of the machine, as the weights are. It is no cryptographic digest: it guards against damage, not against malice.
 """
 

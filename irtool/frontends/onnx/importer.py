@@ -59,8 +59,7 @@ def from_onnx(
     the inputs where one was replaced. `progress` is called with the
     number of nodes that are done, and of all, and `say` with warnings; without it these are warnings of Python.
 
-    Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an input that there
-    is not, and where the package `onnx` is missing.
+    Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an unknown input, and where the package `onnx` is missing.
     """
     with rare_searches():
         if not isinstance(model, Model):

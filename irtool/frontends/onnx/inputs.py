@@ -151,7 +151,7 @@ def _extent(d: Any, dims: Mapping[str, int], what: str, model: Model) -> Dim:
 def check_values(values: Mapping[str, Any], types: Mapping[str, TensorType]) -> dict[str, np.ndarray]:
     """The values of inputs, converted where that loses nothing.
 
-    Raises UsageError for the value of an input that there is not, IrError for one that is not of the input's type.
+    Raises UsageError for the value of an unknown input, IrError for one that is not of the input's type.
     """
     found = {}
     for name, value in values.items():

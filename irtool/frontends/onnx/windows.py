@@ -17,7 +17,7 @@ def window_padding(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> list[int]:
-    """The padding before each axis, then behind each. Raises IrError for a way of padding that there is not."""
+    """The padding before each axis, then behind each. Raises IrError for an unknown `auto_pad`."""
     rank = len(kernel)
     require_counts(kernel, rank, "kernel_shape", 1)
     require_counts(strides, rank, "strides", 1)

@@ -45,7 +45,7 @@ def border_source(position: Any, extent: int, mode: str) -> Any:
 
 
 def require_pad_mode(mode: str) -> None:
-    """RelationError for a mode that there is not."""
+    """Raises RelationError for an unknown mode."""
     if mode not in ("constant", "edge", "reflect"):
         raise RelationError(f'pad_mode is "{mode}"; it can be "constant", "edge" or "reflect"')
 

@@ -63,7 +63,7 @@ def fixed_point_multiply(x: np.ndarray, factors: np.ndarray, rounding: str) -> n
 def along(parameter: np.ndarray, rank: int, axis: int) -> np.ndarray:
     """A scale or zero point shaped to broadcast against a tensor of that rank; one element serves all channels.
 
-    Type rules refuse an axis that there is not, but take the axis of a tensor with one axis for that one, whatever it is.
+    Type rules refuse an axis out of range, but take the axis of a tensor with one axis for that one, whatever it is.
     """
     parameter = np.asarray(parameter)
     if parameter.size == 1 or rank == 0:

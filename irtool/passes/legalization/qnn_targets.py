@@ -151,7 +151,7 @@ def _dtype_of_differences(dtype: str, zero: Expr) -> str:
 
 
 def _moved(e: Expr, zero: Expr, dtype: str) -> tuple[Expr, Expr]:
-    """A tensor and its zero point moved by 128 into the other 8-bit type."""
+    """A tensor and its zero point shifted by 128 into the other 8-bit type."""
     shift = 128 if dtype == "uint8" else -128
     moved = cast(add(cast(e, "int32"), int32(shift)), dtype)
     if isinstance(zero, Constant):

@@ -13,7 +13,7 @@ from ...tir.equal_data import EqualData, beginning
 from ...tir.program import Program, Slot
 
 
-def share_equal_constants(program: Program) -> None:
+def dedup_constants(program: Program) -> None:
     """Puts the first of several constants with the same bytes, of the same dtype, into the place of the others. Transformed ones
     are equal where their sources are the same, and the way from these."""
     contents: EqualData[Slot] = EqualData()

@@ -52,7 +52,7 @@ class _Part:
         return any(not {*a} & {*b} for a, b in zip(self.indices, other.indices))
 
 
-def part_weights(program: Program, target: VectorTarget) -> None:
+def split_weights(program: Program, target: VectorTarget) -> None:
     """Gives every stage of a kernel its own part of constants that others read other parts of."""
     slots: dict[tuple[Slot, Indices], Slot] = {}
     for kernel, runs in runs_of(program).items():

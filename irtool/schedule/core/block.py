@@ -21,7 +21,7 @@ from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
 from ..windows.sliding import Sliding
 from .affine import simplifier
 from .forms import Form, Loop, Map, Reduction, substituted
-from .guards import take_guards
+from .guards import extract_predicates
 
 Made = TypeVar("Made", Map, Reduction)
 """The form of a block that is made: `Form` is that of the class it is called on."""
@@ -47,7 +47,7 @@ class Block(Generic[Form]):
         prefetches: operands of which the lines of a later step are asked for while the reduction runs.
         caches: operands read from a buffer of their own, filled right before the loops that read it.
         around: loops around the block with what is made in every step of them, outermost first; the form is what is inside.
-        pending: a copy, or an intermediate result, of which it is not said yet inside of which loops it is made.
+        pending: a cached stage whose `compute_at` is not set yet.
     """
 
     form: Form
@@ -106,10 +106,10 @@ class Block(Generic[Form]):
         return tuple(x for x in self.loops if _among(x, self.tile))
 
     def with_guards(self, formed: bool = False) -> Block[Form]:
-        """The block, with the conditions on what a reduction reads as conditions on its steps. `formed`: see `take_guards`."""
+        """The block, with the conditions on what a reduction reads as conditions on its steps. `formed`: see `extract_predicates`."""
         if not isinstance(self.form, Reduction):
             return self
-        form: Any = take_guards(self.form, formed)
+        form: Any = extract_predicates(self.form, formed)
         return replace(self, form=form, view=None)
 
     def again(self) -> Block[Form]:

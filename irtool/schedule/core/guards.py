@@ -23,7 +23,7 @@ from .affine import depends, simplifier
 from .forms import Reduction
 
 
-def take_guards(r: Reduction, formed: bool = False) -> Reduction:
+def extract_predicates(r: Reduction, formed: bool = False) -> Reduction:
     """The reduction with the guards of its reads in `guards`; itself where a guard is of another kind.
 
     With `formed` those of products as well whose other factor may be infinite. The result says so if there are any.

@@ -11,7 +11,7 @@ from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Stmt, Store
 Combine = Callable[[Expr, Expr], Expr]
 
 
-def fold_lanes(
+def horizontal_reduce(
     name: str, dtype: str, lane: tuple[Var, int], value: Expr, combine: Combine
 ) -> tuple[Buffer, list[Stmt]]:
     """The array, to be allocated, whose first element the steps make of the values of all lanes."""

@@ -37,7 +37,7 @@ def widest(target: VectorTarget, fits: Callable[[int], bool]) -> int:
 
 def apart(elements: int, lanes: int) -> int:
     """Elements from one row of so many float32 numbers to the next, for rows that are read together: with a vector between them where
-    they would put each other out of the nearest cache."""
+    they would put each other out of the L1 cache."""
     return elements + lanes if elements * 4 % _APART == 0 else elements
 
 

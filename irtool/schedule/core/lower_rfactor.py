@@ -9,7 +9,7 @@ from .affine import depends, simplifier
 from .block import Block, Factor
 from .forms import Reduction
 from .guards import bounded_loop
-from .horizontal_reduce import fold_lanes
+from .horizontal_reduce import horizontal_reduce
 from .reassociation import EXTREMES, IDENTITIES
 
 _VECTORS = 4
@@ -96,7 +96,7 @@ def _combine(form: Reduction, op: str, parts: Buffer, lane: Var) -> Stmt:
         return Binary(op, x, y, dtype)
 
     name = form.acc.name
-    array, steps = fold_lanes(name, dtype, (lane, parts.shape[1]), _all_of(op, parts, lane), both)
+    array, steps = horizontal_reduce(name, dtype, (lane, parts.shape[1]), _all_of(op, parts, lane), both)
     return Allocate(array, seq([*steps, Store(form.acc, (), both(Load(form.acc, ()), Load(array, (const(0),))))]))
 
 

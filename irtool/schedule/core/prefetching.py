@@ -3,7 +3,7 @@
 A tile reads whole vectors of one operand, side by side. The same step of the reduction, in the next step of an outer loop, reads
 others: these are asked for, one by one, each line once. The steps of a loop that reads the same vectors again share them. Where
 that loop has more steps than there are lines, and what it reads is one stream, each of its steps asks for a part of the stream, and
-so slowly that memory delivers at an even rate: in bursts, lines push others out of the nearest cache long before they are used.
+so slowly that memory delivers at an even rate: in bursts, lines push others out of the L1 cache long before they are used.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _BEGUN = 12
 """Cycles to begin and end a tile of registers."""
 
 
-def product_cycles(rows: int, columns: int, steps: int, target: VectorTarget) -> float:
+def gemm_cost(rows: int, columns: int, steps: int, target: VectorTarget) -> float:
     """Cycles of `rows` by `columns` sums of `steps` products of float32 numbers."""
     vectors = -(-columns // target.lanes(FLOAT))
     tile = choose_tile(rows, vectors, target)
@@ -49,7 +49,7 @@ def _tile_cycles(rows: int, vectors: int, steps: int, target: VectorTarget) -> f
 
 def plain_cycles(updates: int, weight_bytes: int, target: VectorTarget) -> float:
     """Cycles of so many multiply-adds with weights of so many bytes, as the formula has them."""
-    # Of narrower vectors, a tile takes so long that what begins and ends it is hidden: `product_cycles` reaches its peak as well.
+    # Of narrower vectors, a tile takes so long that what begins and ends it is hidden: `gemm_cost` reaches its peak as well.
     near = _NEAR if target.vector_bytes >= 64 else 1.0
     cycles = updates / (target.lanes(FLOAT) * target.multiply_adds * near)
     return cycles + (stream_cycles(weight_bytes) if weight_bytes * 2 > target.streamed_bytes else 0)

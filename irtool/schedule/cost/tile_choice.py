@@ -19,7 +19,7 @@ from ..core.forms import Loop, Reduction, substituted
 from .register_tiles import Tile, choose_tile, choose_window
 
 _WAY = 4096
-"""Bytes of the nearest cache in which each set has one line: a page, so that addresses need no translation to find it."""
+"""Bytes of the L1 cache in which each set has one line: a page, so that addresses need no translation to find it."""
 _SCATTERED = 8
 """Cycles to store a result by itself, in a line of which others are stored much later."""
 
@@ -120,7 +120,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
 
 
 def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:
-    """Of how many rows the nearest cache keeps a line each, where all are read element by element: rows whose beginnings are a power
+    """Of how many rows the L1 cache keeps a line each, where all are read element by element: rows whose beginnings are a power
     of two apart share a few of its sets."""
     v, rows = r.loops[row]
     ways = max(1, target.l1_cache_bytes // _WAY)

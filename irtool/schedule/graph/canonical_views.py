@@ -27,7 +27,7 @@ IMAGE_AXES = 4
 Shape = tuple[int, ...]
 
 
-def read_own_shapes(program: Program, target: VectorTarget) -> None:
+def read_canonical_views(program: Program, target: VectorTarget) -> None:
     """Every kernel that reads images under another shape reads them in their own, where that takes no divisions."""
     for k, runs in runs_of(program).items():
         if not k.finished:

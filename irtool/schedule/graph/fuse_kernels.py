@@ -4,7 +4,7 @@
     v = variance(x, m) (a kernel)         ⇒      for i: m' = mean(x[i, :]); v' = variance(x[i, :], m');
     y = f(x, m, v)     (a kernel)                       y[i, :] = f(x[i, :], m', v')
 
-A row is then in the nearest cache when it is read again, and what passes from one to the other needs memory for one row.
+A row is then in the L1 cache when it is read again, and what passes from one to the other needs memory for one row.
 Kernels are joined only if one loop over rows comes of it, in which every result between them is a local row.
 """
 

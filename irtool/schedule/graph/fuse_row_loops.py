@@ -7,7 +7,7 @@
 
 Two loops become one where no step of the second touches what another step of the first writes, or the other way round:
 where each step has its own part of every buffer that one of them writes. What is written and read within a step only
-needs memory for one step, and stays in the nearest cache.
+needs memory for one step, and stays in the L1 cache.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from .fuse_kernels import straight_bodies
 _NAME = "tvmgen_default_fused_copy"
 
 
-def copy_other_shapes(program: Program, target: VectorTarget) -> None:
+def materialize_views(program: Program, target: VectorTarget) -> None:
     """Puts a copy behind every convolution for which that pays."""
     copies: dict[tuple[tuple[int, ...], str], Kernel] = {}
     names = {k.name for k in program.kernels}

@@ -29,7 +29,7 @@ _LEAST = 16
 """Elements of a channel, and uses of what a channel reads of its group, from which on it is worth a step of its own."""
 
 
-def part_groups(k: Kernel) -> Kernel:
+def split_groups(k: Kernel) -> Kernel:
     """The kernel with sums over groups of channels in two stages, and what channels read of their groups in a stage of its own; itself
     if it has none of these."""
     stages: list[AnyForm] = []

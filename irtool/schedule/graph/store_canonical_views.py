@@ -2,7 +2,7 @@
 
     for g, k, y, x: out[g, k, y, x] = float32(p[g * 4 + k, y, x])  ⇒  for c, y, x: out[c, y, x] = float32(p[c, y, x])
 
-Whoever reads them does so in that shape, if all of them can (see `own_shapes`).
+Whoever reads them does so in that shape, if all of them can (see `canonical_views`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Readers = dict[Slot, list[tuple[Kernel, int]]]
 """The kernels that read a slot, and as which of their inputs."""
 
 
-def store_own_shapes(program: Program, target: VectorTarget) -> None:
+def store_canonical_views(program: Program, target: VectorTarget) -> None:
     """Every kernel that makes an image of one in another shape stores it in that shape, where those that read it can follow."""
     runs = runs_of(program)
     readers: Readers = {}

@@ -52,7 +52,7 @@ _EXACT = ("max", "min", "maximum", "minimum")
 """What gives one of its operands, which needs no rounding."""
 
 
-def widen_halves(program: Program, target: VectorTarget) -> None:
+def widen_float16(program: Program, target: VectorTarget) -> None:
     """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words; weights where that takes long."""
     runs = runs_of(program)
     fixed = _fixed_slots(program)

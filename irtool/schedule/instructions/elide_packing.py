@@ -26,7 +26,7 @@ _STEPS = {**PACKS, PACK_PAIR: NUMBERS}
 """Numbers in a word, by what makes one."""
 
 
-def read_words_in_place(program: Program, target: VectorTarget) -> None:
+def elide_packing(program: Program, target: VectorTarget) -> None:
     """Every operand that is copied into words, and lies as these do, if it is a temporary of the program: others may begin anywhere."""
     for k, calls in runs_of(program).items():
         if k.finished:

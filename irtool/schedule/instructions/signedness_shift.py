@@ -1,4 +1,4 @@
-"""Bytes moved by 128, for processors whose dot products take the first factor with another sign than data have.
+"""Bytes shifted by 128, for processors whose dot products take the first factor with another sign than data have.
 
     acc += dot4_s8s8(x[rc, w], w4[o, rc])                         x86's `vpdpbusd` takes unsigned numbers first
 
@@ -29,7 +29,7 @@ BY = 128
 
 @dataclass(frozen=True)
 class Movement:
-    """How the sums of a kernel are made of moved bytes.
+    """How the sums of a kernel are made of shifted bytes.
 
     Attributes:
         weights: the factor that is constant; the other one is moved.
@@ -52,7 +52,7 @@ class Movement:
         return tuple(self.weights.shape[n] for n in self.kept)
 
     def corrected(self, r: Reduction, sums: Buffer) -> Reduction:
-        """A sum of moved bytes, whose results are those of the bytes as they were."""
+        """A sum of shifted bytes, whose results are those of the bytes as they were."""
         indices = self._read(r).indices
 
         def add(e: Expr) -> Expr:

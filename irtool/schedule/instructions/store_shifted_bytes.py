@@ -1,10 +1,10 @@
-"""Bytes that are stored as they are multiplied: moved by 128.
+"""Bytes that are stored as they are multiplied: shifted by 128.
 
     x[n, c, h, w] = int8(…)                                         written by one kernel
-    words[…] = pack4(x[…], x[…], x[…], x[…]) ^ 0x80808080           by the next one (see `moved_bytes`)
+    words[…] = pack4(x[…], x[…], x[…], x[…]) ^ 0x80808080           by the next one (see `signedness_shift`)
 
 ⇒   x[n, c, h, w] = int8(…) ^ -128
-    words[…] = pack4(x[…], x[…], x[…], x[…])                        which `read_words_in_place` leaves out
+    words[…] = pack4(x[…], x[…], x[…], x[…])                        which `elide_packing` leaves out
 
 What makes numbers moves them in vectors, before it stores them; a pass of its own over words that lie in memory already would take longer. Others that
 read them element by element move them back.
@@ -31,7 +31,7 @@ Use = tuple[Kernel, Buffer]
 """A kernel that reads or writes a slot, by one of its parameters."""
 
 
-def store_moved_bytes(program: Program, target: VectorTarget) -> None:
+def store_shifted_bytes(program: Program, target: VectorTarget) -> None:
     """Every temporary whose words lie in memory and are moved; not for a kernel that some steps give another slot."""
     runs = runs_of(program)
     chosen = _chosen(runs, row_major_slots(program))
@@ -109,7 +109,7 @@ def _with_moved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
 
 
 def _other_sign(e: Expr) -> Expr:
-    """A byte moved by 128: that of the same bits but the highest."""
+    """A byte shifted by 128: that of the same bits but the highest."""
     return bitwise_xor(e, const(-128 if e.dtype == "int8" else 128, e.dtype))
 
 

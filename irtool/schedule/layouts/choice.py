@@ -18,7 +18,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import depends
 from ..cost.tile_choice import rows_together, sums_long_words
 from .constants import alike
-from .main_reduction import largest_reduction
+from .main_reduction import main_reduction
 from .preference import LayoutPreference, operands_of
 from .vector_axis import along, filled, moves
 from .whole_vectors import are_single, padded_constants, whole_axis, with_wide_blocks
@@ -58,7 +58,7 @@ def layout_preferences(
     forms = [f for f in kernel.stages if isinstance(f, Reduction)]
     if not forms:
         return {}
-    r = largest_reduction(kernel)
+    r = main_reduction(kernel)
     if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
         return {}
     if sums_long_words(r, target):

@@ -15,7 +15,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import depends
 from ..cost.register_tiles import vectors_per_block
 from ..cost.tile_choice import rows_together
-from .main_reduction import largest_reduction, rows_beside
+from .main_reduction import main_reduction, rows_beside
 from .preference import LayoutPreference, filled_shape, operands_of, reorders
 from .propagation import propagate
 from .vector_axis import along, filled
@@ -48,7 +48,7 @@ def _beside_data(
         return {}
     layouts = propagate(s.kernel, data)
     if not preferred:
-        along_results = _along_results(largest_reduction(s.kernel), layouts, constants)
+        along_results = _along_results(main_reduction(s.kernel), layouts, constants)
         if along_results is not None:
             return along_results
     along_sums = {b: w for r in reductions for b, w in _along_sum(r, layouts, constants).items()}
@@ -96,7 +96,7 @@ def _grouped(
         return preference
     factor, padded = preference.factor, preference.padded
     vectors = filled_shape(b, preference)[preference.axis] // factor
-    together = rows_together(largest_reduction(kernel), target)
+    together = rows_together(main_reduction(kernel), target)
     far = b.nbytes > target.l2_cache_bytes
     width = vectors_per_block(vectors, rows_beside(kernel, b), target, bool(padded), far, together)
     if padded:

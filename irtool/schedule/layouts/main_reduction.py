@@ -12,12 +12,12 @@ from ..core.axes import fuse_axes
 def rows_beside(kernel: Kernel, weights: Buffer) -> int:
     """Neighbouring results that read the same element of an operand of the kernel's largest reduction: the pixels of a 1x1
     convolution, or those of a row of an image; the rows of a product."""
-    r = fuse_axes(largest_reduction(kernel))
+    r = fuse_axes(main_reduction(kernel))
     moving = [i for e in loads(r.update) if e.source is weights for i in e.indices]
     free = [n for v, n in r.loops if n > 1 and not any(depends(i, v) for i in moving)]
     return free[-1] if free else 1
 
 
-def largest_reduction(kernel: Kernel) -> Reduction:
+def main_reduction(kernel: Kernel) -> Reduction:
     """The kernel's reduction with the most updates."""
     return max((f for f in kernel.stages if isinstance(f, Reduction)), key=lambda f: f.work)

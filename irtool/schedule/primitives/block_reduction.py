@@ -29,7 +29,7 @@ def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | st
           out[i] = f(acc)                    for i in 6:
                                                acc = part[i]; for k in 4: acc += x[i, 8 + k]; out[i] = f(acc)
 
-    What the steps of a block read is read by all results while it is in the nearest cache: the loop over `kc` of Goto and van de Geijn
+    What the steps of a block read is read by all results while it is in the L1 cache: the loop over `kc` of Goto and van de Geijn
     (Anatomy of High-Performance Matrix Multiplication, 2008) and of BLIS. In TVM it is `cache_write`, `split`, `reorder` and
     `decompose_reduction`. The order of summation stays, and with it every bit of the results; but of a long sum of floats
     (see `schedule.core.block_sums`), blocks are sums of their own, which are added up. `compute_at` says for which results the

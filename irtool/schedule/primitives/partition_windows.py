@@ -8,7 +8,7 @@ from ...tir.forms import AnyForm, TupleReduction
 from ...tir.stmt import seq
 from ..core.forms import Reduction
 from ..core.staged import StagedNest, StagedNestBuilder
-from ..windows.peel_windows import axis_of_windows, in_one_map, single_windows
+from ..windows.peel_windows import axis_of_windows, in_one_map, peel_windows
 from .base import makes_stages
 
 
@@ -56,7 +56,7 @@ def _windows(form: AnyForm, axis: Var | str) -> list[Reduction]:
     name = axis if isinstance(axis, str) else axis.name
     if name != along[0].name:
         raise UsageError(f"windows do not differ along {name}", help=f"they do along {along[0].name}")
-    windows = single_windows(form, along)
+    windows = peel_windows(form, along)
     if windows is None:
         raise UsageError(f"a window along {name} is empty, or does not begin with its first step")
     return windows

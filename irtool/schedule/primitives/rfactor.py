@@ -9,7 +9,7 @@ from ...tir.expr import Binary, Load, Var
 from ..core.affine import depends
 from ..core.block import Block, Factor
 from ..core.forms import Form, Reduction
-from ..core.guards import take_guards
+from ..core.guards import extract_predicates
 from ..core.reassociation import COMBINED
 from .base import primitive
 
@@ -45,7 +45,7 @@ def rfactor(
         raise UsageError("accumulators are settled already")
     form = b.form
     v, extent = b.find(loop)
-    update = take_guards(form).update if isinstance(form, Reduction) else None
+    update = extract_predicates(form).update if isinstance(form, Reduction) else None
     if not isinstance(update, Binary) or update.op not in COMBINED or not isinstance(update.a, Load):
         raise UsageError("the steps of this block cannot be made in another order")
     if lanes * vectors > extent or any(v is x for x, _ in b.loops):
@@ -64,7 +64,7 @@ def rfactor(
         )
     taken = b.with_guards()
     others = [k for k, _ in b.inner if k is not v]
-    guards = [b.seen()(g) for g in take_guards(form).guards]
+    guards = [b.seen()(g) for g in extract_predicates(form).guards]
     if any(depends(g, v) or sum(depends(g, k) for k in others) > 1 for g in guards):
         if form.guards:
             raise UsageError(f"conditions on what is read depend on {v.name}, or on several loops")

@@ -10,7 +10,7 @@ from ...tir.memory import KERNEL_SCRATCH
 from ...tir.stmt import Buffer, Scope
 from ..core.block import Block, Level, Pending
 from ..core.forms import Form, Reduction
-from ..core.guards import take_guards
+from ..core.guards import extract_predicates
 from ..windows.separable import ReducedWindows, find_windows
 from .base import primitive
 
@@ -36,7 +36,7 @@ def separate(b: Block[Form], along: Var | str, lanes: int, name: str = "rows") -
     """
     b.check_placed()
     b.check_loops_only("separate")
-    form = take_guards(b.form) if isinstance(b.form, Reduction) else None
+    form = extract_predicates(b.form) if isinstance(b.form, Reduction) else None
     v, extent = b.find(along)
     windows = find_windows(form, v, extent) if form is not None and any(v is x for x, _ in form.loops) else None
     if form is None or windows is None:

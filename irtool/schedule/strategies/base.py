@@ -25,7 +25,7 @@ from ..core.affine import loads
 from ..core.axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Form, Map, Reduction
-from ..core.guards import take_guards
+from ..core.guards import extract_predicates
 from ..core.switches import is_on, switched_off
 from ..cost.row_choice import choose_row_axis
 from ..cost.tile_choice import TileChoice, choose_register_tile
@@ -90,7 +90,7 @@ class Stage:
 
     @property
     def padded(self) -> Reduction | None:
-        """The reduction, if it is one, with the guards apart of products that must be formed (see `take_guards`), too."""
+        """The reduction, if it is one, with the guards apart of products that must be formed (see `extract_predicates`), too."""
         return self._tell(self._formed) if isinstance(self.form, Reduction) else None
 
     @property
@@ -107,7 +107,7 @@ class Stage:
     def _split(self) -> tuple[Reduction, list[str]]:
         assert isinstance(self.form, Reduction)
         with tracing() as trace:
-            return take_guards(split_groups(split_sums(self.form))), trace
+            return extract_predicates(split_groups(split_sums(self.form))), trace
 
     @cached_property
     def _fused(self) -> tuple[Reduction, list[str]]:
@@ -116,7 +116,7 @@ class Stage:
     @cached_property
     def _formed(self) -> tuple[Reduction, list[str]]:
         windows, lines = self._split
-        formed = take_guards(windows, formed=True)
+        formed = extract_predicates(windows, formed=True)
         return _fused((formed, lines)) if formed is not windows else self._fused
 
     @cached_property

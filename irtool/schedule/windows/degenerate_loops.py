@@ -14,7 +14,7 @@ from ...tir.expr import Expr, Var
 from ...tir.forms import Reduction
 from ...tir.simplify import Simplifier
 from ..core.affine import simplifier
-from .slice_domain import restrict
+from .slice_domain import slice_domain
 
 
 def solve_steps(r: Reduction) -> Reduction:
@@ -51,6 +51,6 @@ def _solved(r: Reduction, step: Var, value: Expr) -> Reduction:
     """The reduction with this value for a step, without the guards that always hold then."""
     if len(r.inner) == 1:
         r = replace(r, inner=(*r.inner, (Var(step.name), 1)))
-    made = restrict(r, {}, {step: value}, r.guards)
+    made = slice_domain(r, {}, {step: value}, r.guards)
     simplify = simplifier(made.loops, made.inner)
     return replace(made, guards=tuple(g for g in made.guards if simplify.range(g)[0] < 0))

@@ -26,7 +26,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
 from ..core.affine import loads
 from ..core.forms import Loop
-from .slice_domain import restrict
+from .slice_domain import slice_domain
 from .subpixel import MOST_PHASES, without_copy
 
 
@@ -141,4 +141,4 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
         return rewrite(e, lambda x: x, memo)
 
     stored = Store(store.buffer, [there(i) for i in store.indices], there(store.value))
-    return restrict(replace(r, stores=(stored,)), spans, fixed)
+    return slice_domain(replace(r, stores=(stored,)), spans, fixed)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.vector_target import VectorTarget
-from ..core.guards import take_guards
+from ..core.guards import extract_predicates
 from ..strategies.base import Stage
 from ..strategies.row_reduction.strategy import is_preferred
 from .partition_padded_windows import parts_of
@@ -46,7 +46,7 @@ def _parts(r: Reduction, copy: Map) -> list[AnyForm]:
     opened = inline_padding(r, copy)
     found: list[AnyForm] = []
     for phase in (phases(opened, {}) or [opened]) if opened is not None else []:
-        guarded = take_guards(phase)
+        guarded = extract_predicates(phase)
         parts = parts_of(guarded, _MOST_PARTS - len(found)) if guarded.guards and not guarded.formed else None
         if parts is None:
             return []

@@ -14,7 +14,7 @@ from ...tir.forms import AnyForm, Loop
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ..core.affine import depends, simplifier, stride
 from ..core.forms import Map, Reduction
-from ..core.guards import take_guards
+from ..core.guards import extract_predicates
 from ..core.staged import StagedNest, StagedNestBuilder
 from .separable import ReducedWindows, find_windows
 
@@ -97,7 +97,7 @@ def interleaved_rows(form: AnyForm) -> InterleavedRows | None:
     """None unless a form combines windows of one operand, whose columns have a few channels each, side by side."""
     if not isinstance(form, Reduction) or len(form.loops) < 3:
         return None
-    r = take_guards(form)
+    r = extract_predicates(form)
     (x, extent), (c, channels) = r.loops[-2:]
     if not 1 < channels <= MOST_CHANNELS:
         return None

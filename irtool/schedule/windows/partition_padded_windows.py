@@ -23,9 +23,9 @@ from ...tir.kernel import Kernel
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Store
 from ..core.affine import simplifier
-from ..core.guards import take_guards
+from ..core.guards import extract_predicates
 from .degenerate_loops import solve_steps
-from .slice_domain import restrict
+from .slice_domain import slice_domain
 from .subpixel import inline_padding
 
 _MOST_PARTS = 16
@@ -79,7 +79,7 @@ def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
         if not isinstance(windows, Reduction):
             continue
         for first, opened in ((n, windows), (n - 1, _without_copy(forms, n))):
-            guarded = take_guards(opened, formed) if opened is not None else None
+            guarded = extract_predicates(opened, formed) if opened is not None else None
             parts = _parts(guarded) if guarded is not None and guarded.guards else None
             if parts is not None:
                 return kernel.with_stages([*forms[:first], *parts, *forms[n + 1 :]])
@@ -195,7 +195,9 @@ def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
     spans = {a.step: (x.first_step, x.end_step) for a, x in chosen.items()}
     spans.update((a.position, (x.first, x.end)) for a, x in chosen.items() if a.position is not None)
     single = [v for v, n in r.inner if (spans[v][1] - spans[v][0] if v in spans else n) == 1]
-    part = restrict(r, spans, {v: spans[v][0] if v in spans else 0 for v in single[: len(r.inner) - 1]})  # one is left
+    part = slice_domain(
+        r, spans, {v: spans[v][0] if v in spans else 0 for v in single[: len(r.inner) - 1]}
+    )  # one is left
     return part if all(x.work for x in chosen.values()) else _initial(part)
 
 

@@ -20,7 +20,7 @@ def axis_of_windows(form: AnyForm) -> Loop | None:
     return used[0] if len(used) == 1 else None
 
 
-def single_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
+def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
     """A reduction for each step of an axis; None where a window is empty, or does not begin with the first step."""
     assert form.condition is not None
     (axis, results), ((step, steps),) = along, form.inner

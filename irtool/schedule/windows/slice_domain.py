@@ -10,7 +10,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 
 
-def restrict(
+def slice_domain(
     r: Reduction,
     spans: Mapping[Var, tuple[int, int]],
     fixed: Mapping[Var, int | Expr],

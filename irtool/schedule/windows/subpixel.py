@@ -25,7 +25,7 @@ from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
-from .slice_domain import restrict
+from .slice_domain import slice_domain
 
 MOST_PHASES = 16
 
@@ -167,7 +167,7 @@ def phases(r: Reduction, limits: Limits) -> list[Reduction]:
     reductions: list[Reduction] = []
     for numbers in product(*(range(n) for _, n in phases)):
         fixed = {v: n for (v, _), n in zip(phases, numbers)}
-        reductions.append(restrict(r, {v: span_in_phase(v, n, limits, fixed) for v, n in others}, fixed))
+        reductions.append(slice_domain(r, {v: span_in_phase(v, n, limits, fixed) for v, n in others}, fixed))
     return reductions
 
 

@@ -73,7 +73,7 @@ def activations(names: Sequence[str], alphas: Sequence[float], betas: Sequence[f
     """The functions of these names, in any case. Those that have an alpha, or a beta, take the next one of the list, as far as
     it goes.
 
-    Raises IrError for a name that there is not.
+    Raises IrError for an unknown name.
     """
     known = {name.lower(): name for name in _FUNCTIONS}
     left_alphas, left_betas = list(alphas), list(betas)

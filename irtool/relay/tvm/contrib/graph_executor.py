@@ -31,7 +31,7 @@ class GraphModule:
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:
         """Sets an input, by name or index, or several by name. Of several, names that are no inputs are left out, as in TVM:
-        weights that the build has taken in. Raises UsageError for a single input that there is not."""
+        weights that the build has taken in. Raises UsageError for a single unknown input."""
         names = self._names()
         if isinstance(key, int) and not 0 <= key < len(names):
             raise UsageError(f"there are {len(names)} inputs, none of index {key}")

@@ -353,5 +353,5 @@ def _name(form: Map | Reduction) -> str:
 
 
 def _is_far(r: Reduction) -> bool:
-    """True if what a product reads of one head, keys or values, leaves the nearest caches."""
+    """True if what a product reads of one head, keys or values, leaves the L1 and L2 caches."""
     return r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR

@@ -1,6 +1,6 @@
 """The columns of scores in panels: as many as a tile of registers has, made for all rows of a tile before the next ones.
 
-The keys of a panel lie side by side, so that they stay in the nearest cache for all rows, and need few pages (Goto & van de Geijn,
+The keys of a panel lie side by side, so that they stay in the L1 cache for all rows, and need few pages (Goto & van de Geijn,
 Anatomy of High-Performance Matrix Multiplication, 2008).
 """
 

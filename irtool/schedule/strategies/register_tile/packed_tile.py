@@ -8,7 +8,7 @@
 
 Along the vector axis `x` the copy is contiguous, and wide enough for whole vectors: it holds what the windows reach beyond
 the operand, and one row for every remainder of the stride. The same turns the second matrix of a product around. A copy is
-small enough for the nearest cache, or at least the next.
+small enough for the L1 cache, or at least the next.
 """
 
 from __future__ import annotations

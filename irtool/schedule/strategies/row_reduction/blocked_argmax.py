@@ -35,7 +35,7 @@ from ....tir.expr import (
 from ....tir.forms import InOrder, Loop, TupleReduction
 from ....tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ...core.affine import simplifier
-from ...core.horizontal_reduce import fold_lanes
+from ...core.horizontal_reduce import horizontal_reduce
 
 _CHAINS = 4
 """Vectors of extremes: one need not wait for the one before."""
@@ -143,13 +143,13 @@ class _Search:
         last = const(blocks.count - 1)
         steps.append(self.block(last, const(blocks.steps - blocks.size), best, number, None))
         x = Var("lane")
-        found, folds = fold_lanes("best", self.dtype, (x, self.width), best[0, x], self.extreme)
+        found, folds = horizontal_reduce("best", self.dtype, (x, self.width), best[0, x], self.extreme)
         arrays, m = [found], found[0]
         begin: Expr = const(0)
         if blocks.count > 1:
             x = Var("lane")
             holding = select(self.is_found(best[0, x], m), number[0, x], self.missing())
-            array, more = fold_lanes("block", self.number, (x, self.width), holding, self.chosen)
+            array, more = horizontal_reduce("block", self.number, (x, self.width), holding, self.chosen)
             arrays.append(array)
             folds += more
             begin = minimum(cast(array[0], "int32") * blocks.size, const(blocks.steps - blocks.size))
@@ -254,13 +254,13 @@ class _Search:
         if self.blocks.size < self.none:
             there = begins(held[0, x]) + (lane + 1 if self.order.last else lane)
             there = select(held[0, x].equal(self.missing()), self.missing(), there)
-            array, folds = fold_lanes("place", self.number, (x, self.width), there, self.chosen)
+            array, folds = horizontal_reduce("place", self.number, (x, self.width), there, self.chosen)
             found = cast(array[0], "int32")
             return [array], folds, found - 1 if self.order.last else found
-        first, folds = fold_lanes("vector", self.number, (x, self.width), held[0, x], self.chosen)
+        first, folds = horizontal_reduce("vector", self.number, (x, self.width), held[0, x], self.chosen)
         x = Var("lane")
         held_there = select(held[0, x].equal(first[0]), cast(x, self.number), self.missing())
-        lanes, more = fold_lanes("lane", self.number, (x, self.width), held_there, self.chosen)
+        lanes, more = horizontal_reduce("lane", self.number, (x, self.width), held_there, self.chosen)
         return [first, lanes], [*folds, *more], begins(cast(first[0], "int32")) + cast(lanes[0], "int32")
 
     def at_end(self, position: Buffer) -> Expr:

@@ -18,7 +18,7 @@ from ....tir.stmt import Buffer, Store
 from ...core.affine import simplifier
 
 
-def narrow_positions(form: TupleReduction) -> TupleReduction:
+def narrow_indices(form: TupleReduction) -> TupleReduction:
     """The reduction, step by step, with accumulators of fewer bits where all that they may hold are few steps; itself if there are
     none. Parts of it cannot be combined any more."""
     order = form.in_order

@@ -92,5 +92,5 @@ def find_turned_rows(form: TupleReduction, target: VectorTarget) -> TurnedRows |
 
 
 def _fits(size: int, target: VectorTarget) -> bool:
-    """True if the turned rows stay in the nearest cache, beside those that they are made from."""
+    """True if the turned rows stay in the L1 cache, beside those that they are made from."""
     return size <= target.scratch_bytes * 3 // 4

@@ -6,7 +6,7 @@ Along results that lie side by side:
 
     ⇒   for c_o: i[lanes], m[lanes]; for k: … x[k, c_o*lanes + :] …
 
-Of long rows of elements that lie side by side, block by block (see `block_search`). Or along the steps, with several vectors of accumulators; a lane sees its steps in their order, and
+Of long rows of elements that lie side by side, block by block (see `blocked_argmax`). Or along the steps, with several vectors of accumulators; a lane sees its steps in their order, and
 lanes are combined at the end. Steps that are left over are made in a vector that overlaps the one before: what one lane has seen,
 another may see again.
 """
@@ -41,7 +41,7 @@ from ...primitives import untraced
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy
 from .blocked_argmax import Blocks, choose_blocks, search_blocks
-from .narrow_indices import narrow_positions
+from .narrow_indices import narrow_indices
 from .transposed_rows import TurnedRows, find_turned_rows
 
 _VECTORS = 4
@@ -106,12 +106,12 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
     for v, n in form.loops:
         if n >= 4 and all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores):
             if _is_even(simplify, values, v):
-                narrow = narrow_positions(form)
+                narrow = narrow_indices(form)
                 count = min(stage.target.lanes(_width(b)) for b in narrow.accs)
                 return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True, narrow) if count >= 4 else None
     if not form.inner:
         return None
-    narrow = narrow_positions(form)
+    narrow = narrow_indices(form)
     turned = find_turned_rows(narrow, stage.target)
     if turned is not None:
         return Lanes(turned.rows, turned.size, True, narrow, turned)

@@ -16,7 +16,7 @@ from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side, widest
 from ...core.matrix_sums import sums
 from ...core.staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
-from ...cost.gemm_cost import FLOAT, NEXT, plain_cycles, product_cycles, stream_cycles
+from ...cost.gemm_cost import FLOAT, NEXT, gemm_cost, plain_cycles, stream_cycles
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
@@ -163,7 +163,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     spills = _SPILLS if target.registers > 16 else _SPILLS_OF_16
     moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
-    multiplied = PRODUCTS * product_cycles(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
+    multiplied = PRODUCTS * gemm_cost(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
     if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
         moved += stream_cycles(p.data.source.nbytes)
     passed = t.blocks if t.bands else 1

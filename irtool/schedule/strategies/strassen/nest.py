@@ -26,7 +26,7 @@ Each of these is a stage with a name, which a strategy schedules, or a script:
 Where few rows read many weights, the sums of a band of blocks are made first, to the workspace. Threads share the rows of all of its
 blocks then, and the blocks of columns, too. There are two turns of a band, the second one for those of its blocks that need it.
 
-What a tile of registers reads in one step must not put each other out of the nearest cache: a vector lies between rows whose length
+What a tile of registers reads in one step must not put each other out of the L1 cache: a vector lies between rows whose length
 is a power of two, and between the sums.
 """
 

@@ -20,7 +20,7 @@ from ....tir.vector_target import VectorTarget
 PIECE = 16
 """Bytes of a row that the narrowest squares read."""
 _WAYS = 8
-"""Lines that the nearest cache has room for at one place."""
+"""Lines that the L1 cache has room for at one place."""
 _ROWS = 16
 """Lines for which there must be room, at least: those of a few squares, if squares are small."""
 _CROWDED = 2
@@ -89,7 +89,7 @@ def widths(side: int, size: int) -> list[int]:
 
 
 def lines_at_one_place(stride: int, count: int, target: VectorTarget) -> float:
-    """Of so many lines, so many bytes apart, how many the nearest cache has at the same place."""
+    """Of so many lines, so many bytes apart, how many the L1 cache has at the same place."""
     if not stride:
         return 1
     way = max(CACHE_LINE, target.l1_cache_bytes // _WAYS)

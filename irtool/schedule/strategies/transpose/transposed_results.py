@@ -5,7 +5,7 @@
     ⇒   for y: for x, c: made[y, x, c] = f(in[y, x / 2, c])       (vectors along c)
     ⇒   for y: for c, x: out[c, y, x] = made[y, x, c]             (in squares, see `tiled_transpose`)
 
-The loops over rows become one (see `fuse_row_loops`), so that what is made stays in the nearest cache.
+The loops over rows become one (see `fuse_row_loops`), so that what is made stays in the L1 cache.
 """
 
 from __future__ import annotations

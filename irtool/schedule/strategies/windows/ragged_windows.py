@@ -21,7 +21,7 @@ from ....tir.forms import TupleReduction, loops_around
 from ....tir.stmt import PARALLEL, SERIAL, Allocate, For, Stmt, seq
 from ...core.forms import Map
 from ...primitives import partition_windows, unroll_windows, untraced
-from ...windows.peel_windows import axis_of_windows, in_one_map, single_windows
+from ...windows.peel_windows import axis_of_windows, in_one_map, peel_windows
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy, schedule_stages
 from .transposed_windows import TurnedWindows, find_turned_windows
@@ -44,7 +44,7 @@ class UnevenWindows(Strategy):
         if along is None or along[1] > _MOST:
             return None
         assert isinstance(stage.form, TupleReduction)
-        windows = single_windows(stage.form, along)
+        windows = peel_windows(stage.form, along)
         if windows is None:
             return None
         short = sum(n for r in windows for _, n in r.inner) <= _SHORT

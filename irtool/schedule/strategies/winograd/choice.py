@@ -17,7 +17,7 @@ from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side, widest
 from ...core.matrix_sums import sums
 from ...core.staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
-from ...cost.gemm_cost import FLOAT, NEXT, STREAM, plain_cycles, product_cycles, stream_cycles
+from ...cost.gemm_cost import FLOAT, NEXT, STREAM, gemm_cost, plain_cycles, stream_cycles
 from .axes import SpatialAxis
 from .convolution import Convolution
 from .cook_toom import POINTS, points_of, transforms
@@ -238,7 +238,7 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     taken = t.tiles * t.blocks * max(1, t.bands)
     back = t.across.products * sums(t.down.inverse).operations + t.sizes[0] * sums(t.across.inverse).operations
     results = _transform_cycles(t.count * filters * (kinds + prod(t.sizes) + back), t, target)
-    cycles = product_cycles(t.tiles, t.filters, steps, target)
+    cycles = gemm_cost(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters

@@ -12,7 +12,7 @@ from ....tir.simplify import Linear
 from ....tir.stmt import Buffer
 from ...constants.constant_factors import factors_with_weights
 from ...core.affine import factors, simplifier
-from ...core.guards import take_guards
+from ...core.guards import extract_predicates
 from ...core.lane_steps import lane_step
 from .axes import DepthAxis, SpatialAxis, no_rows
 from .convolution import Convolution
@@ -44,7 +44,7 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
     r = forms[at]
     if not isinstance(r, Reduction) or len(r.inner) not in (2, 3, 4):
         return None
-    guarded = take_guards(r)
+    guarded = extract_predicates(r)
     if guarded.formed:
         return None
     sum_of_all = replace(guarded, guards=())

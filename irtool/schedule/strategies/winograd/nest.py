@@ -23,7 +23,7 @@ of blocks is transformed first. It is on the stack of a thread, and threads shar
 makes all of the data, which takes less than to read what another core wrote, and they share the blocks of output channels. Data
 that a stack has no room for is in the workspace; threads share its tiles, then the blocks of output channels.
 
-What a tile of registers reads in one step, and what one window's transform writes, must not put each other out of the nearest
+What a tile of registers reads in one step, and what one window's transform writes, must not put each other out of the L1
 cache: numbers of channels are mostly powers of two. So the tiles of a block lie side by side for each product, with a vector between
 the products, and one between the tiles if channels fill so many lines.
 """

@@ -1,0 +1,69 @@
+"""The words of docs/glossary.md: pages and sources of irtool do not use those of its column "not"."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+GLOSSARY = ROOT / "docs" / "glossary.md"
+
+
+def rows() -> list[list[str]]:
+    """The rows of all tables: term, meaning, words that are not used."""
+    lines = [line for line in GLOSSARY.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    cells = [[c.strip() for c in line.strip("|").split("|")] for line in lines]
+    return [row for row in cells if row[0] != "term" and not set(row[0]) <= {"-", " "}]
+
+
+def unused() -> list[str]:
+    return [word.strip("` ") for row in rows() for word in row[2].split(",") if word.strip()]
+
+
+def pattern(word: str) -> re.Pattern[str]:
+    """Whole words, which a line break may part."""
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)".replace(r"\ ", r"\s+(?:#\s+)?"), re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """Pages, and sources with their docstrings, help texts and messages."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(p for p in (ROOT / "docs").glob("*.md") if p != GLOSSARY)]
+    found = [*pages, *(ROOT / "irtool").rglob("*.py"), *(ROOT / "irtool").rglob("*.template")]
+    return {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in found}
+
+
+@pytest.mark.parametrize("word", unused())
+def test_a_word_is_not_used(word: str, texts: dict[str, str]) -> None:
+    matches = [(name, m) for name, text in texts.items() for m in pattern(word).finditer(text)]
+    used = [f"{name}:{m.string.count(chr(10), 0, m.start()) + 1}" for name, m in matches]
+    assert not used, f"docs/glossary.md has another term for {word!r}: {', '.join(used)}"
+
+
+@pytest.mark.parametrize("word", unused())
+def test_no_module_has_such_a_name(word: str) -> None:
+    assert not [p for p in (ROOT / "irtool").rglob("*.py") if p.stem == word]
+
+
+def test_rows_are_whole() -> None:
+    assert len(rows()) >= 30 and all(len(row) == 3 and row[0] and row[1] for row in rows())
+    assert len(set(unused())) == len(unused()) >= 25
+    terms = [term.strip() for row in rows() for term in row[0].split(",")]
+    assert len(set(terms)) == len(terms) and not set(terms) & set(unused())
+
+
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        ("see `solved_steps`.", True),
+        ("a mode that there\n    is not", True),
+        ("# a mode that there\n# is not", True),
+        ("That there is not", True),
+        ("unsolved_steps, solved_steps_more", False),
+        ("that there is nothing", False),
+    ],
+)
+def test_words_are_matched_as_wholes(text: str, matches: bool) -> None:
+    assert any(pattern(w).search(text) for w in ("solved_steps", "that there is not")) == matches
