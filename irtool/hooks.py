@@ -11,6 +11,7 @@ for a program that never makes one.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from .providers import PROVIDERS
@@ -36,7 +37,8 @@ class Hook(Generic[P, R]):
         return self._provided
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return (self._provided or self.get())(*args, **kwargs)  # type: ignore[no-any-return]
+        function: Callable[P, R] = self._provided or self.get()
+        return function(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"Hook({self.name!r})"

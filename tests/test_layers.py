@@ -14,6 +14,7 @@ import pytest
 
 import irtool
 from irtool.providers import PROVIDERS
+from tests.import_graph import importers
 from tests.statements import statements
 
 pytestmark = pytest.mark.every_tier
@@ -232,6 +233,19 @@ def test_no_imports_run_in_circles() -> None:
     for module, path in files.items():
         names = {".".join(n) for n in imported_names(path)}
         graph[module] = {n if n in files else n.rpartition(".")[0] for n in names} & files.keys() - {module}
+    sorter = TopologicalSorter(graph)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(reversed(error.args[1])))
+
+
+def test_no_imports_for_type_checking_run_in_circles() -> None:
+    """With all imports: where two files need each other's types, a third has the one that both need, or a Protocol."""
+    graph: dict[str, set[str]] = {}
+    for module, users in importers().items():
+        for user in users:
+            graph.setdefault(user, set()).add(module)
     sorter = TopologicalSorter(graph)
     try:
         sorter.prepare()

@@ -9,7 +9,8 @@ from ..driver.prepare import LEFT_OUT
 from ..driver.stages import STAGES
 from ..passes import Pass, passes
 from ..passes.core.absent import REASONS, RELAY_REASONS, explain_absence
-from ..passes.core.config_option import ConfigOption, config_options
+from ..passes.core.config_option import ConfigOption
+from ..passes.core.config_options import config_options
 from ..passes.core.mistakes import UnknownPass
 from ..passes.core.option_text import show_value
 from ..passes.core.pipeline import parse_pipeline

@@ -18,7 +18,7 @@ def index() -> str:
     from ..frontends.onnx.operator import onnx_operators
     from ..ops import operators
     from ..passes import passes
-    from ..passes.core.config_option import config_options
+    from ..passes.core.config_options import config_options
     from ..passes.core.pipeline import Pipeline
     from ..passes.core.pipelines import PIPELINES
     from ..passes.instruments import instruments

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .specialize import Special
 
 _graph_executor: Hook[[Artifact], Any] = Hook("driver.graph_executor")
+_save: Hook[[Artifact, str | os.PathLike[str]], list[str]] = Hook("driver.save")
+_contents: Hook[[Artifact], dict[str, bytes]] = Hook("driver.contents")
 _unpack: Hook[[Mapping[str, bytes]], Artifact] = Hook("driver.unpack")
 
 
@@ -125,15 +127,11 @@ class Artifact:
 
         Returns the paths written. Raises IrError for a build without a library, and for one whose shapes depend on inputs.
         """
-        from .saved import save
-
-        return save(self, folder)
+        return _save(self, folder)
 
     def __reduce__(self) -> Any:
         """Pickled, an artifact carries its files and needs nothing else. Raises as `save` does."""
-        from .saved import contents
-
-        return _unpack.get(), (contents(self),)
+        return _unpack.get(), (_contents(self),)
 
     def _repr_html_(self) -> str:
         """Tables, for notebooks."""

@@ -8,7 +8,7 @@ import tarfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..backends.base import Sources
 from ..ir import Module
@@ -16,10 +16,7 @@ from ..parser.params import encode_params
 from ..printer import to_text
 from ..tir.program import Program, kernels_in_use
 from .options import Options
-from .outputs import Content, Made, chunks
-
-if TYPE_CHECKING:
-    from .emission import Emission
+from .outputs import Content, Emission, Made, chunks
 
 _VERSION = 7
 _CPU = 1

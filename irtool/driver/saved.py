@@ -18,15 +18,13 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import IrError
 from ..files import open_file, read_bytes, temporary_folder
+from .artifact import Artifact
 from .entries import describe_entry
 from .outputs import write_files
-
-if TYPE_CHECKING:
-    from .artifact import Artifact
 
 SUFFIX = ".irtool.json"
 FORMAT = "irtool build"

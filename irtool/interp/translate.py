@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ..diagnostics import IrError
+from ..deferred import np
+from ..diagnostics import IrError, Span
 from ..ir import (
     Call,
     Constant,
@@ -40,13 +41,18 @@ from .places import Places
 from .reference import reference
 from .values import ConstructorValue, OperatorValue
 
-if TYPE_CHECKING:
-    from .machine import Machine
-
 _LEAVES = frozenset({Var, GlobalVar, Constant, Op, Constructor})
 
 
-def translate(root: Function | Expr, machine: Machine, name: str = "fn") -> CompiledFunction:
+class Globals(Protocol):
+    """Values of nodes that are the same in every call: constants, and functions of the module."""
+
+    def constant(self, e: Constant) -> np.ndarray: ...
+
+    def closure(self, name: str, span: Span | None = None) -> Any: ...
+
+
+def translate(root: Function | Expr, machine: Globals, name: str = "fn") -> CompiledFunction:
     """The code of a function, or of an expression whose free variables the code then captures."""
     whole = root if isinstance(root, Function) else Function((), root)
     places = Places(whole)
@@ -62,7 +68,7 @@ class _Writer:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: Globals,
         places: Places,
         uses: Counter[Expr],
         codes: dict[Expr, CompiledFunction],

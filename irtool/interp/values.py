@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..ir import Constructor
 
 if TYPE_CHECKING:
     from ..ops.base import Operator
     from .code import CompiledFunction
-    from .machine import Machine
+
+
+class Caller(Protocol):
+    """What runs closures: the machine that made them."""
+
+    def call(self, function: Closure, arguments: Sequence[Any]) -> Any: ...
+
+    def code_of(self, closure: Closure) -> CompiledFunction: ...
 
 
 class Closure:
@@ -20,7 +27,7 @@ class Closure:
     __slots__ = ("code", "machine", "name", "values")
 
     def __init__(
-        self, machine: Machine, code: CompiledFunction | None, values: tuple[Any, ...] = (), name: str = "fn"
+        self, machine: Caller, code: CompiledFunction | None, values: tuple[Any, ...] = (), name: str = "fn"
     ) -> None:
         self.machine = machine
         self.code = code

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..diagnostics import Span
-from .expr import Constructor, Expr, Var, node
+from .expr import Clause as Clause
+from .expr import Constructor, Pattern, Var, node
 from .types import GlobalTypeVar, TypeVar
 
 
@@ -18,12 +19,6 @@ class TypeData:
     constructors: tuple[Constructor, ...]
     extern: bool = False
     span: Span | None = None
-
-
-class Pattern:
-    """Base of patterns."""
-
-    __slots__ = ()
 
 
 @node
@@ -56,19 +51,6 @@ class PatternTuple(Pattern):
 
     patterns: tuple[Pattern, ...]
     span: Span | None = None
-
-
-@node
-class Clause:
-    """`pattern => { body }`."""
-
-    pattern: Pattern
-    body: Expr
-    span: Span | None = None
-
-    def with_body(self, body: Expr) -> Clause:
-        """This clause with another body."""
-        return Clause(self.pattern, body, self.span)
 
 
 def patterns_in(pattern: Pattern) -> Iterator[Pattern]:

@@ -17,26 +17,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 from ..diagnostics import IrError, Span
-from .provided import (
-    as_expr,
-    binary,
-    call,
-    field_count,
-    freeze,
-    missing_attribute,
-    negative,
-    show_expr,
-    text_of,
-    to_html,
-    to_text,
-)
+from ..hooks import Hook
+from .provided import freeze, missing_attribute, text_of, to_html, to_text
 from .types import FuncType, GlobalTypeVar, TupleType, Type
 from .types import TypeVar as RelayTypeVar
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .adt import Clause
+_show_expr: Hook[[Expr], str] = Hook("ir.show_expr")
+_as_expr: Hook[[Any, str], Expr] = Hook("ir.as_expr")
+_call: Hook[..., Call] = Hook("ir.call")
+_binary: Hook[[str, Any, Any], Any] = Hook("ir.binary")
+_negative: Hook[[Expr], Call] = Hook("ir.negative")
+_count_fields: Hook[[Expr], int | None] = Hook("ir.count_fields")
 
 C = TypeVar("C", bound=type)
 E = TypeVar("E", bound="Expr")
@@ -68,7 +62,7 @@ class Expr:
         return self.checked_type
 
     def __repr__(self) -> str:
-        return show_expr(self)
+        return _show_expr(self)
 
     def __reduce__(self) -> Any:
         return freeze(self)
@@ -82,7 +76,7 @@ class Expr:
 
     def __call__(self, *args: Any) -> Call:
         """The call of this function on expressions."""
-        return Call(self, tuple(as_expr(a, "an argument of a call") for a in args))
+        return Call(self, tuple(_as_expr(a, "an argument of a call") for a in args))
 
     def __getitem__(self, index: int) -> Expr:
         """The field of a tuple. IndexError where it is known to have none of that index; TypeError for what is no tuple."""
@@ -104,7 +98,7 @@ class Expr:
         """The fields of a tuple: `a, b = relay.split(x, 2)`. TypeError where their number is not known."""
         count = self._field_count()
         if count is None:
-            count = field_count(self)
+            count = _count_fields(self)
         if count is None:
             raise TypeError(f"{self!r} cannot be taken apart: the number of its fields is not known; write [0], [1], …")
         return iter([self.fields[i] if isinstance(self, Tuple) else TupleGetItem(self, i) for i in range(count)])
@@ -130,10 +124,10 @@ class Expr:
 
     def astype(self, dtype: str) -> Call:
         """`cast` to a dtype."""
-        return call("cast", self, dtype=dtype)
+        return _call("cast", self, dtype=dtype)
 
     def __neg__(self) -> Call:
-        return negative(self)
+        return _negative(self)
 
     def __add__(self, other: Any) -> Call:
         return _binary("add", self, other)
@@ -170,10 +164,6 @@ class Expr:
 
     def __ge__(self, other: Any) -> Call:
         return _binary("greater_equal", self, other)
-
-
-def _binary(name: str, left: Any, right: Any) -> Any:
-    return binary(name, left, right)
 
 
 @node
@@ -252,8 +242,8 @@ class Op(Expr):
 
     def __call__(self, *args: Any, **attributes: Any) -> Call:
         """The call of the operator: inputs, and attributes by name."""
-        inputs = [as_expr(a, f"an argument of {self.name}") for a in args]
-        return call(self.name, *inputs, **attributes)
+        inputs = [_as_expr(a, f"an argument of {self.name}") for a in args]
+        return _call(self.name, *inputs, **attributes)
 
 
 @node
@@ -406,6 +396,25 @@ class If(Expr):
     false_branch: Expr
     span: Span | None = None
     checked_type: Type | None = None
+
+
+class Pattern:
+    """Base of the patterns of `match`, which are in `adt`."""
+
+    __slots__ = ()
+
+
+@node
+class Clause:
+    """`pattern => { body }`."""
+
+    pattern: Pattern
+    body: Expr
+    span: Span | None = None
+
+    def with_body(self, body: Expr) -> Clause:
+        """This clause with another body."""
+        return Clause(self.pattern, body, self.span)
 
 
 @node

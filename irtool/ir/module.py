@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import UsageError, nearest
+from ..hooks import Hook
 from .adt import TypeData
 from .expr import Constructor, Expr, Function, GlobalVar
-from .provided import freeze, missing_attribute, standard_library, text_of, to_html, to_text
+from .provided import freeze, missing_attribute, text_of, to_html, to_text
 from .walk import free_variables
+
+_standard_library: Hook[[str], Module] = Hook("ir.standard_library")
 
 
 class UnknownFunction(UsageError, KeyError):
@@ -70,7 +73,7 @@ class Module:
         """Adds the definitions of a file of TVM's standard library (`prelude.rly`, `core.rly`, `gradient.rly`, `nat.rly`) that the module
         does not have, in place, as TVM does; it is for modules that nothing else knows yet. Raises IrError for another file.
         """
-        std = standard_library(file)
+        std = _standard_library(file)
         self.functions = {**std.functions, **self.functions}
         self.type_definitions = {**std.type_definitions, **self.type_definitions}
         self._constructors = None

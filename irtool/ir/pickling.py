@@ -12,10 +12,15 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from ..hooks import Hook
 from .dims import ANY, DimExpr
 from .expr import Op
-from .provided import op, operator, operator_type, operators
 from .types import Type
+
+_operator: Hook[..., Any] = Hook("ir.operator")
+_operator_type: Hook[..., Any] = Hook("ir.operator_type")
+_operators: Hook[..., Any] = Hook("ir.operators")
+_op: Hook[[str], Op] = Hook("ir.op")
 
 _LITERALS = (str, int, float, bytes, bool, type(None), enum.Enum, type, type(ANY))
 _SKIPPED = ("__weakref__", "__dict__", "span", "_constructors", "_hash")
@@ -64,9 +69,9 @@ def _plan(value: Any) -> tuple[str, Any, list[Any]]:
         return "mapping", type(value), [*value.keys(), *value.values()]
     if isinstance(value, Op):
         return "op", value.name, []
-    if isinstance(value, operator_type.get()):
+    if isinstance(value, _operator_type.get()):
         return "type of op", value.operator.name, []
-    if isinstance(value, operator.get()):
+    if isinstance(value, _operator.get()):
         names = [f.name for f in value.fields()]
         return "attributes", (value.name, names), [getattr(value, n) for n in names]
     if isinstance(value, Type | DimExpr):
@@ -96,7 +101,7 @@ def _object(head: tuple[type, list[str]], values: list[Any]) -> Any:
 
 
 def _attributes(head: tuple[str, list[str]], values: list[Any]) -> Any:
-    return _object((operators.get().get(head[0]), head[1]), values)
+    return _object((_operators.get().get(head[0]), head[1]), values)
 
 
 def _mapping(cls: type, values: list[Any]) -> Mapping[Any, Any]:
@@ -108,8 +113,8 @@ _PLAIN = (tuple, list, frozenset, set)
 _MAKE: dict[str, Any] = {
     "sequence": lambda cls, values: cls(values),
     "mapping": _mapping,
-    "op": lambda name, values: op(name),
-    "type of op": lambda name, values: op(name).checked_type,
+    "op": lambda name, values: _op(name),
+    "type of op": lambda name, values: _op(name).checked_type,
     "attributes": _attributes,
     "value": lambda head, values: head[0](**dict(zip(head[1], values, strict=True))),
     "object": _object,

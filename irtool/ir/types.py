@@ -12,8 +12,11 @@ from itertools import accumulate
 from typing import Any
 
 from ..diagnostics import IrError, Span
+from ..hooks import Hook
 from .dims import Dim
-from .provided import freeze, show_type
+from .provided import freeze
+
+_show_type: Hook[[Type], str] = Hook("ir.show_type")
 
 
 class Type:
@@ -78,7 +81,7 @@ class Type:
         return freeze(self)
 
     def __repr__(self) -> str:
-        return show_type(self)
+        return _show_type(self)
 
 
 def _first_twin(t: Type) -> Type:

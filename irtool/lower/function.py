@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..diagnostics import Diagnostic, InternalError, IrError
+from ..diagnostics import InternalError, IrError
 from ..interp.values import Data
 from ..ir import (
     Call,
@@ -35,14 +35,15 @@ from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, Fail, H
 from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
 from . import known
-from .blocks import Blocks
 from .closures import close
 from .compose import flat_types, operator_calls
 from .describe import places
 from .fields import take_fields
+from .function_state import FunctionState
 from .kernels import primitive_of
 from .lowered import lowered_callee
 from .mistakes import NoCounterpart
+from .shared import ModuleLowering
 from .values import (
     REFUSED,
     Cell,
@@ -58,22 +59,15 @@ from .values import (
     structure_of,
 )
 
-if TYPE_CHECKING:
-    from .host import ModuleLowering
 
-
-class FunctionLowering:
+class FunctionLowering(FunctionState):
     """The lowering of one function. Its methods that are generators run on a trampoline: expressions nest without limit."""
 
     def __init__(self, whole: ModuleLowering, name: str, closure: Closure, captured: list[Slot]) -> None:
-        self.whole = whole
+        super().__init__(whole, closure)
         self.name = name
         self.function = closure.function
         self.captured = captured
-        self.blocks = Blocks()
-        self.blocks.know_only(closure.captured)
-        # Functions that are being lowered in place, each with how deep in branches that began.
-        self.active: list[tuple[Function, int]] = []
 
     def lower(self) -> HostFunction:
         """The host function; its memory is not planned yet."""
@@ -188,34 +182,7 @@ class FunctionLowering:
             raise IrError(f"%{e.name} is not known here", e.span, code=NoCounterpart)
         raise IrError(f"{type(e).__name__} has no counterpart in C: {e!r}", e.span, code=NoCounterpart)
 
-    def known_value(self, e: Expr) -> Value:
-        """The value of an operand; a constructor that stands alone is the data it makes."""
-        if isinstance(e, Constructor):
-            if e.inputs:
-                raise IrError(
-                    f"the constructor {e.name} is used as a function: that has no counterpart in C",
-                    e.span,
-                    code=NoCounterpart,
-                )
-            return Data(e)
-        return e if isinstance(e, GlobalVar) else self.blocks.find(e)
-
-    def refuse(self, message: str, e: Expr, help: str = "") -> Value:
-        """Notes that an expression has no counterpart."""
-        self.whole.problems.append(Diagnostic(message, e.span, help=help, code=NoCounterpart))
-        return REFUSED
-
-    def refuse_value(self, message: str, e: Expr) -> Value:
-        """The same where it would have one, were the inputs constants."""
-        self.whole.depends_on_values = True
-        return self.refuse(message, e, "give those inputs as weights, so that they are known when compiling")
-
     # -- calls ---------------------------------------------------------------------------------------------------------
-
-    def callee(self, e: Call) -> Closure | GlobalVar | None:
-        """The function that a call applies, as far as it is known."""
-        found: Any = self.blocks.find(e.op) if isinstance(e.op, Var | Function) else e.op
-        return found if isinstance(found, Closure | GlobalVar) else None
 
     def call(self, e: Call) -> Value:
         """A call whose arguments are known."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import IrError
 from ..interp import evaluate_expr
 from ..ir import Call, Constant, Function, GlobalVar, Match, RefRead, RefWrite, TensorType
 from ..tir.program import CONSTANT, Slot
+from .function_state import FunctionState
 from .mistakes import NoCounterpart
 from .values import REFUSED, Cell, Closure, Value, elements, is_tensors, matched, nest, structure_of
-
-if TYPE_CHECKING:
-    from .function import FunctionLowering
 
 _FOLDED = 4096
 """Elements up to which a result of constants is computed while lowering, in functions lowered in place."""
@@ -22,7 +20,7 @@ _IN_PLACE = 50_000
 """Calls lowered in place before a recursion is taken as endless."""
 
 
-def lowered_in_place(within: FunctionLowering, e: Call) -> Closure | None:
+def lowered_in_place(within: FunctionState, e: Call) -> Closure | None:
     """The function that a call applies, where C cannot have it: its parameters or its result are not tensors."""
     callee = within.callee(e)
     if isinstance(callee, GlobalVar):
@@ -34,7 +32,7 @@ def lowered_in_place(within: FunctionLowering, e: Call) -> Closure | None:
     return None if all(is_tensors(t) for t in types) else callee
 
 
-def lower_in_place(within: FunctionLowering, e: Call, closure: Closure) -> Generator[Any, Any, Value]:
+def lower_in_place(within: FunctionState, e: Call, closure: Closure) -> Generator[Any, Any, Value]:
     """The value of a call, by lowering the function's body here with its parameters known."""
     values = [within.known_value(a) for a in e.args]
     if any(v is REFUSED for v in values):
@@ -57,7 +55,7 @@ def lower_in_place(within: FunctionLowering, e: Call, closure: Closure) -> Gener
     return value
 
 
-def lower_match(within: FunctionLowering, e: Match) -> Generator[Any, Any, Value]:
+def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
     """The first clause that fits the data."""
     yield within.value(e.data)
     value = within.known_value(e.data)
@@ -72,7 +70,7 @@ def lower_match(within: FunctionLowering, e: Match) -> Generator[Any, Any, Value
     return within.refuse("no clause of the match fits", e)
 
 
-def read_or_write(within: FunctionLowering, e: RefRead | RefWrite) -> Value:
+def read_or_write(within: FunctionState, e: RefRead | RefWrite) -> Value:
     """What a reference holds is known when compiling, as long as it is written where it was made."""
     cell = within.blocks.find(e.ref)
     if not isinstance(cell, Cell):
@@ -88,7 +86,7 @@ def read_or_write(within: FunctionLowering, e: RefRead | RefWrite) -> Value:
 
 
 def folded(
-    within: FunctionLowering, e: Call, function: Function, inputs: list[Slot], types: list[TensorType]
+    within: FunctionState, e: Call, function: Function, inputs: list[Slot], types: list[TensorType]
 ) -> Value | None:
     """The result of a primitive function of constants, as a constant: in functions lowered in place, where it may decide how
     deep they recurse."""

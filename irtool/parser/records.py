@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..ir import (
     ANY,
@@ -41,7 +41,7 @@ from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode, VirtualDevice
 
 if TYPE_CHECKING:
-    from .metadata import Metadata
+    from ..ops.base import Operator
 
 _KINDS = {"0": "type", "1": "shape", "2": "base", "4": "constraint"}
 _BINARY = frozenset(
@@ -49,10 +49,20 @@ _BINARY = frozenset(
 )
 
 
+class Records(Protocol):
+    """The records of a section and what they have become so far, by number."""
+
+    objects: dict[int, Any]
+
+    def tensor(self, number: int) -> tuple[Any, str]: ...
+
+    def attributes(self, node: MetaNode, operator: type[Operator]) -> dict[str, Any]: ...
+
+
 class Fields:
     """The fields of a record by name: `ref` follows a reference, `[]` is the plain text."""
 
-    def __init__(self, attrs: dict[str, Any], metadata: Metadata) -> None:
+    def __init__(self, attrs: dict[str, Any], metadata: Records) -> None:
         self.attrs = attrs
         self.metadata = metadata
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .provided import show_expr
+from ..hooks import Hook
+
+_show_expr: Hook[[Expr], str] = Hook("tir.show_expr")
 
 INDEX = "int32"
 """Dtype of loop variables. Backends widen it where a buffer has 2^31 elements or more."""
@@ -129,7 +131,7 @@ class Expr:
         return BUILDERS["=="](self, other)
 
     def __repr__(self) -> str:
-        return show_expr(self)
+        return _show_expr(self)
 
 
 class Const(Expr):

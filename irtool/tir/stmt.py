@@ -25,9 +25,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
+from ..hooks import Hook
 from . import dtypes
 from .expr import Const, Expr, Load, Var, as_expr, const
-from .provided import show_function, show_stmt, structural_words
+
+_show_stmt: Hook[[Stmt], str] = Hook("tir.show_stmt")
+_show_function: Hook[[PrimFunc], str] = Hook("tir.show_function")
+_structural_words: Hook[[PrimFunc], list[Any]] = Hook("tir.structural_words")
 
 SERIAL, PARALLEL, VECTORIZED, UNROLLED, TILED = "serial", "parallel", "vectorized", "unroll", "tiled"
 
@@ -151,7 +155,7 @@ class Stmt:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return show_stmt(self)
+        return _show_stmt(self)
 
 
 class For(Stmt):
@@ -342,10 +346,10 @@ class PrimFunc:
 
     def structural_words(self) -> list[Any]:
         """Words that are equal for nests of the same structure; `ir.structural` asks for them."""
-        return structural_words(self)
+        return _structural_words(self)
 
     def __repr__(self) -> str:
-        return show_function(self)
+        return _show_function(self)
 
 
 def children(s: Stmt) -> tuple[Stmt, ...]:

@@ -15,7 +15,7 @@ from irtool.diagnostics import UsageError
 from irtool.driver.stages import STAGES
 from irtool.ops import operators
 from irtool.passes import PassContext, passes
-from irtool.passes.core.config_option import config_options
+from irtool.passes.core.config_options import config_options
 from irtool.passes.core.pipeline import parse_pipeline
 from irtool.passes.core.pipelines import PIPELINES
 from irtool.passes.instruments import instruments

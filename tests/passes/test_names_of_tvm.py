@@ -9,7 +9,7 @@ from irtool.commands.pass_manual import explain
 from irtool.diagnostics import UsageError
 from irtool.passes import PassContext, Sequential, passes
 from irtool.passes.core.absent import REASONS, RELAY_REASONS
-from irtool.passes.core.config_option import config_options
+from irtool.passes.core.config_options import config_options
 from irtool.passes.core.registry import TVM_PREFIXES
 from irtool.passes.core.tvm_options import KINDS
 

@@ -13,25 +13,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import is_
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...tir.expr import Const, Expr, Load
+from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For
 from ..formulas.vector_math import c_name
 from ..formulas.vector_matrices import PRODUCTS, REORDERED, TYPES
 from ..formulas.vector_types import vector_type
+from ..interface.names import Identifiers
+from ..vectors import ir
 from ..vectors.matrices import LANES, MatrixTile, Update
-
-if TYPE_CHECKING:
-    from .nest import KernelWriter
+from .code import CodeBuilder
 
 _WORDS = vector_type("int64", 2)
+
+
+class LoopWriter(Protocol):
+    """What writes the loops around a tile."""
+
+    names: Identifiers
+    code: CodeBuilder
+    simplify: Simplifier
+    registers: dict[ir.Register, str]
+    vector_functions: dict[tuple[str, str, int], None]
+    vector_types: dict[tuple[str, int], None]
+
+    def value(self, e: Expr) -> str: ...
+
+    def place(self, b: Buffer) -> str: ...
 
 
 class MatrixPrinter:
     """Writes one tile's sums."""
 
-    def __init__(self, tile: MatrixTile, writer: KernelWriter) -> None:
+    def __init__(self, tile: MatrixTile, writer: LoopWriter) -> None:
         self.tile = tile
         self.writer = writer
         self.product = next(name for name, dot in PRODUCTS.items() if dot == tile.dot)

@@ -5,16 +5,12 @@ exp(x + y)    ⇒    f2h(exp(h2f(add(x, y))))
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...tir.expr import Call, Cast
 from ...tir.native_halves import ARITHMETIC, CALLS, COMPARISONS, EXTREMES, HALF
 from . import ir
 from .ir import Apply, Bitcast, Body, Same, Unary, Value
+from .lanes import LaneLowering
 from .types import Scalar, VectorType
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 _WIDE = "float32"
 _FUNCTIONS: dict[str, str] = {
@@ -28,7 +24,7 @@ _FUNCTIONS: dict[str, str] = {
 class HalfLowering:
     """Makes vectors of float16 for one vectorized loop."""
 
-    def __init__(self, lowering: Lowering) -> None:
+    def __init__(self, lowering: LaneLowering) -> None:
         self.lowering = lowering
 
     @property

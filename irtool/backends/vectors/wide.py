@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...tir import dtypes
 from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, children, const
 from . import ir
 from .ir import Arithmetic, Bitcast, Body, Compare, LoadVector, Shift, Splat, Value
+from .lanes import LaneLowering
 from .types import Scalar, VectorType
-
-if TYPE_CHECKING:
-    from .lower import Lowering
 
 WIDE = ("int64", "uint64")
 LEAST_LANES = 4
@@ -83,7 +80,7 @@ def _has_parts(e: Expr, varies: Callable[[Expr], bool]) -> bool:
 class WideLowering:
     """Makes the parts of one expression's nodes; `values` are the vectors of the others."""
 
-    def __init__(self, lowering: Lowering, body: Body, values: dict[Expr, Value], uses: dict[Expr, int]) -> None:
+    def __init__(self, lowering: LaneLowering, body: Body, values: dict[Expr, Value], uses: dict[Expr, int]) -> None:
         self.lowering = lowering
         self.body = body
         self.values = values

@@ -7,7 +7,7 @@ stands in front of it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from ...deferred import np
@@ -37,7 +37,6 @@ from .callees import Callees
 from .form import NoForm, form_of
 from .frames import Analysis, Closure, Frame
 from .graph import Graph, Initializers, ModelNames, Value
-from .loops import write_loop
 from .site import OnnxSite, Writer, element_type
 from .values import flatten, label_of, leaves_of, nested
 
@@ -48,6 +47,8 @@ MOST_CALLS = 200_000
 """Calls that are inlined: functions that call others twice, one below the other, would make ever more of them."""
 
 Steps = Generator[Any, Any, Any]
+LoopWriter = Callable[["Emitter", Closure, Sequence[Any], Call, Graph], Steps]
+"""Writes the call of a function that reaches itself, on these arguments, to a graph."""
 
 
 class Emitter:
@@ -60,13 +61,20 @@ class Emitter:
     """
 
     def __init__(
-        self, module: Module, names: ModelNames, constants: Initializers, opset: int, missing: Unsupported
+        self,
+        module: Module,
+        names: ModelNames,
+        constants: Initializers,
+        opset: int,
+        missing: Unsupported,
+        write_loop: LoopWriter,
     ) -> None:
         self.module = module
         self.names = names
         self.constants = constants
         self.opset = opset
         self.missing = missing
+        self.write_loop = write_loop
         self.callees = Callees(module)
         self.active: list[Function] = []
         self._calls = 0
@@ -172,7 +180,7 @@ class Emitter:
             self.missing.add("recursion", "a function that goes on after it has called itself is no loop", e.span)
             return self.unknown(e.checked_type)
         if self.callees.is_recursive(f):
-            return (yield write_loop(self, callee, arguments, e, graph))
+            return (yield self.write_loop(self, callee, arguments, e, graph))
         self._calls += 1
         if self._calls > MOST_CALLS:
             raise IrError(f"more than {MOST_CALLS} calls of functions are to be inlined", e.span, code=NoCounterpart)

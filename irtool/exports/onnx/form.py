@@ -25,13 +25,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from ...ir import Expr
 from ...passes.core.rule_table import RuleTable
 from ...passes.legalization.rule import LegalizationSite
+from .no_form import NoForm as NoForm
 
 if TYPE_CHECKING:
     from .site import OnnxSite
-
-
-class NoForm(Exception):
-    """A call has no form in ONNX; the text says why, as a clause."""
 
 
 @dataclass(frozen=True)

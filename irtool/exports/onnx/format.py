@@ -17,6 +17,7 @@ from .biases import join_biases
 from .emit import Emitter
 from .form import NoForm
 from .graph import Graph, Initializers, ModelNames, Value
+from .loops import write_loop
 from .model import External, Inside, build_model, skeleton, total_bytes
 from .prepare import expand, first_order, needs_evaluation, prepare, with_quantities
 from .qdq import fake_quantized, is_linear
@@ -143,7 +144,7 @@ def _written(
     own_names = output_names(main)
     for name in own_names:
         names.reserve(name)
-    emitter = Emitter(module, names, constants, form.opset, missing)
+    emitter = Emitter(module, names, constants, form.opset, missing, write_loop)
     value = emitter.write(main, arguments, graph)
     if not missing:
         _finish(emitter, graph, flatten(value), leaves_of(result), own_names)

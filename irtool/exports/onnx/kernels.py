@@ -8,7 +8,7 @@ sums and products wrap alike. Floating point is left as it is: the runtime widen
 from __future__ import annotations
 
 from .dtypes import bits_of, is_unsigned
-from .form import NoForm
+from .no_form import NoForm
 
 _WIDE = ("int32", "int64")
 _FLAT = ("uint8", "int32", "int64")

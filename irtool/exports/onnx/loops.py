@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...deferred import np
 from ...ir import Call, Expr, Function, GlobalVar, If, TensorType, Var, post_order
-from .form import NoForm
 from .frames import Closure, Frame
 from .graph import Graph, Value
+from .no_form import NoForm
 from .values import flatten, nested, tensor_leaves
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from ...deferred import np
 from ...diagnostics import Span
 from ...ir import Call, TensorType, TupleType, Type
 from .dtypes import ELEMENT_TYPES
-from .form import NoForm
 from .graph import Graph, Initializers, ModelNames, Node, Value
 from .kernels import ORDERED, computed_in
+from .no_form import NoForm
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any
 from ...diagnostics import Span
 from ...ir import TensorType, TupleType, Type
 from ...ir.types import tuple_leaves
-from .form import NoForm
 from .graph import Value
+from .no_form import NoForm
 from .site import element_type
 
 

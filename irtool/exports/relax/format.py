@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from ...ir import Module
 from ...passes.core.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
 from .constants import npz_parts
+from .function import FunctionScript
 from .prepare import prepare
 from .program import Program
 
@@ -39,17 +40,19 @@ class Relax(Export):
             )
         bound = self.weights == "constants"
         program = Program(prepare(module, request.entry, request.weights if bound else {}), request.entry)
-        program.write()
+        functions: list[list[str]] = []
+        while program.waiting:
+            functions.append(FunctionScript(program, program.waiting.pop()).lines())
         program.missing.check()
         arrays = program.tensors.arrays
         beside = os.path.splitext(request.output)[0] + ".npz"
-        text = _file(program, beside)
+        text = _file(program, functions, beside)
         files = [File(request.output, [text.encode()], is_text=True)]
         held: Mapping[str, Any] = arrays if bound else {**arrays, **request.weights}
         return [File(beside, npz_parts(dict(held))), *files] if held else files
 
 
-def _file(program: Program, beside: str) -> str:
+def _file(program: Program, written: Sequence[list[str]], beside: str) -> str:
     """The text of the Python file."""
     lines = ["# Made by irtool from Relay."]
     if program.tensors.arrays:
@@ -58,7 +61,7 @@ def _file(program: Program, beside: str) -> str:
         lines += ["import numpy as np"]
     lines += ["from tvm.script import ir as I"]
     lines += ["from tvm.script import relax as R"]
-    functions = [*program.kernels.functions, *program.functions]
+    functions = [*program.kernels.functions, *written]
     uses_tir = any("T." in line for function in functions for line in function)
     lines += ["from tvm.script import tirx as T"] if uses_tir else []
     if program.tensors.arrays:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...ir import (
     Call,
@@ -35,12 +33,11 @@ from ...ir.walk import use_counts
 from .forms import NoForm, RelaxSite, forms
 from .literals import Text, invocation, parenthesized
 from .names import ScriptNames
+from .program import Program
 from .statements import Bind, Branch, Return, Statement, lines_of
 from .tirscript import DEEPEST
 from .types import is_settled, type_text, why_not
-
-if TYPE_CHECKING:
-    from .program import Lifted, Program
+from .values import Lifted, Value
 
 _MADE_UP = re.compile(r"x_\d+$")
 """What ToANormalForm calls values."""
@@ -54,23 +51,6 @@ _WITHOUT_FORM: dict[type, tuple[str, str]] = {
     Op: ("an operator as a value", "closures of Relax are of functions"),
 }
 _HELP = "--passes of irtool opt may remove it: PartialEvaluate, Defunctionalization"
-
-
-@dataclass(frozen=True)
-class Value:
-    """What a variable stands for.
-
-    Attributes:
-        text: the expression; of a function, empty.
-        uses: the names in the text.
-        expr: the constant or the tuple that it is, where that is known.
-        function: the function that it is, where that is known.
-    """
-
-    text: Text
-    uses: frozenset[str]
-    expr: Expr | None = None
-    function: Lifted | None = None
 
 
 class FunctionScript:

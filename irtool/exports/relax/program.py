@@ -6,44 +6,23 @@ a value, `R.make_closure` puts these to it, as TVM's own pass `LambdaLift` does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from ...ir import Function, Module, Var
 from ...ir.walk import free_variables_of_functions
 from ..unsupported import Unsupported
 from .constants import Constants
-from .function import FunctionScript
 from .kernels import Kernels
 from .names import ScriptNames
-
-if TYPE_CHECKING:
-    from .function import Value
-
-
-@dataclass(frozen=True, eq=False)
-class Lifted:
-    """A function of the Relax module: its name, and what it is made of.
-
-    Attributes:
-        captures: variables from outside, which are parameters behind its own.
-        var: the variable that it is called by in Relay, and in its own body; None for a global function.
-    """
-
-    name: str
-    function: Function
-    captures: tuple[Var, ...] = ()
-    var: Var | None = None
-    is_public: bool = False
+from .values import Lifted, Value
 
 
 class Program:
-    """Writes a module that is in A-normal form and typed.
+    """What the functions of a module share that is in A-normal form and typed.
 
     Attributes:
         globals: its global functions.
         missing: what Relax has no form for, as far as functions were written.
         constants: variables that stand for constants, in whatever function they were bound.
+        waiting: functions still to write; those found inside of a function follow it.
     """
 
     def __init__(self, module: Module, entry: str) -> None:
@@ -62,13 +41,7 @@ class Program:
             if name not in self.globals:
                 reason = "only functions of Relay are written"
                 self.missing.add(f"the function @{name}", reason, getattr(other, "span", None))
-        self._waiting = list(reversed(self.globals.values()))
-        self.functions: list[list[str]] = []
-
-    def write(self) -> None:
-        """Writes every function; those found inside of a function follow it."""
-        while self._waiting:
-            self.functions.append(FunctionScript(self, self._waiting.pop()).lines())
+        self.waiting = list(reversed(self.globals.values()))
 
     def lift(self, var: Var, f: Function, around: Lifted) -> Lifted:
         """A function inside of another as one of the module."""
@@ -80,5 +53,5 @@ class Program:
                 found[v] = None
         made = Lifted(self.names.fresh(f"{around.name}_{var.name}"), f, tuple(found), var)
         self._lifted[var] = made
-        self._waiting.append(made)
+        self.waiting.append(made)
         return made

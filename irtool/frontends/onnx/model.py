@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...diagnostics import Source, Span
-from .operator import OperatorKey
+
+
+@dataclass(frozen=True)
+class OperatorKey:
+    """An operator's domain and name. The domain of ONNX itself is empty."""
+
+    domain: str
+    op_type: str
+
+    def __str__(self) -> str:
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
 
 
 @dataclass(frozen=True, eq=False)

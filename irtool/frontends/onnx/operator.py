@@ -21,19 +21,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ...diagnostics import IrError, nearest
 from ...ir import Expr, TupleType
 from ...plugin import Plugin, Registry
 from .kinds import is_of_kind
 from .mistakes import DamagedModel, UnsupportedNode
+from .model import Node
+from .subgraphs import GraphConverter
 from .value import Value
-
-if TYPE_CHECKING:
-    from .graph import GraphImporter, Node
 
 Result = Expr | Value | Sequence["Expr | Value | None"]
 """What a version gives: the one output, or the outputs in order (an expression that is a tuple stands for its fields)."""
@@ -70,7 +68,7 @@ class OnnxOperator(Plugin):
     folds: ClassVar[bool] = True
     refusal: ClassVar[str] = ""
 
-    def __init__(self, node: Node, graph: GraphImporter, opset: int) -> None:
+    def __init__(self, node: Node, graph: GraphConverter, opset: int) -> None:
         self.node = node
         self.graph = graph
         self.opset = opset
@@ -173,17 +171,6 @@ _VERSIONS: dict[type, dict[int, Callable[..., Any]]] = {}
 @cache
 def _parameters(method: Any) -> tuple[inspect.Parameter, ...]:
     return tuple(inspect.signature(method).parameters.values())
-
-
-@dataclass(frozen=True)
-class OperatorKey:
-    """An operator's domain and name. The domain of ONNX itself is empty."""
-
-    domain: str
-    op_type: str
-
-    def __str__(self) -> str:
-        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
 
 
 onnx_operators: Registry[type[OnnxOperator]] = Registry("ONNX operator", "irtool.frontends.onnx.operators")

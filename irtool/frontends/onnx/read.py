@@ -7,8 +7,7 @@ from typing import Any
 
 from ...diagnostics import IrError, Source, Span
 from .mistakes import DamagedModel, UnsupportedNode
-from .model import FunctionBody, Graph, Model, Node
-from .operator import OperatorKey
+from .model import FunctionBody, Graph, Model, Node, OperatorKey
 from .subgraphs import DEEPEST
 
 _OWN = ("", "ai.onnx")

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...diagnostics import Diagnostic, IrError
 from .mistakes import DamagedModel
 from .model import Graph, Node
+from .program import Functions
 from .value import Value
-
-if TYPE_CHECKING:
-    from .graph import GraphImporter
-
 
 DEEPEST = 32
 """Graphs in nodes of graphs: protobuf itself reads no more of them from a file."""
+
+
+class GraphConverter(Protocol):
+    """What converts the graph around a node, and graphs inside it."""
+
+    failures: list[tuple[Diagnostic, Node]]
+    functions: Functions
+
+    def convert(self, graph: Graph, bound: Sequence[Value | None] = ()) -> list[Value | None]: ...
 
 
 class Unconverted(IrError):
@@ -40,7 +46,7 @@ def body_of(node: Node, name: str) -> Graph:
     return graph
 
 
-def outputs_of(importer: GraphImporter, graph: Graph, bound: Sequence[Value]) -> list[Value]:
+def outputs_of(importer: GraphConverter, graph: Graph, bound: Sequence[Value]) -> list[Value]:
     """The outputs of a graph inside a node, for these inputs.
 
     Raises IrError where one could not be made; it takes the reasons along, so that whoever has another way can try that.

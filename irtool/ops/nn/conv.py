@@ -11,14 +11,14 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
 from ..base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from ..layout import Layout, convert
-from ..partial import meet_dims, window_input
+from ..partial import meet, meet_dims, permuted, window_input
 from ..shapes import add, compatible, mul, tensor
 from ..typical import summed
 from .blocks import unfilled
 from .conv_expression import convolution
 from .convolve import convolve
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
-from .partly_known import convolved_known, one_float
+from .partly_known import one_float
 
 
 class Convolution(Operator):
@@ -78,7 +78,39 @@ class Convolution(Operator):
         return TensorType(found, self.out_dtype or data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
-        return convolved_known(self, args, out)
+        """Convolutions, plain and transposed: batch and channels of data and result, weights, and spatial extents.
+
+        Backwards, an extent follows from the result's where the stride leaves only one, and input channels follow from the
+        weights where there is one group (of several, where each has one channel). Nothing is said of layouts in blocks.
+        """
+        form, held_form = self.data_form, self.kernel_canonical()
+        out_layout = self.out_layout or self.data_layout
+        if sorted(self.data_layout) != sorted(form) or sorted(out_layout) != sorted(form):
+            return list(args), out
+        if sorted(self.kernel_layout) != sorted(held_form) or len(held_form) != len(form):
+            return list(args), out
+        nothing: tuple[Dim | None, ...] = (None,) * len(form)
+        data = list(permuted(meet(args[0], nothing), self.data_layout, form) or ())
+        held = list(permuted(meet(args[1], nothing), self.kernel_layout, held_form) or ())
+        result = list(permuted(meet(out, nothing), out_layout, form) or ())
+        axes = [held_form.index(c) for c in held_form if c not in "OI"]
+        for n, axis in enumerate(axes):
+            size = self.kernel_size[n] if self.kernel_size is not None and n < len(self.kernel_size) else None
+            held[axis] = meet_dims(held[axis], size, "the extent of the kernel")
+        self.relate_channels(data, held, result)
+        data[0] = result[0] = meet_dims(data[0], result[0], "the batch")
+        pads = pad_amounts(self.padding, self.rank)
+        for n, axis in enumerate(axes):
+            kernel = held[axis]
+            reach = None if kernel is None else dilated(kernel, self.dilation[n])
+            there, back = self.spatial_known(n, data[2 + n], result[2 + n], reach, pads[n])
+            data[2 + n] = meet_dims(data[2 + n], back, "a spatial extent of the data")
+            result[2 + n] = meet_dims(result[2 + n], there, "a spatial extent of the result")
+        return [
+            permuted(tuple(data), form, self.data_layout),
+            permuted(tuple(held), held_form, self.kernel_layout),
+            *args[2:],
+        ], permuted(tuple(result), form, out_layout)
 
     def relate_channels(self, data: list[Any], held: list[Any], result: list[Any]) -> None:
         """Fills in channels of canonical shapes of data, weights and result that follow from each other."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...ir.dims import Dim
 from ..base import RelationError
-from ..partial import Facts, Shape, meet, meet_dims, permuted
+from ..partial import Facts, Shape, meet, meet_dims
 from ..shapes import normalize_axis
-from .geometry import dilated, pad_amounts
-
-if TYPE_CHECKING:
-    from .conv import Convolution
 
 
 def per_channel(args: Sequence[Any], out: Shape, axis: int) -> Facts:
@@ -101,39 +97,3 @@ def batch_product_known(args: Sequence[Any], out: Shape, transpose_a: bool, tran
     elif y == 1:
         a[0] = meet_dims(x, o[0], "the batch")
     return [tuple(a), tuple(b), *args[2:]], tuple(o)
-
-
-def convolved_known(conv: Convolution, args: Sequence[Any], out: Shape) -> Facts:
-    """Convolutions, plain and transposed: batch and channels of data and result, weights, and spatial extents.
-
-    Backwards, an extent follows from the result's where the stride leaves only one, and input channels follow from the
-    weights where there is one group (of several, where each has one channel). Nothing is said of layouts in blocks.
-    """
-    form, held_form = conv.data_form, conv.kernel_canonical()
-    out_layout = conv.out_layout or conv.data_layout
-    if sorted(conv.data_layout) != sorted(form) or sorted(out_layout) != sorted(form):
-        return list(args), out
-    if sorted(conv.kernel_layout) != sorted(held_form) or len(held_form) != len(form):
-        return list(args), out
-    nothing: tuple[Dim | None, ...] = (None,) * len(form)
-    data = list(permuted(meet(args[0], nothing), conv.data_layout, form) or ())
-    held = list(permuted(meet(args[1], nothing), conv.kernel_layout, held_form) or ())
-    result = list(permuted(meet(out, nothing), out_layout, form) or ())
-    axes = [held_form.index(c) for c in held_form if c not in "OI"]
-    for n, axis in enumerate(axes):
-        size = conv.kernel_size[n] if conv.kernel_size is not None and n < len(conv.kernel_size) else None
-        held[axis] = meet_dims(held[axis], size, "the extent of the kernel")
-    conv.relate_channels(data, held, result)
-    data[0] = result[0] = meet_dims(data[0], result[0], "the batch")
-    pads = pad_amounts(conv.padding, conv.rank)
-    for n, axis in enumerate(axes):
-        kernel = held[axis]
-        reach = None if kernel is None else dilated(kernel, conv.dilation[n])
-        there, back = conv.spatial_known(n, data[2 + n], result[2 + n], reach, pads[n])
-        data[2 + n] = meet_dims(data[2 + n], back, "a spatial extent of the data")
-        result[2 + n] = meet_dims(result[2 + n], there, "a spatial extent of the result")
-    return [
-        permuted(tuple(data), form, conv.data_layout),
-        permuted(tuple(held), held_form, conv.kernel_layout),
-        *args[2:],
-    ], permuted(tuple(result), form, out_layout)

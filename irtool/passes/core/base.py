@@ -24,9 +24,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from ...diagnostics import Span, UsageError, placing
+from ...hooks import Hook
 from ...ir import Expr, Function, Module
 from ...ir.module import describe
-from ...plugin import Plugin, PluginError, type_hints
+from ...plugin import Plugin, PluginError, Registry, type_hints
 from ...plugin.mistakes import adopt, check_dataclass, refuse
 from ...plugin.origin import is_outside, place_of, shown
 from ...steps import counted
@@ -36,7 +37,13 @@ from .given_options import check_options
 from .mistakes import WrongPassOption
 from .names import declare_pass_name
 from .option_text import show_value
-from .registry import passes as passes
+from .registry import passes as _registered
+
+passes: Registry[type[Pass]] = _registered
+"""Every pass by name."""
+
+_run_pass: Hook[[Pass, Module, PassContext], Module] = Hook("passes.run_pass")
+_run_in_sequence: Hook[[Pass, Module, PassContext], Module] = Hook("passes.run_in_sequence")
 
 
 def _judged_later(p: Any, arguments: Sequence[Any], result: Any) -> str:
@@ -108,9 +115,7 @@ class Pass(Plugin):
 
         A function or an expression is taken as the `@main` of a module, as `Module.from_expr` makes it.
         """
-        from .runner import run_pass
-
-        return run_pass(self, Module.of(module), context or PassContext.current())
+        return _run_pass(self, Module.of(module), context or PassContext.current())
 
     def __repr__(self) -> str:
         return f"<{self.text()}, level {self.info.opt_level}>"
@@ -223,11 +228,9 @@ class Composite(Pass):
         raise NotImplementedError
 
     def apply(self, module: Module, context: PassContext) -> Module:
-        from .runner import run_in_sequence
-
         for p in counted("pass", self.passes(), lambda p: p.info.name):
             if context.pass_enabled(p.info):
-                module = run_in_sequence(p, module, context)
+                module = _run_in_sequence(p, module, context)
         return module
 
 

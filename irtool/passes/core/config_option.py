@@ -1,15 +1,9 @@
-"""Options of the pass context, as the passes that read them declare them."""
+"""An option of the pass context, as a pass that reads it declares it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from .registry import passes
-
-if TYPE_CHECKING:
-    from .base import Pass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,13 +23,3 @@ class ConfigOption:
     def kind_name(self) -> str:
         """The kind in words."""
         return getattr(self.kind, "__name__", str(self.kind))
-
-
-def config_options() -> Iterator[tuple[str, ConfigOption, list[type[Pass]]]]:
-    """Every key in alphabetical order with the passes that read it."""
-    readers: dict[str, list[type[Pass]]] = {}
-    for cls in dict.fromkeys(passes):
-        for key in cls.config:
-            readers.setdefault(key, []).append(cls)
-    for key in sorted(readers):
-        yield key, readers[key][0].config[key], readers[key]

@@ -17,11 +17,10 @@ from typing import Any, ClassVar, NoReturn
 from ...diagnostics import Source, Span, UsageError, nearest
 from ...ir import Module
 from ..apply_pass_to_function import ApplyPassToFunction
-from .base import Composite, Pass, PassList
+from .base import Composite, Pass, PassList, passes
 from .context import PassContext, PassInfo
 from .mistakes import MalformedPipeline, UnknownPass
 from .pipelines import PIPELINES
-from .registry import passes
 
 _TOKEN = re.compile(
     r"""\s*(?:

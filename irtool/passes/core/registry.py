@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ...plugin import Registry
-
-if TYPE_CHECKING:
-    from .base import Pass
 
 TVM_PREFIXES = (
     "relay._transform.",
@@ -18,7 +15,7 @@ TVM_PREFIXES = (
 )
 """Under which TVM registers its passes."""
 
-passes: Registry[type[Pass]] = Registry(
+passes: Registry[type[Any]] = Registry(
     "pass", "irtool.passes", "irtool.tir_passes", "irtool.lower.passes", prefixes=TVM_PREFIXES
 )
-"""Every pass by name: those on Relay alone, and those that lower it."""
+"""Every pass by name: those on Relay alone, and those that lower it. `base.passes` is the same with the type of passes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...diagnostics import Diagnostic, InternalError, IrError, UsageError
 from ...ir import Function, Module
@@ -12,13 +11,10 @@ from ...ir.places import fill_places
 from ...parser.undecided import undecided_call
 from ...plugin.mistakes import PluginError, blame_all, blame_code
 from ...plugin.origin import is_outside
+from .base import Pass, passes
 from .context import PassContext
 from .folding_budget import sharing_budget
 from .mistakes import CannotTransform
-from .registry import passes
-
-if TYPE_CHECKING:
-    from .base import Pass
 
 
 class PassFailure(InternalError):

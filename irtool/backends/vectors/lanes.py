@@ -1,0 +1,33 @@
+"""What the lowerings of certain dtypes ask of the lowering of the loop that they are part of."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ...tir.expr import Binary, Cast, Expr, Load
+from ...tir.simplify import Simplifier
+from . import ir
+from .ir import Body, Value
+
+
+class LaneLowering(Protocol):
+    """The lowering of one vectorized loop of `count` steps to `lanes` lanes; `called` has the functions that are used."""
+
+    simplify: Simplifier
+    count: int
+    lanes: int
+    called: dict[ir.Function, None]
+
+    def varies(self, e: Expr) -> bool: ...
+
+    def stride(self, index: Expr) -> int | None: ...
+
+    def base(self, index: Expr) -> Expr: ...
+
+    def register(self, x: Load) -> ir.Register | None: ...
+
+    def masked(self, mask: Value, width: int, body: Body) -> Value: ...
+
+    def cast(self, e: Cast, value: Value, body: Body) -> Value: ...
+
+    def shift_function(self, e: Binary) -> str: ...

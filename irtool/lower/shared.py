@@ -1,0 +1,89 @@
+"""What the functions of a module share while they are lowered: problems, kernels, constants, and the functions still to lower."""
+
+from __future__ import annotations
+
+from ..diagnostics import Diagnostic, IrError
+from ..interp.mistakes import MissingConstant
+from ..ir import Constant, Function, MissingData, Module, Var
+from ..tir.equal_data import EqualData, beginning
+from ..tir.program import CONSTANT, Slot
+from ..tir.vector_target import VectorTarget
+from .closures import Captures
+from .kernels import Kernels
+from .values import Closure
+
+
+class ModuleLowering:
+    """What the functions of a module share while they are lowered.
+
+    Attributes:
+        problems: what has no counterpart, in the order found.
+        depends_on_values: one of the problems is there because inputs are not constants.
+        in_place: calls lowered in place so far.
+        free_variables: of the local functions that have been met.
+        constants: their slots, in the order found.
+        waiting: functions to lower: the name in the program, the function, and the slots that calls hand over behind arguments.
+    """
+
+    def __init__(self, module: Module, target: VectorTarget) -> None:
+        self.module = module
+        self.problems: list[Diagnostic] = []
+        self.kernels = Kernels(self.problems, target)
+        self.depends_on_values = False
+        self.in_place = 0
+        self.free_variables: dict[Function, list[Var]] = {}
+        self.constants: list[Slot] = []
+        self._contents: EqualData[Slot] = EqualData()
+        self._named: dict[str, int] = {}
+        self._constants_of: dict[Constant, Slot] = {}
+        self.waiting: list[tuple[str, Closure, list[Slot]]] = []
+        self._queued: set[str] = set()
+        self._lifted: dict[int, str] = {}
+        self._captures = Captures()
+
+    def enqueue(self, name: str) -> str:
+        """Sees to it that a function of the module is in the program, under its name."""
+        if name not in self._queued:
+            self._queued.add(name)
+            function = self.module[name]
+            assert isinstance(function, Function)
+            self.waiting.append((name, Closure(function, {}), []))
+        return name
+
+    def lift(self, closure: Closure, hint: str) -> tuple[str, list[Slot]]:
+        """The name of a local function in the program, and the slots that a call hands over behind its arguments."""
+        capture = self._captures.of(closure)
+        name = self._lifted.get(capture.number)
+        if name is None:
+            name = self._lifted[capture.number] = self._free_name(f"{hint}_local{len(self._lifted)}")
+            self.waiting.append((name, *self._captures.inside(closure)))
+        return name, list(capture.slots)
+
+    def _free_name(self, wanted: str) -> str:
+        while wanted in self._queued or wanted in self.module:
+            wanted += "_"
+        self._queued.add(wanted)
+        return wanted
+
+    def _constant_name(self, e: Constant) -> str:
+        """The name of the parameter that the value is of, or a number."""
+        wanted = e.span.name if e.span is not None else ""
+        seen = self._named[wanted] = self._named.get(wanted, 0) + 1
+        if not wanted:
+            return f"constant_{len(self.constants)}"
+        return wanted if seen == 1 else f"{wanted}_{seen}"
+
+    def constant(self, e: Constant) -> Slot:
+        """The slot of a constant; equal ones share it."""
+        data = e.data
+        if isinstance(data, MissingData):
+            raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span, code=MissingConstant)
+        seen = self._constants_of.get(e)
+        if seen is None:
+            made = Slot("", data.shape, e.dtype, CONSTANT, data)
+            seen = self._contents.first((e.dtype, data.shape), beginning(data), made.read, made)
+            if seen is made:
+                made.name = self._constant_name(e)
+                self.constants.append(made)
+            self._constants_of[e] = seen
+        return seen
