@@ -18,17 +18,12 @@ from ...tir.expr import Var
 from ...tir.program import RunKernel, Slot
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
+from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE
 
 ALONE = 0
 """Where one thread wrote all."""
 
-HANDED = 0.3
-"""Cycles for a byte that two threads read and one of them wrote."""
-
-AGAIN = 0.05
-"""Cycles for a byte of constants that two threads read, instead of half of them each."""
-
-_TWICE = 3 * AGAIN
+_TWICE = 3 * SHARED_CONSTANT_BYTE
 """The same for bytes that they read twice."""
 
 
@@ -65,7 +60,7 @@ def shares_inside(read: Mapping[Buffer, Set[Var]], outer: Set[Var], inner: Set[V
     """
     again = sum(b.nbytes for b, variables in read.items() if variables & outer and not variables & inner)
     handed = sum(b.nbytes for b, variables in read.items() if variables & inner and not variables & outer)
-    return again <= target.l2_cache_bytes // 2 and again * _TWICE < handed * HANDED
+    return again <= target.l2_cache_bytes // 2 and again * _TWICE < handed * HANDED_BYTE
 
 
 def is_same(a: int, b: int) -> bool:

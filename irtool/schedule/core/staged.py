@@ -35,6 +35,7 @@ from ...tir.stmt import (
     rewrite_stmt,
 )
 from ...tir.vector_target import VectorTarget
+from ..cost.machine import ALIKE, BOTH_LIMIT, LATE_SHARE, MEMORY_CONTENTION, MEMORY_WORTH, REWRITTEN_BYTE
 from .forms import Loop, Map, Reduction
 
 
@@ -140,20 +141,6 @@ class Tiling(Protocol):
 AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 
 
-_ALIKE = 1.05
-"""Plans take one thread at most so many times the cycles of the one that takes the fewest."""
-
-_LATE = 0.1
-"""Of a part, what a thread may be late by."""
-
-_HANDED = 2.0
-"""Cycles for each byte that one core writes and another reads, until it is written again: twice as much between cores that have no
-cache in common, a fifth where they have one."""
-
-_CROWDED = 0.25
-"""Of the cycles in which one thread reads memory, those that each of two has more than half: together they read it 1.3 times as fast."""
-
-
 @dataclass(frozen=True)
 class TwoThreads:
     """What two threads make of a plan.
@@ -170,7 +157,7 @@ class TwoThreads:
 
     def cycles(self, one: float) -> float:
         """Cycles for what takes one thread so many."""
-        return one * self.share + self.handed * _HANDED + self.memory * _CROWDED
+        return one * self.share + self.handed * REWRITTEN_BYTE + self.memory * MEMORY_CONTENTION
 
 
 ALONE = TwoThreads(0.5, 0, 0)
@@ -186,17 +173,8 @@ def of_two(parts: int, handed: float, memory: float, each: float = 0.0) -> TwoTh
         memory: cycles of one thread in which weights come from memory.
         each: of all cycles, the share of what each of them does in full.
     """
-    share = (-(-parts // 2) + _LATE) / parts
+    share = (-(-parts // 2) + LATE_SHARE) / parts
     return TwoThreads(each + (1 - each) * share, handed / 2, memory)
-
-
-_MOST_OF_BOTH = 1.05
-"""The cycles of one thread and twice those of one of two, as a mean, beside the limit, at most: with more, two threads lose what one
-gains."""
-
-
-_MUCH_SLOWER = 1.2
-"""Cycles of a plan beside those of one that takes more memory, which is worth it."""
 
 
 def choose_plan(
@@ -215,15 +193,13 @@ def choose_plan(
     if named or not plans:
         return named[0] if named else None
     costs = [(cycles(t), t) for t in plans]
-    costs = [
-        (cost, t) for cost, t in costs if cost <= limit and cost * (0.5 + shared(t).share) <= _MOST_OF_BOTH * limit
-    ]
+    costs = [(cost, t) for cost, t in costs if cost <= limit and cost * (0.5 + shared(t).share) <= BOTH_LIMIT * limit]
     if not costs:
         return None
-    most = _MUCH_SLOWER * min(cost for cost, _ in costs)
+    most = MEMORY_WORTH * min(cost for cost, _ in costs)
     fair = [(cost, t) for cost, t in costs if fits(t) and cost <= most] or costs
     least = min(cost for cost, _ in fair)
-    alike = [(cost, t) for cost, t in fair if cost <= _ALIKE * least]
+    alike = [(cost, t) for cost, t in fair if cost <= ALIKE * least]
     return min(alike, key=lambda x: (x[0] * shared(x[1]).cycles(x[0]), x[0]))[1]
 
 

@@ -1,5 +1,6 @@
 """Estimates in processor cycles: what strategies compare.
 
+machine          constants, each with its unit, what was measured, on which processor and when
 register_tiles   a tile of registers: cycles per update
 tile_choice      vector axis and tile of a reduction
 row_choice       vector axis of a sum along rows

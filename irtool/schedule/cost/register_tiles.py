@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...tir.vector_target import VectorTarget
+from .machine import SPILLED_REGISTER
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,6 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
     return total / (rows * vectors)
 
 
-_SPILLED = 6
-"""What a register is worth that AVX2 lacks: an accumulator goes to memory and back in each step, which takes longer than its sums."""
-
-
 def _lacking(x: int, y: int, target: VectorTarget) -> int:
     """Registers that AVX2 lacks for a step: accumulators, the vectors, and one value of a row at a time."""
     return max(0, x * y + y + 1 - target.registers) if is_avx2(target) else 0
@@ -161,5 +158,5 @@ def _crowding(x: int, y: int, target: VectorTarget) -> int:
     if target.vector_bytes == 64:
         return max(0, x * y + x - target.registers - 4)  # A multiply-add can broadcast an operand from memory.
     if target.registers == 16:
-        return _SPILLED * _lacking(x, y, target)
+        return SPILLED_REGISTER * _lacking(x, y, target)
     return max(0, x * y + x + y - target.registers + 1)

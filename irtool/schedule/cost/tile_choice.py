@@ -16,12 +16,8 @@ from ...tir.words import LONG_DOTS
 from ..core.affine import coefficients, depends, loads, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
+from .machine import CACHE_WAY, SCATTERED_STORE
 from .register_tiles import Tile, choose_tile, choose_window
-
-_WAY = 4096
-"""Bytes of the L1 cache in which each set has one line: a page, so that addresses need no translation to find it."""
-_SCATTERED = 8
-"""Cycles to store a result by itself, in a line of which others are stored much later."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     for _, m in r.inner:
         inner_steps *= m
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
-    cost += scattered * _SCATTERED / max(1, inner_steps) + apart
+    cost += scattered * SCATTERED_STORE / max(1, inner_steps) + apart
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
 
 
@@ -123,7 +119,7 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
     """Of how many rows the L1 cache keeps a line each, where all are read element by element: rows whose beginnings are a power
     of two apart share a few of its sets."""
     v, rows = r.loops[row]
-    ways = max(1, target.l1_cache_bytes // _WAY)
+    ways = max(1, target.l1_cache_bytes // CACHE_WAY)
     most = rows
     for e in loads(r.update):
         if e.source is r.acc:
@@ -131,8 +127,8 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
         place = e.source.offset(e.indices)
         along = stride(simplify, place, v)
         if along and any(stride(simplify, place, k) == 1 and n > 1 for k, n in r.inner):
-            apart = gcd(abs(along) * itemsize(e.dtype), _WAY)
-            most = min(most, ways * _WAY // max(apart, CACHE_LINE))
+            apart = gcd(abs(along) * itemsize(e.dtype), CACHE_WAY)
+            most = min(most, ways * CACHE_WAY // max(apart, CACHE_LINE))
     return most
 
 

@@ -19,7 +19,7 @@ from ...tir.kernel import Kernel
 from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, steps
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
-from ..cost.gemm_cost import NEXT
+from ..cost.machine import SECOND_CACHE_RATE
 from ..strategies.winograd.choice import saved_cycles
 from ..strategies.winograd.find import convolutions_of
 from .fuse_kernels import straight_bodies
@@ -48,7 +48,7 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
                 if slot.kind != TEMP or slot in named:
                     continue
                 others = _that_see_another_shape(slot, step, users[slot])
-                if others and _saved(step, target) > 2 * slot.nbytes / NEXT:
+                if others and _saved(step, target) > 2 * slot.nbytes / SECOND_CACHE_RATE:
                     body.insert(at, _copied(step, slot, others, copies, names))
                     at += 1
     program.kernels = kernels_in_use(program)

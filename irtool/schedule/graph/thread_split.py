@@ -22,8 +22,9 @@ from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, vari
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Let, Prefetch, Scope, Stmt, Store, expressions, pre_order
 from ...tir.vector_target import VectorTarget
-from ..core.data_affinity import AGAIN, ALONE, HANDED, is_same
+from ..core.data_affinity import ALONE, is_same
 from ..core.forms import simplifier
+from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE
 from .threads import all_shared_loops, count_stores, loop_to_share
 
 _OWN = (Scope.LOCAL, Scope.REGISTER)
@@ -85,16 +86,16 @@ class Halves:
         for b in places.read:
             if b in self.constants:
                 if not places.depends(b, loop):
-                    cost += b.nbytes * AGAIN
+                    cost += b.nbytes * SHARED_CONSTANT_BYTE
                     again += b.nbytes
                 continue
             begin = places.begin(b, False, loop)
             if begin is None:
-                cost += b.nbytes * HANDED
+                cost += b.nbytes * HANDED_BYTE
                 continue
             before = (self.written[b],) if b in self.written else self.begin.get(b, ())
             if before:
-                cost += b.nbytes * HANDED / 2 * sum(not is_same(begin, x) for x in before) / len(before)
+                cost += b.nbytes * HANDED_BYTE / 2 * sum(not is_same(begin, x) for x in before) / len(before)
         return cost if again <= self.target.streamed_bytes else math.inf
 
 

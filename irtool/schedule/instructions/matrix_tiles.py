@@ -25,23 +25,13 @@ from ...tir.words import DOTS
 from ..core.affine import depends, simplifier, stride
 from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction
+from ..cost.machine import REGISTER_TILE_PEAK, TILE_GAIN, TILE_LATENCY, TILE_LOAD, TILE_PRODUCT, TILE_STORE
 from ..cost.tile_choice import is_padded
 from .dot_kinds import WordKind
 
 WORDS = 16
 """Columns of a tile, and words in one of its rows."""
 
-_PRODUCT, _LOAD, _STORE = 16, 8, 24
-"""Cycles of an instruction, of a load of a tile, and of a store, whose sums are read again; each for 16 rows."""
-
-_LATENCY = 52
-"""Cycles until a sum is there that the next instruction adds to."""
-
-_REACHED = 0.85
-"""Share of their peak that tiles of registers reach."""
-
-_GAIN = 0.9
-"""Matrix tiles must take at most so much of the time of vectors."""
 
 _WIDEST = 4
 """Tiles of columns in a block with a single tile of rows."""
@@ -129,13 +119,13 @@ def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | N
         return None
     tilings = (t for t in _tilings(r, found, target) if t.name != DOT_PAIR or t.additions(r) <= LONGEST)
     best = min(tilings, key=lambda t: (t.cycles, t.apart), default=None)
-    return best if best is not None and best.cycles < _GAIN * vector_cycles(r, best, target) else None
+    return best if best is not None and best.cycles < TILE_GAIN * vector_cycles(r, best, target) else None
 
 
 def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
     """Cycles that vectors take: twice as many where numbers of both operands are signed, or neither's."""
     each = 2 if t.name != DOT_PAIR and t.numbers[0] == t.numbers[1] else 1
-    return each * r.work / (WORDS * target.multiply_adds * _REACHED)
+    return each * r.work / (WORDS * target.multiply_adds * REGISTER_TILE_PEAK)
 
 
 def filled_count(kind: WordKind, count: int, target: VectorTarget) -> int:
@@ -275,8 +265,8 @@ def _cycles(r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int) -> fl
     high, deep = rows.size / WORDS, steps / WORDS
     total = 0.0
     for p, q in product(rows.segments, columns.segments):
-        made = p.tiles * q.tiles * (0.5 + 0.5 * high) * _PRODUCT
-        loaded = (p.tiles * high + q.tiles * deep) * _LOAD
-        block = sums * max(made, loaded, _LATENCY) + p.tiles * q.tiles * high * _STORE + _LATENCY
+        made = p.tiles * q.tiles * (0.5 + 0.5 * high) * TILE_PRODUCT
+        loaded = (p.tiles * high + q.tiles * deep) * TILE_LOAD
+        block = sums * max(made, loaded, TILE_LATENCY) + p.tiles * q.tiles * high * TILE_STORE + TILE_LATENCY
         total += times * p.blocks * q.blocks * block
     return total

@@ -24,6 +24,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Store
 from ..core.affine import simplifier
 from ..core.guards import extract_predicates
+from ..cost.machine import LEAST_SAVED
 from .degenerate_loops import solve_steps
 from .slice_domain import slice_domain
 from .subpixel import inline_padding
@@ -31,9 +32,6 @@ from .subpixel import inline_padding
 _MOST_PARTS = 16
 _MOST_STEPS = 64
 """Steps along an axis of a window: more are no window."""
-
-_LEAST_SAVED = 0.4
-"""The part of the steps that must go."""
 
 _LEAST_RESULTS = 16
 """Positions of windows in a part, on average: fewer do not fill a tile."""
@@ -116,7 +114,7 @@ def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
         left *= sum(x.work for x in ranges)
         results *= positions
     parts = parts_of(r, _MOST_PARTS)
-    if left > (1 - _LEAST_SAVED) * whole or parts is None or (len(parts) > 1 and results < _LEAST_RESULTS * len(parts)):
+    if left > (1 - LEAST_SAVED) * whole or parts is None or (len(parts) > 1 and results < _LEAST_RESULTS * len(parts)):
         return None
     return parts
 

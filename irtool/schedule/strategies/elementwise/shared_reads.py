@@ -11,12 +11,10 @@ from ....tir.expr import Expr, Load, Var, substitute
 from ....tir.simplify import Simplifier
 from ...core.affine import depends
 from ...core.forms import Map
+from ...cost.machine import SHARED_READS
 
 _MOST_ROWS = 4
 """Rows that are made together: each is written out."""
-
-_LEFT = 0.6
-"""The part of reads that is left, at most, where rows that are made together are worth their longer code."""
 
 
 def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, int] | None:
@@ -32,4 +30,4 @@ def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, in
     turn = Var("turn")
     simplify = Simplifier({v: (0, n - 1) for v, n in m.loops} | {turn: (0, extent // rows - 1)})
     found = {simplify(substitute(p, {row: turn * rows + n})) for p in uneven for n in range(rows)}
-    return (row, rows) if len(found) <= _LEFT * rows * len(uneven) else None
+    return (row, rows) if len(found) <= SHARED_READS * rows * len(uneven) else None

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from ....tir.stmt import Stmt
+from ...cost.machine import REGISTER_TILE_COST, TILE_DISCOUNT
 from ...instructions.matrix_tiles import choose_matrix_tiling, vector_cycles
 from ..base import Candidate, Stage, Strategy, strategy
 from .nest import nest_in_tiles
-
-_REGISTERS = 4 / (24 * 16)
-"""What `register_tile` says that a tile of 24 vectors costs."""
-
-_BELOW = 0.8
-"""Beside a sum in blocks, which costs less than one in a register tile."""
 
 
 @strategy("amx_tile")
@@ -29,7 +24,7 @@ class AmxTile(Strategy):
             f"rows along {rows[0].name} of {rows[1]}, columns along {columns[0].name} of {columns[1]}, {t.label}, "
             f"{share:.2f} of the estimated cycles of vectors"
         )
-        return Candidate(_BELOW * share * _REGISTERS, reason, t, t.label)
+        return Candidate(TILE_DISCOUNT * share * REGISTER_TILE_COST, reason, t, t.label)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None

@@ -28,16 +28,11 @@ from ...core.affine import coefficients, depends, factors, loads, simplifier
 from ...core.block import Block
 from ...core.forms import Map, Reduction
 from ...core.nest import lower_all
+from ...cost.machine import BLOCKED_GAIN, SECOND_CACHE_SHARE
 from ...cost.tile_choice import TileChoice, choose_register_tile
 from ...primitives import block_reduction, compute_at, copy, parallel, prefetch, reorder, split, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from .strategy import tile_reduction
-
-_GAIN = 0.9
-"""Time of a long sum in blocks, of that without: the least that was seen."""
-
-_KEPT = 0.75
-"""Share of the second cache that weights can have, beside the rows that they are multiplied with."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ def _offer(r: Reduction, p: TileChoice, s: SumBlocks, target: VectorTarget) -> C
     (v, n), cost = r.inner[s.summed], target.latency / (p.tile.points * p.lanes)
     reason = f"{p.reason}, {s.steps} of {n} steps of {v.name} at a time"
     label = f"axis {p.vector}, {s.columns} columns, {s.rows} rows, {s.steps} of {n} steps"
-    return Candidate(_GAIN * cost, reason, s, label)
+    return Candidate(BLOCKED_GAIN * cost, reason, s, label)
 
 
 def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:
@@ -115,7 +110,7 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     if summed is None:
         return None
     whole = _has_whole_rows(r, r.loops[p.row if p.row is not None else others[0]][0], r.inner[summed][0])
-    if work * size <= (_KEPT * target.l2_cache_bytes if whole else 2 * target.l1_cache_bytes):
+    if work * size <= (SECOND_CACHE_SHARE * target.l2_cache_bytes if whole else 2 * target.l1_cache_bytes):
         return None
     each = work // r.inner[summed][1] * size
     steps = _largest_divisor(r.inner[summed][1], max(1, target.l1_cache_bytes // 2 // each), 1)

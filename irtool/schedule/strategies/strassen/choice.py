@@ -16,19 +16,14 @@ from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side, widest
 from ...core.matrix_sums import sums
 from ...core.staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
-from ...cost.gemm_cost import FLOAT, NEXT, gemm_cost, plain_cycles, stream_cycles
+from ...cost.gemm_cost import gemm_cost, plain_cycles, stream_cycles
+from ...cost.machine import FLOAT32_BYTES, HALVES_SPILLS, HALVES_SPILLS_OF_16, SECOND_CACHE_RATE, STRASSEN_GAIN
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
 
 _MOST_ROWS = 96
 """Pairs of rows of a block."""
-
-_SPILLS, _SPILLS_OF_16 = 1.3, 2.0
-"""Cycles of sums over those of their instructions; on a processor with 16 registers of vectors."""
-
-_GAIN = 0.97
-"""A product of halves must take at most so much of the time of the other."""
 
 
 def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
@@ -41,7 +36,7 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: floa
     lanes = widest(target, lambda n: is_side_by_side(p, n))
     if not lanes:
         return None
-    limit = _GAIN * _plain(p, target) if free else inf
+    limit = STRASSEN_GAIN * _plain(p, target) if free else inf
 
     def shared(t: Tiling) -> TwoThreads:
         if p.updates < target.parallel_updates:
@@ -72,7 +67,7 @@ def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
 
 def fitting(t: Tiling, p: Product, target: VectorTarget) -> list[Tiling]:
     """Plans for a processor that take the same weights as another plan, best first: blocks of as many columns."""
-    lanes = min(t.lanes, target.lanes(FLOAT))
+    lanes = min(t.lanes, target.lanes(FLOAT32_BYTES))
     plans = list(_tilings(p, lanes, target, t.columns)) or [replace(t, lanes=lanes)]
     return sorted(plans, key=lambda x: _cycles(p, x, target))
 
@@ -112,7 +107,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
     most = min(target.tiles_bytes, KERNEL_SCRATCH)
-    room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT)
+    room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT32_BYTES)
     for columns in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
         if half % columns:
             continue
@@ -146,12 +141,12 @@ def _bytes(p: Product) -> int:
 
 def _data_bytes(p: Product, rows: int) -> int:
     """Bytes of the sums of so many pairs of rows."""
-    return rows * PRODUCTS * p.channel[1] // 2 * p.windows * FLOAT
+    return rows * PRODUCTS * p.channel[1] // 2 * p.windows * FLOAT32_BYTES
 
 
 def _result_bytes(t: Tiling) -> int:
     """Bytes of products that are made at once."""
-    return t.rows * PRODUCTS * t.columns * FLOAT
+    return t.rows * PRODUCTS * t.columns * FLOAT32_BYTES
 
 
 def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
@@ -160,7 +155,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     pairs = t.count // 2
     data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # what is read, for the sizes of rows as well
     results = PRODUCTS + sums(RESULT).operations + len(RESULT)
-    spills = _SPILLS if target.registers > 16 else _SPILLS_OF_16
+    spills = HALVES_SPILLS if target.registers > 16 else HALVES_SPILLS_OF_16
     moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
     multiplied = PRODUCTS * gemm_cost(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
@@ -168,11 +163,11 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
         moved += stream_cycles(p.data.source.nbytes)
     passed = t.blocks if t.bands else 1
     if passed * _data_bytes(p, t.rows) > target.scratch_bytes:  # the sums are read again for every block of columns
-        multiplied += pairs * PRODUCTS * steps * FLOAT * (1 + half // t.columns) / NEXT
+        multiplied += pairs * PRODUCTS * steps * FLOAT32_BYTES * (1 + half // t.columns) / SECOND_CACHE_RATE
     if _bytes(p) * 2 > target.streamed_bytes:
-        panel = PRODUCTS * steps * t.columns * FLOAT
+        panel = PRODUCTS * steps * t.columns * FLOAT32_BYTES
         passes = t.bands if t.bands and panel * 2 <= target.streamed_bytes else blocks
-        multiplied += _bytes(p) * (passes - 1) / NEXT  # what was read once is in some cache
+        multiplied += _bytes(p) * (passes - 1) / SECOND_CACHE_RATE  # what was read once is in some cache
     return moved + multiplied + _from_memory(p, target)
 
 

@@ -23,6 +23,7 @@ from ...core.affine import loads, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Loop, Map
 from ...core.nest import lower_all
+from ...cost.machine import NARROW_SQUARES
 from ...primitives import cache_read, parallel, part, reorder, split, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.strategy import split_vectors, vector_lanes
@@ -34,8 +35,6 @@ _LEAST = 4
 """Elements along an axis that are worth a square."""
 _LEAST_BYTES = 8
 """Bytes along an axis that are."""
-_NARROWER = 0.3
-"""The cost of squares half as wide is two to this power."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
         """Elements that are copied, and those that are copied again."""
         rows, columns = squares_of(n, [side], overlap=True), squares_of(k, widths(side, size), overlap=True)
         copied = [sum(p.count * p.size for p in parts) for parts in (rows, columns)]
-        return math.prod(copied) * (sides[0] / side) ** _NARROWER
+        return math.prod(copied) * (sides[0] / side) ** NARROW_SQUARES
 
     return min((x for x in sides if x >= least), key=cost)
 

@@ -9,14 +9,12 @@ A row is read side by side, and what windows reach beyond the image is in it: no
 from __future__ import annotations
 
 from ....tir.stmt import Stmt
+from ...cost.machine import ROWS_FIRST_GAIN
 from ...primitives import combine_rows
 from ...windows.interleaved_rows import interleaved_rows
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy, schedule_stages
 from .interleaved_windows import InterleavedWindows
-
-_LEAST_GAIN = 1.3
-"""What makes up for the row that is written and read again."""
 
 
 @strategy("interleaved_rows")
@@ -29,7 +27,7 @@ class InterleavedRows(Strategy):
         found = interleaved_rows(stage.form) if stage.lanes > 1 else None
         if found is None:
             return None
-        if found.gain < _LEAST_GAIN and InterleavedWindows().choose(stage) is not None:
+        if found.gain < ROWS_FIRST_GAIN and InterleavedWindows().choose(stage) is not None:
             return None
         _, channels = found.channels
         shared = bool(found.outside) and stage.work >= stage.target.parallel_updates and not stage.serial

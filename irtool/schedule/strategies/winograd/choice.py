@@ -17,7 +17,16 @@ from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side, widest
 from ...core.matrix_sums import sums
 from ...core.staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
-from ...cost.gemm_cost import FLOAT, NEXT, STREAM, gemm_cost, plain_cycles, stream_cycles
+from ...cost.gemm_cost import gemm_cost, plain_cycles, stream_cycles
+from ...cost.machine import (
+    BORDER_COPY,
+    FLOAT32_BYTES,
+    LAST_CACHE_RATE,
+    SECOND_CACHE_RATE,
+    TRANSFORM_SPILLS,
+    WINOGRAD_GAIN,
+    WINOGRAD_GAIN_OF_MEMORY,
+)
 from .axes import SpatialAxis
 from .convolution import Convolution
 from .cook_toom import POINTS, points_of, transforms
@@ -32,24 +41,14 @@ _MOST_TILES = 16
 _MANY_TILES = (24, 32, 48, 64)
 """Tiles of blocks for which weights come from far away."""
 
-_SPILLS = 1.3
-"""Cycles of a transform over those of its instructions: a tile of the data is more than the registers."""
-
-_PATCH = 4
-"""Operations to copy an element of a window at the border."""
-
-_GAIN = 0.9
-"""A transformed convolution must take at most so much of the time of the other."""
-
-_GAIN_OF_MEMORY = 0.8
-"""The same where transformed weights are more than caches keep: whoever else uses the memory takes their time."""
-
 
 def beats_pairs(c: Convolution, target: VectorTarget) -> bool:
     """True if a convolution of bfloat16 numbers, whose layouts are not chosen yet, will be faster transformed than made of words of
     two."""
     if target.winograd not in ("auto", "off"):
-        return _can_have_blocks(c, target) and bool(_tilings(c, int(target.winograd), target.lanes(FLOAT), target))
+        return _can_have_blocks(c, target) and bool(
+            _tilings(c, int(target.winograd), target.lanes(FLOAT32_BYTES), target)
+        )
     paired = _plain(c, target) / max(target.paired_products, target.pair_tiles // 2)
     weighed, _ = _least_cycles(c, target)
     return weighed <= paired
@@ -67,19 +66,19 @@ def _least_cycles(c: Convolution, target: VectorTarget) -> tuple[float, float]:
     without one."""
     if target.winograd == "off" or not _can_have_blocks(c, target) or c.updates < target.transformed_updates:
         return inf, inf
-    plans = (t for size in SIZES for t in _tilings(c, size, target.lanes(FLOAT), target))
+    plans = (t for size in SIZES for t in _tilings(c, size, target.lanes(FLOAT32_BYTES), target))
     return min((_weighed(c, t, target) for t in plans), default=(inf, inf))
 
 
 def _weighed(c: Convolution, t: Tiling, target: VectorTarget) -> tuple[float, float]:
     """Cycles of a plan: with what it must be better by, which are those that it may replace; and as they are."""
     cycles = _cycles(c, t, target)
-    return cycles / (_GAIN if _bytes(c, t.products) <= LAST_CACHE else _GAIN_OF_MEMORY), cycles
+    return cycles / (WINOGRAD_GAIN if _bytes(c, t.products) <= LAST_CACHE else WINOGRAD_GAIN_OF_MEMORY), cycles
 
 
 def _can_have_blocks(c: Convolution, target: VectorTarget) -> bool:
     """True if channels can lie side by side, as they do behind other convolutions."""
-    lanes = target.lanes(FLOAT)
+    lanes = target.lanes(FLOAT32_BYTES)
     return not (c.channel[1] % lanes or c.filters_of_group % lanes)
 
 
@@ -121,7 +120,7 @@ def priced(t: Tiling, c: Convolution, target: VectorTarget) -> StagedPlan:
 
 def fitting(t: Tiling, c: Convolution, target: VectorTarget) -> list[Tiling]:
     """Plans for a processor that take the same weights as another plan, best first: tiles of that size, and blocks of as many filters."""
-    lanes = min(t.lanes, target.lanes(FLOAT))
+    lanes = min(t.lanes, target.lanes(FLOAT32_BYTES))
     plans = _tilings(c, t.size, lanes, target, t.filters) or [replace(t, lanes=lanes)]
     return sorted(plans, key=lambda x: _cycles(c, x, target))
 
@@ -218,17 +217,17 @@ def _tiles(c: Convolution, size: int) -> tuple[int, int]:
 
 def _bytes(c: Convolution, products: int) -> int:
     """Bytes of transformed weights."""
-    return products * c.steps * c.filters[1] * FLOAT
+    return products * c.steps * c.filters[1] * FLOAT32_BYTES
 
 
 def _result_bytes(t: Tiling) -> int:
     """Bytes of the products of a block of tiles."""
-    return t.tiles * t.products * t.filters * FLOAT
+    return t.tiles * t.products * t.filters * FLOAT32_BYTES
 
 
 def _data_bytes(c: Convolution, t: Tiling) -> int:
     """Bytes of the transformed data of a band, or of a block."""
-    return t.tiles * (t.blocks if t.bands else 1) * t.products * c.inputs * FLOAT
+    return t.tiles * (t.blocks if t.bands else 1) * t.products * c.inputs * FLOAT32_BYTES
 
 
 def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
@@ -242,8 +241,8 @@ def _cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
     if t.bands:  # what is transformed is read again for every block of filters
-        rate = NEXT if _data_bytes(c, t) <= target.streamed_bytes else STREAM
-        multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT / rate
+        rate = SECOND_CACHE_RATE if _data_bytes(c, t) <= target.streamed_bytes else LAST_CACHE_RATE
+        multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT32_BYTES / rate
     return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)
 
 
@@ -252,7 +251,7 @@ def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     (height, inputs), width = t.window, t.across.products
     sizes = height * inputs + t.products + height * sums(t.across.data).operations
     inside = (1 - _border(c.rows, t.sizes[0], height)) * (1 - _border(c.columns, t.sizes[1], inputs))
-    operations = sizes + width * sums(t.down.data).operations + (1 - inside) * _PATCH * height * inputs
+    operations = sizes + width * sums(t.down.data).operations + (1 - inside) * BORDER_COPY * height * inputs
     return _transform_cycles(t.tiles * t.blocks * max(1, t.bands) * c.inputs * operations, t, target)
 
 
@@ -263,7 +262,7 @@ def _border(axis: SpatialAxis, size: int, inputs: int) -> float:
 
 def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> float:
     """Cycles of so many loads, stores and sums of single numbers."""
-    return _SPILLS / target.multiply_adds * operations / t.lanes
+    return TRANSFORM_SPILLS / target.multiply_adds * operations / t.lanes
 
 
 def _shared(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
@@ -274,7 +273,7 @@ def _shared(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
     if t.shares_bands or not t.bands:
         return of_two(t.bands or t.blocks, 0, memory)
     parts = t.blocks * (c.filters[1] // t.filters)
-    results = c.results * FLOAT  # as parts of rows they would be read by who wrote them
+    results = c.results * FLOAT32_BYTES  # as parts of rows they would be read by who wrote them
     if t.own:
         read = c.data.source.nbytes if isinstance(c.data.source, Buffer) else 0
         return of_two(parts, read + results, memory, _data_cycles(c, t, target) / _cycles(c, t, target))
@@ -293,4 +292,4 @@ def _from_memory(c: Convolution, t: Tiling, target: VectorTarget) -> float:
 
 def _plain(c: Convolution, target: VectorTarget) -> float:
     """Cycles of the convolution as it is."""
-    return plain_cycles(c.updates, prod(c.weights.shape) * FLOAT, target)
+    return plain_cycles(c.updates, prod(c.weights.shape) * FLOAT32_BYTES, target)
