@@ -37,8 +37,8 @@ _MOST_CHOICES = 16
 
 LEFT_OUT: Mapping[str, str] = {
     "AlterOpLayout": "scheduling chooses the layouts of kernels",
-    "LabelOps": "equal kernels are found by their loops, not by a hash",
-    "PlanDevices": "C runs on one device; a module that names devices is planned nevertheless",
+    "LabelOps": "builds recognise equal kernels by their loops, not by a hash",
+    "PlanDevices": "C runs on one device; a build still plans a module that names devices",
 }
 """Passes of the build pipeline that builds skip unless `required_pass` names them, each with the reason."""
 

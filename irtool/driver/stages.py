@@ -19,7 +19,7 @@ from .refusals import refuse_oversized
 
 LOWER = ProgramStage(
     "Lower",
-    "each fused group becomes a loop nest, each function a list of steps on memory slots",
+    "lowers each fused group to a loop nest, and each function to a list of steps on memory slots",
     lambda program, machine: None,
     once=True,
 )
@@ -30,7 +30,7 @@ STAGES: tuple[ProgramStage, ...] = (
     *SCHEDULE,
     ProgramStage(
         "PlanMemory",
-        "assigns an offset to each temporary and each kernel's scratch memory; their sizes are final",
+        "assigns an offset to each temporary and to each kernel's scratch memory; runs after their sizes are final",
         lambda program, machine: plan_memory(program, machine.threads, machine.pools),
     ),
 )

@@ -20,33 +20,42 @@ from .edits.tuples import drop_fields, drop_outputs
 from .search import Step
 
 STEPS: tuple[tuple[str, Step], ...] = (
-    ("functions", drop_functions),  # whole functions first: nothing is cheaper
-    ("passes", drop_passes),  # a short pipeline makes every later candidate faster
-    ("calls", extract_calls),  # cuts a piece out of the graph of a body
-    ("lets", extract_lets),  # the same for programs in A-normal form
-    ("outputs", drop_outputs),  # extracting makes outputs
+    ("functions", drop_functions),  # removes entire functions first: the cheapest step
+    ("passes", drop_passes),  # shortens the pipeline, which makes every later candidate faster
+    ("calls", extract_calls),  # extracts a subgraph of a body
+    ("lets", extract_lets),  # extracts a subprogram in A-normal form
+    ("outputs", drop_outputs),  # removes outputs, which extraction adds
     ("then", take_then),
     ("else", take_else),
     ("clauses", take_clauses),
-    ("operands", take_operands),  # what must stay connected loses what is between
+    (
+        "operands",
+        take_operands,
+    ),  # replaces a call by its operand, which removes nodes between two that must stay connected
     ("other operands", take_others),
-    ("zeros", zero_inner_calls),  # in functions that nothing can be passed into
-    ("inlined lets", inline_lets),  # bindings and calls of functions hide graphs from extraction
+    (
+        "zeros",
+        zero_inner_calls,
+    ),  # replaces calls by zeros inside functions that have callers and cannot get another parameter
+    ("inlined lets", inline_lets),  # inlines bindings and calls, which hide graphs from extraction
     ("inlined calls", inline_calls),
     ("literals", open_literals),
     ("patterns", drop_clauses),
     ("fields", drop_fields),
-    ("pipelines", flatten_pipeline),  # named pipelines become lists, of which passes are dropped in the next round
-    ("earlier passes", advance_pipeline),  # runs the first passes now, after dropping has done what it can
+    ("pipelines", flatten_pipeline),  # expands named pipelines to lists, whose passes the next round drops
+    (
+        "earlier passes",
+        advance_pipeline,
+    ),  # runs the first passes and keeps their result; runs after passes were dropped
     ("constants", lift_constants),
     ("parameters", drop_parameters),
     ("fields of parameters", flatten_parameters),
     ("equal parameters", merge_parameters),
-    ("extents", shrink_extents),  # values everywhere at once, then axes by themselves
+    ("extents", shrink_extents),  # shrinks equal extents everywhere at once, before single axes
     ("axes", shrink_axes),
     ("data", clear_constants),
     ("dtypes", unify_dtypes),
-    ("annotations", drop_annotations),  # these make nothing smaller but the text
+    ("annotations", drop_annotations),  # removes annotations: they shorten the text only
     ("marks", drop_marks),
     ("attributes", default_attributes),
     ("type definitions", drop_type_definitions),

@@ -10,6 +10,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError, UsageError
+from irtool.driver.stages import STAGES
 from irtool.interp.feeds import random_inputs
 from irtool.ir import Call, Function, GlobalVar, Module, Op, post_order
 from irtool.ir.meta import MetaNode, VirtualDevice
@@ -237,3 +238,19 @@ def test_the_build_says_what_it_leaves_out() -> None:
     out = command("passes", "build")[1]
     left_out = out.partition("skip these unless --require-pass names them:")[2]
     assert all(name in left_out for name in ("AlterOpLayout", "LabelOps", "PlanDevices"))
+
+
+_VERBS = {
+    *("adds", "allocates", "assigns", "changes", "chooses", "clamps", "clears", "composes", "computes", "copies", "evaluates"),
+    *("fixes", "flushes", "folds", "gives", "groups", "infers", "inlines", "labels", "lifts", "lowers", "makes", "marks"),
+    *("merges", "moves", "packs", "pads", "reads", "removes", "replaces", "rewrites", "splits", "stores", "wraps"),
+}  # fmt: skip
+"""First words of reasons: what the pass or stage does."""
+
+
+def test_every_reason_says_what_its_row_does() -> None:
+    """`merges equal nodes`, not `equal nodes merge`; the reason for its place comes behind."""
+    rows = [(name, text, reason) for name, p in PIPELINES.items() for text, reason in p.rows]
+    rows += [("stages", s.name, s.reason) for s in STAGES]
+    assert len(rows) > 200
+    assert not [row for row in rows if row[2].split()[0] not in _VERBS or len(row[2]) > 170]

@@ -27,96 +27,102 @@ class _Row:
 
 
 _PREFIX: tuple[_Row, ...] = (
-    _Row("RemoveUnusedFunctions", "no later pass should work on unreachable functions"),
+    _Row("RemoveUnusedFunctions", "removes unreachable functions, so that no later pass works on them"),
     _Row(
         "ToBasicBlockNormalForm",
-        "the scope of every shared node is fixed before any pass moves code",
+        "fixes the scope of every shared node before any pass moves code",
     ),
-    _Row("qnn.Legalize", "quantized operators take forms that suit the target's instructions"),
-    _Row("qnn.CanonicalizeOps", "… and then ordinary integer arithmetic"),
-    _Row("Legalize", "other operators take forms that suit the single target", homogeneous=True),
-    _Row("SimplifyInference", "normalisations become arithmetic, which later passes can fold into neighbours"),
+    _Row("qnn.Legalize", "rewrites quantized operators for the target's instructions"),
+    _Row("qnn.CanonicalizeOps", "lowers quantized operators to integer arithmetic"),
+    _Row("Legalize", "rewrites other operators for the single target", homogeneous=True),
+    _Row("SimplifyInference", "rewrites normalisations as arithmetic, which later passes fold into neighbours"),
     _Row(
         "EtaExpand{expand_constructor=true expand_global_var=false}",
-        "constructors used as values become functions, which the machine represents as closures",
+        "wraps constructors used as values in functions, which the machine represents as closures",
         vm=True,
     ),
-    _Row("EliminateCommonSubexpr", "equal nodes merge before branches are compared"),
-    _Row("CombineParallelConv2D{min_num_branches=3}", "convolutions of one input become one wide convolution"),
-    _Row("CombineParallelDense{min_num_branches=3}", "the same for dense layers"),
-    _Row("CombineParallelBatchMatmul{min_num_branches=3}", "the same for batched products"),
-    _Row("FoldConstant", "expressions over weights from the passes above are evaluated"),
-    _Row("FoldScaleAxis", "per-channel scales (of batch normalisations) go into the weights"),
-    _Row("SimplifyExpr", "redundant casts, reshapes, transposes and arithmetic are removed"),
-    _Row("CanonicalizeCast", "casts move to their users, so that fused kernels do not store the wider type"),
-    _Row("CanonicalizeOps", "bias_add becomes expand_dims and add, which broadcast and fuse"),
-    _Row("FlattenAtrousConv", "space_to_batch, convolution, batch_to_space become one dilated convolution"),
-    _Row("InferType", "the choice of layouts needs shapes", homogeneous=True, vm=False),
-    _Row("AlterOpLayout", "convolutions and dense layers get the layouts that their kernels expect", homogeneous=True),
-    _Row("FastMath", "only at level 4: cheaper, less exact exp, tanh, erf"),
-    _Row("FoldConstant", "layout transforms and scaling of weights are evaluated"),
+    _Row("EliminateCommonSubexpr", "merges equal nodes before branches are compared"),
+    _Row("CombineParallelConv2D{min_num_branches=3}", "merges convolutions of one input into one wide convolution"),
+    _Row("CombineParallelDense{min_num_branches=3}", "merges dense layers of one input into one wide layer"),
+    _Row(
+        "CombineParallelBatchMatmul{min_num_branches=3}", "merges batched products of one input into one wide product"
+    ),
+    _Row("FoldConstant", "evaluates the expressions over weights that earlier passes created"),
+    _Row("FoldScaleAxis", "folds per-channel scales (of batch normalisations) into the weights"),
+    _Row("SimplifyExpr", "removes redundant casts, reshapes, transposes and arithmetic"),
+    _Row("CanonicalizeCast", "moves casts to their users, so that fused kernels do not store the wider type"),
+    _Row("CanonicalizeOps", "rewrites bias_add as expand_dims and add, which broadcast and fuse"),
+    _Row("FlattenAtrousConv", "merges space_to_batch, convolution, batch_to_space into one dilated convolution"),
+    _Row("InferType", "infers the shapes that the choice of layouts needs", homogeneous=True, vm=False),
+    _Row(
+        "AlterOpLayout",
+        "changes convolutions and dense layers to the layouts that their kernels expect",
+        homogeneous=True,
+    ),
+    _Row("FastMath", "replaces exp, tanh and erf by cheaper, less exact ones; at level 4 only"),
+    _Row("FoldConstant", "evaluates layout transforms and scaling of weights"),
 )
 _OWN_FIRST: tuple[PipelineRow, ...] = (
     (
         "PropagateDequantize",
-        "what lies between dequantize and quantize becomes integer arithmetic, before these become arithmetic themselves",
+        "rewrites operators between dequantize and quantize as integer arithmetic; runs before both are lowered to arithmetic",
     ),
 )
 _OWN_FOLDED: PipelineRow = (
     "PropagateConstantArguments",
-    "what calls hand to loops is folded now: weights that are the same in each step are constants there, and what is computed from "
-    "them alone is folded by the next row of FoldConstant",
+    "replaces parameters of loops that are the same constant in each step, such as weights; the next FoldConstant evaluates "
+    "the expressions over them",
 )
 _OWN: tuple[PipelineRow, ...] = (
     (
         "FoldExplicitPadding",
-        "kernels of convolutions and pools pad what they read; a padded copy would be a kernel of its own",
+        "folds pad into convolutions and pools, which pad as they read; a padded copy would be a separate kernel",
     ),
     (
         "SinkConcatenate",
-        "activations behind a concatenation fuse with the layers that it is made of, and these write their part of it",
+        "moves activations above concatenations, where they fuse with the layers that write the operands",
     ),
     (
         "UnfoldScaleAxis",
-        "scales that are left to be computed cost least where there are fewest elements, and their weights are constants again",
+        "moves scales that are computed at run time from large weights back to small data; the weights become constants again",
     ),
     (
         "ComposeLinear",
-        "weights are constants now: linear layers without anything between them are composed, at the lowest resolution",
+        "composes adjacent linear layers at the lowest resolution; runs after their weights are constants",
     ),
     (
         "PadChannels",
-        "the target's vectors may be wider than the channels that layers have: blocks of them are whole vectors then",
+        "pads channels to blocks of the target's vectors, which may be wider than a layer's channels",
     ),
 )
-"""What only `irtool build` runs, first of all and before kernels are formed: TVM has no such passes, and its own give TVM's results."""
-_SPLIT: PipelineRow = ("SplitArgs", "the target may limit the number of kernel arguments")
+"""The rows of `irtool build` alone, which TVM does not have. The other pipelines give TVM's results."""
+_SPLIT: PipelineRow = ("SplitArgs", "splits calls that exceed the target's limit of kernel arguments")
 _PLAN: PipelineRow = (
     "PlanDevices{mentioned_only=true}",
-    "given a target, or a module with devices: fusion must not cross devices",
+    "assigns devices, which fusion must not cross; needs a target, or a module with devices",
 )
-_FUSE: PipelineRow = ("FuseOps", "groups of operators become the kernels")
+_FUSE: PipelineRow = ("FuseOps", "groups operators into the kernels")
 _GRAPH: tuple[PipelineRow, ...] = (
     _PLAN,
     _FUSE,
-    ("InferType", "later passes need the types of kernels"),
-    ("Inline", "functions lifted to be optimized once return to their callers"),
-    ("InferType", "… and the callers are typed again"),
-    ("LabelOps", "kernels get their hash, which identifies equal kernels and tuning records"),
-    ("AnnotateMemoryScope", "tensors that are faster as textures on the device are marked"),
+    ("InferType", "infers the types of kernels for later passes"),
+    ("Inline", "inlines the functions that were lifted to be optimized once"),
+    ("InferType", "infers the types of their callers again"),
+    ("LabelOps", "adds the hash of each kernel, which identifies equal kernels and tuning records"),
+    ("AnnotateMemoryScope", "marks tensors that are faster as textures on the device"),
 )
 _CLEAN: PipelineRow = (
     "DeadCodeElimination{inline_once=false}",
-    "lowering leaves unused `let` bindings of kernels behind",
+    "removes unused `let` bindings of kernels, which lowering leaves",
 )
 
 
 def _lower(why: str) -> tuple[PipelineRow, ...]:
-    """The four passes that the virtual machine's compiler runs whenever a pass before them has made new operators."""
+    """The four passes that lower new operators in the virtual machine's compiler, after each pass that creates some."""
     return (
         ("FuseOps", why),
-        ("LabelOps", "… labelled"),
-        ('LowerTE{module_name="vm_mod"}', "… and lowered"),
+        ("LabelOps", "labels the new kernels"),
+        ('LowerTE{module_name="vm_mod"}', "lowers the new kernels"),
         _CLEAN,
     )
 
@@ -126,27 +132,30 @@ _VM: tuple[PipelineRow, ...] = (
     _FUSE,
     (
         "ToANormalForm",
-        "the machine runs instructions in sequence: every value needs a name and a position",
+        "gives every value a name and a position: the machine runs instructions in sequence",
     ),
-    ("InferType", "functions to be lifted need type annotations"),
-    ("LambdaLift", "the machine's code is one instruction list per global function: closures become global"),
-    ("DeadCodeElimination{inline_once=false}", "lowered calls are kept even if their results are unused"),
-    ("LabelOps", "kernels get their hash, which identifies equal kernels and tuning records"),
-    ('LowerTE{module_name="vm_mod"}', "kernels become loop nests in the module, called by name"),
+    ("InferType", "infers the type annotations of functions to be lifted"),
+    ("LambdaLift", "lifts closures to global functions: the machine has one instruction list per global function"),
+    (
+        "DeadCodeElimination{inline_once=false}",
+        "removes unused bindings before kernels are lowered: lowered calls are kept even if their results are unused",
+    ),
+    ("LabelOps", "adds the hash of each kernel, which identifies equal kernels and tuning records"),
+    ('LowerTE{module_name="vm_mod"}', "lowers kernels to loop nests in the module, called by name"),
     _CLEAN,
-    ("Inline", "functions lifted to be optimized once return to their callers, before allocation obscures the calls"),
-    ("RemoveUnusedFunctions", "functions inlined everywhere need no instructions"),
-    ("ManifestAlloc", "the allocation of storage and tensors for results becomes explicit"),
-    ("FoldConstant", "constant sizes and shapes from allocation are evaluated"),
-    *_lower("remaining size computations, and copies between devices, become kernels"),
-    ("ManifestAlloc", "… and their results need storage, too"),
-    *_lower("… with sizes that may have to be computed"),
-    ("FoldConstant", "… unless they are constant"),
-    *_lower("operators left by constant folding"),
-    ("ManifestAlloc", "the last kernels get their storage"),
-    ("FoldConstant", "… of constant size"),
-    ("ManifestLifetimes", "registers are cleared after their last use, to free storage"),
-    ("InferType", "the machine's registers need types"),
+    ("Inline", "inlines the functions that were lifted to be optimized once, before allocation obscures the calls"),
+    ("RemoveUnusedFunctions", "removes functions that were inlined everywhere"),
+    ("ManifestAlloc", "makes the allocation of storage and tensors for results explicit"),
+    ("FoldConstant", "evaluates constant sizes and shapes of allocations"),
+    *_lower("groups remaining size computations, and copies between devices, into kernels"),
+    ("ManifestAlloc", "allocates the results of these kernels"),
+    *_lower("groups the size computations of these allocations into kernels"),
+    ("FoldConstant", "evaluates the constant ones of these sizes"),
+    *_lower("groups the operators that constant folding left into kernels"),
+    ("ManifestAlloc", "allocates the results of the last kernels"),
+    ("FoldConstant", "evaluates their constant sizes"),
+    ("ManifestLifetimes", "clears registers after their last use, to free storage"),
+    ("InferType", "infers the types of the machine's registers"),
 )
 
 
@@ -176,7 +185,7 @@ class Described:
 
 PIPELINES: dict[str, Described] = {
     "build": Described(
-        "what `irtool build` and `irtool run` run: `default`, and passes that TVM does not have", _build()
+        "the pipeline of `irtool build` and `irtool run`: `default`, and passes that TVM does not have", _build()
     ),
     "default": Described("TVM's build pipeline", _rows(vm=False, homogeneous=True, whole=True)),
     "vm": Described(
