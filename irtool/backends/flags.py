@@ -50,13 +50,17 @@ def read_flag(field: dataclasses.Field, hint: Any, value: Any) -> Any:
 
 
 def merge_flags(*sources: Mapping[str, Any]) -> dict[str, Any]:
-    """The flags of several places. Raises UsageError for one that two places give different values."""
+    """The flags of several places; None, which says nothing, gives way to a value.
+
+    Raises UsageError for a flag that two places give different values.
+    """
     found: dict[str, Any] = {}
     for source in sources:
         for name, value in source.items():
-            if name in found and found[name] != value:
+            if found.get(name) is None:
+                found[name] = value
+            elif value is not None and found[name] != value:
                 raise UsageError(f"the flag {name} is given twice: {show_flag(found[name])} and {show_flag(value)}")
-            found[name] = value
     return found
 
 

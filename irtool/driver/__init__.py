@@ -2,7 +2,8 @@
 
 build          the way from a module to an artifact, as Python calls it
 session        one build: what is given, the cache, what is made
-options        what was asked for, checked
+build_options  the arguments of a build, as one value
+options        the same, checked
 parameters     weights into the entry functions
 prepare        what a module goes through before it is lowered
 emission       from a lowered module to all the files
@@ -19,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..namespace import submodules
 from .artifact import Artifact
-from .build import build
+from .build import build, build_with
+from .build_options import BuildOptions
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
 
-__all__ = ["Artifact", "build", "graph_json", "unsupported"]
+__all__ = ["Artifact", "BuildOptions", "build", "build_with", "graph_json", "unsupported"]
 
 
 def graph_json(module: Module, entry: str = "main") -> str:

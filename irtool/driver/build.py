@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, Protocol
 
-from ..diagnostics import UsageError
 from ..ir import Expr, Module
-from ..ir.module import describe
-from ..ir.target import Target
-from ..passes.core.context import PassContext
 from .artifact import Artifact
-from .options import choose_options
-from .precision import Calibration
+from .build_options import BuildOptions
 from .session import BuildInput, Session
-from .tuned_table import with_table
+
+P = ParamSpec("P")
 
 
-def build(
-    module: Module | Expr,
-    params: Mapping[str, Any] | None = None,
-    target: str | Mapping[str, Any] | Target | None = None,
-    opt_level: int | None = None,
-    out_dir: str | os.PathLike[str] | None = None,
-    *,
-    name: str = "model",
-    entry: str | Sequence[str] = "main",
-    emit: str = "",
-    mcpu: str | None = None,
-    vector: bool | str | None = None,
-    openmp: bool | None = None,
-    math: str | None = None,
-    api: str | None = None,
-    weights: str | None = None,
-    verify_weights: bool | None = None,
-    testbench: bool | None = None,
-    cc: str | None = None,
-    cflags: str | None = None,
-    sanitize: str | Sequence[str] | None = None,
-    build_file: str | Sequence[str] | None = None,
-    flags: Mapping[str, Any] | None = None,
-    inputs: Sequence[str] | None = None,
-    cache: bool = False,
-    precision: str = "float32",
-    calibration: Calibration | None = None,
-    passes: str | Sequence[Any] = (),
-    required_pass: Iterable[str] | None = None,
-    disabled_pass: Iterable[str] | None = None,
-    config: Mapping[str, Any] | None = None,
-    schedule: str = "",
-    tuned: str | os.PathLike[str] | None = None,
-    instruments: Iterable[Any] | None = None,
-) -> Artifact:
+class Build(Protocol[P]):
+    """A function of a module and the fields of options."""
+
+    def __call__(self, module: Module | Expr, *args: P.args, **kwargs: P.kwargs) -> Artifact: ...
+
+
+def build_with(module: Module | Expr, options: BuildOptions) -> Artifact:
+    """Compiles a module as `build` does, whose arguments are the fields of the options."""
+    checked, notes = options.checked()
+    watching = None if options.instruments is None else tuple(options.instruments)
+    given = BuildInput.of(module, options.params, options.inputs, options.passes, options.calibration)
+    return Session(checked, cache=options.cache, instruments=watching, notes=notes).build(given, options.out_dir)
+
+
+def _by_arguments(
+    options: Callable[P, BuildOptions],
+) -> Callable[[Callable[[Module | Expr, BuildOptions], Artifact]], Build[P]]:
+    """Decorator: the function takes the fields of the options as arguments, with their types and defaults."""
+
+    def decorate(run: Callable[[Module | Expr, BuildOptions], Artifact]) -> Build[P]:
+        def build(module: Module | Expr, *args: P.args, **kwargs: P.kwargs) -> Artifact:
+            return run(module, options(*args, **kwargs))
+
+        module, _ = inspect.signature(run).parameters.values()
+        fields = inspect.signature(options).parameters.values()
+        build.__signature__ = inspect.Signature([module, *fields], return_annotation="Artifact")  # type: ignore[attr-defined]  # read by inspect
+        build.__doc__, build.__module__, build.__qualname__ = run.__doc__, run.__module__, run.__qualname__
+        return build
+
+    return decorate
+
+
+@_by_arguments(BuildOptions)
+def build(module: Module | Expr, options: BuildOptions) -> Artifact:
     """Compiles a module.
 
     Inside `with PassContext(…):` that context governs the passes; arguments that are given override what it says (of
@@ -113,43 +108,4 @@ def build(
         UsageError: a wrong option.
         ToolError: the compiler is missing or failed; its message and the folder of the sources are in the error.
     """
-    if not isinstance(params, Mapping | None):
-        raise UsageError(
-            f"params are arrays by name, not {describe(params)}",
-            help="irtool.build(module, params, target); relay.build(module, target, params=…) has TVM's order",
-        )
-    governing = PassContext.entered()
-    if target is None:
-        target = governing.target if governing is not None and governing.target is not None else "c"
-    named = {
-        "mcpu": mcpu,
-        "vector": vector,
-        "openmp": openmp,
-        "math": math,
-        "api": api,
-        "weights": weights,
-        "verify_weights": verify_weights,
-        "testbench": testbench,
-        "cc": cc,
-        "cflags": cflags,
-        "sanitize": sanitize,
-        "build_file": build_file,
-    }
-    options = choose_options(
-        target,
-        (flags or {}, named),
-        governing,
-        opt_level=opt_level,
-        required_pass=required_pass,
-        disabled_pass=disabled_pass,
-        config=config,
-        name=name,
-        entries=(entry,) if isinstance(entry, str) else tuple(entry),
-        emit=emit,
-        schedule=schedule,
-        precision=precision,
-    )
-    options, notes = with_table(options, tuned)
-    watching = None if instruments is None else tuple(instruments)
-    given = BuildInput.of(module, params, inputs, passes, calibration)
-    return Session(options, cache=cache, instruments=watching, notes=notes).build(given, out_dir)
+    return build_with(module, options)

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...diagnostics import IrError, Source, Span, nearest
 from ...infer import param_types
-from ...interp.mistakes import MissingConstant
 from ...ir import (
     Call,
     Constant,
@@ -195,6 +194,7 @@ def _filled(e: Constant, how: str, seed: int) -> Constant:
     import numpy as np
 
     from ...interp.feeds import random_value
+    from ...interp.mistakes import MissingConstant
 
     assert isinstance(e.data, MissingData)
     where = f"meta[{e.data.key}][{e.data.index}]"

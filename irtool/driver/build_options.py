@@ -1,0 +1,105 @@
+"""The arguments of a build, as one value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from ..diagnostics import UsageError
+from ..ir.module import describe
+from ..ir.target import Target
+from ..passes.core.context import PassContext
+from .options import Options, choose_options
+from .precision import Calibration
+from .tuned_table import with_table
+
+_FLAGS = (
+    "mcpu",
+    "vector",
+    "openmp",
+    "math",
+    "api",
+    "weights",
+    "verify_weights",
+    "testbench",
+    "cc",
+    "cflags",
+    "sanitize",
+    "build_file",
+)
+"""Flags of the backend that have a field of their own; None leaves each as the target says."""
+
+
+@dataclass(frozen=True, eq=False)
+class BuildOptions:
+    """All that `build` takes beside the module; `build` says what each field means."""
+
+    params: Mapping[str, Any] | None = None
+    target: str | Mapping[str, Any] | Target | None = None
+    opt_level: int | None = None
+    out_dir: str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    name: str = "model"
+    entry: str | Sequence[str] = "main"
+    emit: str = ""
+    mcpu: str | None = None
+    vector: bool | str | None = None
+    openmp: bool | None = None
+    math: str | None = None
+    api: str | None = None
+    weights: str | None = None
+    verify_weights: bool | None = None
+    testbench: bool | None = None
+    cc: str | None = None
+    cflags: str | None = None
+    sanitize: str | Sequence[str] | None = None
+    build_file: str | Sequence[str] | None = None
+    flags: Mapping[str, Any] | None = None
+    inputs: Sequence[str] | None = None
+    cache: bool = False
+    precision: str = "float32"
+    calibration: Calibration | None = None
+    passes: str | Sequence[Any] = ()
+    required_pass: Iterable[str] | None = None
+    disabled_pass: Iterable[str] | None = None
+    config: Mapping[str, Any] | None = None
+    schedule: str = ""
+    tuned: str | os.PathLike[str] | None = None
+    instruments: Iterable[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.params, Mapping | None):
+            raise UsageError(
+                f"params are arrays by name, not {describe(self.params)}",
+                help="irtool.build(module, params, target); relay.build(module, target, params=…) has TVM's order",
+            )
+
+    def checked(self) -> tuple[Options, list[str]]:
+        """The options of a session, and what the report has to note. Settings of the context that is entered hold where these
+        say nothing. Raises UsageError for a wrong option."""
+        governing = PassContext.entered()
+        target = self.target
+        if target is None:
+            target = governing.target if governing is not None and governing.target is not None else "c"
+        options = choose_options(
+            target,
+            (self.flags or {}, {name: getattr(self, name) for name in _FLAGS}),
+            governing,
+            opt_level=self.opt_level,
+            required_pass=self.required_pass,
+            disabled_pass=self.disabled_pass,
+            config=self.config,
+            name=self.name,
+            entries=(self.entry,) if isinstance(self.entry, str) else tuple(self.entry),
+            emit=self.emit,
+            schedule=self.schedule,
+            precision=self.precision,
+        )
+        return with_table(options, self.tuned)
+
+
+BuildOptions.__init__.__qualname__ = (
+    "build"  # Python's messages about wrong arguments name the function that users called
+)
