@@ -27,8 +27,9 @@ def page(records: Sequence[Record]) -> str:
 `python -m benchmarks.ablation --write` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, one thread.
 
 Each stage of the schedule and each strategy is switched off by itself, and the network built again. A ratio is the time without it over the time
-with it: above 1, it makes the network faster. It is that of the fastest runs or the median over pairs of turns, whichever is nearer to 1. Networks
-whose C text is the same without it are not timed. A change of less than {LIMIT:.0%} is none. "Needed" is what a network cannot be built without, or computes
+with it: above 1, it makes the network faster. It is that of the fastest runs or the median over pairs of turns, whichever is nearer to 1, in time of
+the thread on a processor. Other work on the machine evicts caches all the same: a change of a few percent is a hint, until it is measured again on a quiet
+machine. Networks whose C text is the same without it are not timed. A change of less than {LIMIT:.0%} is none. "Needed" is what a network cannot be built without, or computes
 wrong results without. A network in another precision counts as another network. Measured were {_counts(measured)}.
 {_missing(measured)}
 ## Stages and strategies
@@ -99,8 +100,12 @@ def _extreme(found: list[tuple[float, str]], sign: float) -> str:
 
 
 def _title(r: Record) -> str:
-    network = COMPARED.get(r.network) or NETWORKS[r.network].network
-    return network.title if r.precision == "float32" else f"{network.title} ({r.precision})"
+    title = _network_title(r.network)
+    return title if r.precision == "float32" else f"{title} ({r.precision})"
+
+
+def _network_title(name: str) -> str:
+    return COMPARED[name].title if name in COMPARED else NETWORKS[name].network.title
 
 
 def _list(items: object) -> str:
@@ -128,13 +133,18 @@ def _counts(records: Sequence[Record]) -> str:
 
 
 def _missing(records: Sequence[Record]) -> str:
-    """What was left out: active switches without a result."""
+    """What was left out: networks of the list, and active switches, without a result."""
+    measured = {r.network for r in records if r.precision == "float32"}
+    networks = ", ".join(_network_title(n) for n in (*COMPARED, *NETWORKS) if n not in measured)
     left = {s: sum(s in r.facts["active"] and s not in r.switches for r in records) for s in switches()}
-    said = ", ".join(f"`{s}` on {n}" for s, n in left.items() if n)
-    return (
-        f"\nActive but not measured, as enough other networks had shown what it is worth or time was short: {said}.\n"
-        if said
-        else ""
+    counts = ", ".join(f"`{s}` on {n}" for s, n in left.items() if n)
+    return "".join(
+        f"\n{what}: {listed}.\n"
+        for what, listed in (
+            ("Active but not measured, as others had shown what it is worth, or time was short", counts),
+            ("Of the list, not measured in float32", networks),
+        )
+        if listed
     )
 
 
@@ -144,7 +154,7 @@ def _network(r: Record) -> str:
     stages = {s.name for s in SCHEDULE}
     moved = sorted((s for s in r.switches if r.moved(s) or r.needs(s)), key=lambda s: (s not in stages, s))
     cells = [
-        COMPARED[r.network].title if listed is None else listed.network.title,
+        _network_title(r.network),
         listed.kind if listed else "side-by-side",
         listed.package if listed else "",
         r.precision,
