@@ -92,7 +92,10 @@ def test_records_come_back(tmp_path: Path) -> None:
 def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> None:
     record(tmp_path, "unet", FuseKernels=timed(1.5), FuseEpilogues=timed(1.005), BlockSums=timed(0.9))
     record(tmp_path, "lstm", "int8", FuseKernels=timed(1.2), winograd={"failed": "UsageError: none left"})
-    record(tmp_path, "espcn", FuseKernels=timed(1.1), BlockSums={"same": True})
+    record(tmp_path, "espcn", FuseKernels=timed(1.1), BlockSums={"same": True}, HalveProducts={"same": True})
+    espcn = Record(tmp_path, "espcn", "float32")
+    espcn.facts["active"] = ["FuseKernels", "SliceConstants"]
+    espcn.save()
     text = page(read_records(tmp_path))
     nothing, none, few, needed = (
         text.split(f"## {title}\n")[1].split("\n## ")[0]
@@ -104,6 +107,8 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
         )
     )
     assert "- `FuseEpilogues`\n" in nothing and "BlockSums" not in nothing and "FuseKernels" not in nothing
+    assert "- `SliceConstants`: ESPCN\n" in nothing  # active, and not measured
+    assert "- `ShareLoops`: newer than the measurements\n" in nothing
     assert "- `HalveProducts`\n" in none and "FuseEpilogues" not in none
     assert "- `BlockSums`: U-Net, 128² 0.90\n" in few and "FuseKernels" not in few
     assert "- `winograd`, by 1: UsageError: none left\n" in needed

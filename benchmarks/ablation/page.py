@@ -43,12 +43,15 @@ the networks that were timed. "Lines" are those of its module and of modules tha
 
 ## What moves no network
 
-Active, and without effect beyond {LIMIT:.0%}:
+Measured on every network that it is active in:
 
-{_list(s for s in switches() if _is_active(s, measured) and not _moving(s, measured))}
+{_list(s for s in switches() if _is_active(s, measured) and _is_settled(s, measured) and not _moving(s, measured))}
+Active in networks that it was not measured on, and so not judged yet:
+
+{_list(_open(s, measured) for s in switches() if not _is_settled(s, measured) and not _moving(s, measured))}
 ## What is active in no network
 
-{_list(s for s in switches() if not _is_active(s, measured))}
+{_list(s for s in switches() if _is_tried(s, measured) and not _is_active(s, measured))}
 ## What moves one network or two
 
 {_list(_with_networks(s, measured) for s in switches() if 0 < len(_moving(s, measured)) <= FEW)}
@@ -70,6 +73,21 @@ def _moving(switch: str, records: Sequence[Record]) -> list[Record]:
 
 def _is_active(switch: str, records: Sequence[Record]) -> bool:
     return any(switch in r.facts["active"] for r in records)
+
+
+def _is_tried(switch: str, records: Sequence[Record]) -> bool:
+    """True if a stage or strategy was there when some network was measured."""
+    return any(switch in r.switches for r in records)
+
+
+def _is_settled(switch: str, records: Sequence[Record]) -> bool:
+    """True if there is a result for every network that it is active in."""
+    return _is_tried(switch, records) and all(switch in r.switches for r in records if switch in r.facts["active"])
+
+
+def _open(switch: str, records: Sequence[Record]) -> str:
+    names = [_title(r) for r in records if switch in r.facts["active"] and switch not in r.switches]
+    return f"`{switch}`: {', '.join(names) or 'newer than the measurements'}"
 
 
 def _timed(switch: str, records: Sequence[Record]) -> list[tuple[float, str]]:
