@@ -1,4 +1,4 @@
-"""Backends: what prints a program in a language of its own. They see loop nests, never Relay.
+"""Backends print a program in a language such as C. They see loop nests, never Relay.
 
 base        what a backend is; flags, sources, library and process belong to it
 c, llvm     the backends, which know nothing of each other

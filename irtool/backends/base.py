@@ -1,4 +1,4 @@
-"""What a backend is: a frozen dataclass whose fields are its flags.
+"""The base class of backends: a frozen dataclass whose fields are its flags.
 
 A backend takes a scheduled program, its memory planned (`tir.program`), to files, and these to something that runs. It is
 found by its name, which is what `--target` says::

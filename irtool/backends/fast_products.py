@@ -1,4 +1,4 @@
-"""The flags that say which convolutions and products are made of fewer multiplications, for backends that have vectors."""
+"""The flags that select convolutions and products with fewer multiplications, for backends with vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags of a backend: fields of its dataclass, with what they mean and what they may be."""
+"""Flags of a backend: fields of its dataclass, with their meanings and allowed values."""
 
 from __future__ import annotations
 

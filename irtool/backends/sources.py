@@ -1,4 +1,4 @@
-"""What goes into a backend and what comes out of it."""
+"""Inputs and outputs of a backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that measures: files, the commands that compile them, and what to run."""
+"""A program that measures: files, the commands that compile them, and the command to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensor expressions: what an operator computes, element by element. This docstring is the manual.
+"""Tensor expressions: the computation of an operator, element by element. This docstring is the manual.
 
 An operator's `compute(self, inputs, out_type)` gets `te.Tensor`s (tuple arguments flattened, in order) and returns a
 tensor, or a list of tensors for a tuple result::

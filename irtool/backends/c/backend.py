@@ -1,4 +1,4 @@
-"""The C backend as a plug-in: its flags, the files that it writes, and what its compiler makes of them."""
+"""The C backend as a plug-in: its flags, the files that it writes, and the files that the compiler writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where generated files come from: the tool, what they are made for, how they are compiled, whose they are."""
+"""The banner of generated files: the tool, the target, the compiler's command and the licence."""
 
 from __future__ import annotations
 

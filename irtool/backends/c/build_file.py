@@ -1,4 +1,4 @@
-"""What lets other builds take the sources in: a file to include from CMake or from make."""
+"""Build files of the sources, to include from CMake or from make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of C: lines and blocks, which know what is in them until they are printed."""
+"""Statements of C: lines and blocks, kept as objects until they are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of sums in matrix tiles, in C: what a loop marked `tiled` says (see `schedule.strategies.matrix_tile.nest`), and the statements for it."""
+"""Blocks of sums in matrix tiles, in C: the statements for a loop marked `tiled` (see `schedule.strategies.matrix_tile.nest`)."""
 
 from __future__ import annotations
 

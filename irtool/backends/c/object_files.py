@@ -1,4 +1,4 @@
-"""Object files, made of sources while others are still being written."""
+"""Object files, compiled while later sources are still being written."""
 
 from __future__ import annotations
 

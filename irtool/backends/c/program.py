@@ -1,4 +1,4 @@
-"""A program as C text: the header, the source, what builds it in several pieces at once, and the weights."""
+"""A program as C text: the header, the source, the files that build it in several pieces at once, and the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the statements of a tile read again and again: it is read once, into a variable.
+"""Values that the statements of a tile read repeatedly, loaded once into a variable.
 
     acc_0_0 = acc_0_0 + (x[0] - (v){0}) * *(const v_u *)w;             const v v_0 = x[0] - (v){0}, v_1 = *(const v_u *)w;
     acc_0_1 = acc_0_1 + (x[0] - (v){0}) * *(const v_u *)(w + 16);  ⇒   acc_0_0 = acc_0_0 + v_0 * v_1;

@@ -1,4 +1,4 @@
-"""A C program that runs a compiled network on the random inputs of `irtool run` and compares what it gives with known outputs.
+"""A C program that runs a compiled network on the random inputs of `irtool run` and compares its outputs with known ones.
 
 The program draws the inputs itself (`draws`), so that only the outputs have to be stored; of a large output, every n-th element is.
 """

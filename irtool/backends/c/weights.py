@@ -1,4 +1,4 @@
-"""The constants of a program as C: definitions in a source, or what loads the file that they are in."""
+"""The constants of a program as C: definitions in a source, or the code that loads their file."""
 
 from __future__ import annotations
 

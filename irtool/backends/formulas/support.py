@@ -1,4 +1,4 @@
-"""Small C functions that emitted expressions call. Only those used are printed, each after what it calls itself."""
+"""Small C functions that emitted expressions call. Only those used are printed, each after its callees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of functions with words left open: `$name`, for what a family fills in; `{t}` is for `vector_math`."""
+"""Texts of functions with words left open: `$name`, which a family fills in; `{t}` is for `vector_math`."""
 
 from __future__ import annotations
 

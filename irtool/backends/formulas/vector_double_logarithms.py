@@ -1,5 +1,6 @@
-"""Double-precision logarithms, and hyperbolic functions made of exponentials: a family of `vector_math`, which says what the texts may
-name. What they call is said by the families of single precision.
+"""Double-precision logarithms, and hyperbolic functions in terms of exponentials: a family of `vector_math`.
+
+`vector_math` lists the names that the texts may use, and the families of single precision the functions that they call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Double-precision powers of vectors: a family of `vector_math`, which says what the texts may name.
+"""Double-precision powers of vectors: a family of `vector_math`, which lists the names that the texts may use.
 
 The steps are those of `vector_powers`, with a logarithm that has ten bits more than a double.
 """

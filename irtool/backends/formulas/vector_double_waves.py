@@ -1,4 +1,4 @@
-"""Double-precision trigonometric functions of vectors: a family of `vector_math`, which says what the texts may name."""
+"""Double-precision trigonometric functions of vectors: a family of `vector_math`, which lists the names that the texts may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Double-precision exponentials of vectors: a family of `vector_math`, which says what the texts may name.
+"""Double-precision exponentials of vectors: a family of `vector_math`, which lists the names that the texts may use.
 
 The reductions are those of `vector_exponentials`, which also says what these functions call.
 """

@@ -1,4 +1,4 @@
-"""Single-precision exponentials of vectors, and what is made of them: a family of `vector_math`, which says what the texts may name."""
+"""Single-precision exponentials of vectors, and functions of them: a family of `vector_math`, which lists the names of the texts."""
 
 from __future__ import annotations
 

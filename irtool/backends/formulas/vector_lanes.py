@@ -1,4 +1,4 @@
-"""What is asked of the lanes of a vector, as C text (see `vector_math` for the placeholders)."""
+"""Queries of the lanes of a vector, as C text (see `vector_math` for the placeholders)."""
 
 from __future__ import annotations
 

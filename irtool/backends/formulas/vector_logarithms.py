@@ -1,5 +1,5 @@
-"""Single-precision logarithms and inverse hyperbolic functions of vectors: a family of `vector_math`, which says what the
-texts may name.
+"""Single-precision logarithms and inverse hyperbolic functions of vectors: a family of `vector_math`, which lists the
+names that the texts may use.
 """
 
 from __future__ import annotations

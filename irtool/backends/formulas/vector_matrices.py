@@ -1,4 +1,4 @@
-"""Products of small matrices of bytes, as C text, and what puts their results in the order of rows.
+"""Products of small matrices of bytes, and the reordering of their results to rows, as C text.
 
 `mmla` multiplies two rows of eight bytes by two columns of eight, and adds the four sums to an accumulator: `row0·col0, row0·col1,
 row1·col0, row1·col1`. Arm's `SMMLA`, `UMMLA` and `USMMLA` are named so; without them it is two dot products of words of four. The

@@ -1,4 +1,4 @@
-"""Single-precision powers of 16 lanes, whose logarithm begins with a table: a part of `vector_powers`, which says what is computed.
+"""Single-precision powers of 16 lanes, whose logarithm begins with a table: a part of `vector_powers`, which states the formula.
 
 Sixteen lanes pick from 32 numbers in one instruction, so that the table takes the place of a division, as in Tang, Table-Driven
 Implementation of the Logarithm Function, 1990. |x| = 2^k · m with m from √½ to √2. 1/m is nearly c, of so few bits that

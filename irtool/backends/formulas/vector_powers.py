@@ -1,4 +1,4 @@
-"""Single-precision powers of vectors: a family of `vector_math`, which says what the texts may name.
+"""Single-precision powers of vectors: a family of `vector_math`, which lists the names that the texts may use.
 
 x^y is 2^(y · log2 x), where the logarithm needs eight bits more than a float has. It and its product with y are sums of
 two floats: what is rounded away from a product is had with one more multiply-add, or, without that instruction, from the

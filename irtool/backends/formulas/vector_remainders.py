@@ -1,5 +1,7 @@
-"""What rounding takes from a product, and whether arguments are beyond what a fast path is for: the same texts for both precisions, as
-C text (see `vector_math` for the placeholders)."""
+"""Rounding errors of products, and checks of arguments against the range of a fast path, as C text for both precisions.
+
+See `vector_math` for the placeholders.
+"""
 
 from __future__ import annotations
 

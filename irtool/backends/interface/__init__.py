@@ -1,4 +1,4 @@
-"""What a compiled program looks like from outside, whatever language it is written in.
+"""The interface of a compiled program, in any language.
 
 names           identifiers of C: injective, never a keyword, never unescaped input
 entry           entry points and `NAME.h`

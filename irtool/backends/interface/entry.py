@@ -1,4 +1,4 @@
-"""What a compiled program looks like from C: its entry points, their parameters, and the macros that describe them."""
+"""The interface of a compiled program in C: its entry points, their parameters, and the macros that describe them."""
 
 from __future__ import annotations
 

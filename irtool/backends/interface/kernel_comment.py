@@ -1,4 +1,4 @@
-"""What stands before a kernel in C: its operators with shapes and attributes, where they come from, what it is run on."""
+"""The comment before a kernel in C: its operators with shapes and attributes, their origin, and the operands of each use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels and constants of a program are called from outside, in whatever language they are written."""
+"""The symbols of a program's kernels and constants, in any language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the constants of a program are kept, and the file that they may be kept in."""
+"""The storage of a program's constants, in the code or in a weights file."""
 
 from __future__ import annotations
 

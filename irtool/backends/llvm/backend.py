@@ -1,4 +1,4 @@
-"""The LLVM backend as a plug-in: its flags, the files that it writes, and what compiles them."""
+"""The LLVM backend as a plug-in: its flags, the files that it writes, and their compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether LLVM knows a triple, a processor and its features.
+"""Checks of a triple, a processor and its features against those that LLVM knows.
 
 LLVM tells of an unknown processor on standard error, goes on without it, and may then end the process that asked: so a process
 of its own asks.

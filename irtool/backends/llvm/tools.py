@@ -1,4 +1,4 @@
-"""What compiles LLVM IR text: clang, or llvmlite in this process; and what links it."""
+"""The compilers of LLVM IR text (clang, or llvmlite in this process), and the linker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine that is described: what `native` means where the environment variable `IRTOOL_MACHINE` is set.
+"""A described machine: the meaning of `native` if the environment variable `IRTOOL_MACHINE` is set.
 
 Schedules are those for the described processor; compiled code uses only those of its instructions that this processor has, so
 that it runs here. A description has words with commas between them:

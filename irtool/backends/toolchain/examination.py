@@ -1,4 +1,4 @@
-"""What a C compiler can do here, for `irtool doctor`: it is tried on an empty program."""
+"""An examination of the C compiler for `irtool doctor`: it compiles an empty program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of bytes in vectors, and sums of their products (see `tir.words`): what becomes one instruction."""
+"""Words of bytes in vectors, and sums of their products (see `tir.words`), each of which becomes one instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of float16 where the processor computes in 16 bits: what it has not is done in float32, each result rounded.
+"""Vectors of float16 on processors that compute in 16 bits; missing operations run in float32, each result rounded.
 
 exp(x + y)    ⇒    f2h(exp(h2f(add(x, y))))
 """

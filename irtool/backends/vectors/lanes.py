@@ -1,4 +1,4 @@
-"""What the lowerings of certain dtypes ask of the lowering of the loop that they are part of."""
+"""The interface between the lowerings of single dtypes and the lowering of their loop."""
 
 from __future__ import annotations
 

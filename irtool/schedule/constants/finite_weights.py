@@ -1,4 +1,4 @@
-"""Which weights are known to hold finite numbers only: a zero of padding times such a weight adds nothing to a sum."""
+"""Weights without infinities and NaNs: a padding zero times such a weight adds nothing to a sum."""
 
 from __future__ import annotations
 

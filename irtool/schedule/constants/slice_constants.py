@@ -1,4 +1,4 @@
-"""Weights of which a kernel reads a part only, such as the middle of a window whose rim lies in the padding: the rest goes."""
+"""Constants cut to the slice that a kernel reads, such as the centre of a window whose rim lies in the padding."""
 
 from __future__ import annotations
 

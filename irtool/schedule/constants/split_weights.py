@@ -1,5 +1,4 @@
-"""Weights of which each stage of a kernel reads elements of its own, in an order of its own, such as the phases of a transposed
-convolution.
+"""Constants split among the stages of a kernel, each in the order of its reads, such as the phases of a transposed convolution.
 
     for k: a += x[y + k] * w[3 - 2 * k]; …; for k: b += x[y + k] * w[2 - 2 * k]
     ⇒   for k: a += x[y + k] * wa[k]; …; for k: b += x[y + k] * wb[k]                      (wa = w[3], w[1]; wb = w[2], w[0])

@@ -1,4 +1,4 @@
-"""How the place of an element moves with a loop variable, and what a sum reads."""
+"""Strides of reads and stores along loops, and the reads of a sum."""
 
 from __future__ import annotations
 

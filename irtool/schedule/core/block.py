@@ -1,4 +1,4 @@
-"""A stage on its way to a loop nest: what it computes, and the loops in which it does.
+"""Blocks: a stage, its loops, and the primitives applied so far.
 
 What is computed stays as it is, a formula over axes. Primitives change the loops, and note what each axis is in terms of
 them, as the iteration variables of TVM's schedules do; `lower` puts the two together, once.

@@ -1,4 +1,4 @@
-"""Which of two threads wrote what of a tensor: by the place at which the part of the second one begins.
+"""Data affinity: the share of a tensor that each of two threads wrote, by the position at which the second share begins.
 
     blocks of channels, rows, columns:  [6][56][56][16] floats
     threads share the rows              the second one's begin at row 28 of each block: 100352 bytes

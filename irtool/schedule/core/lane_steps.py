@@ -1,4 +1,4 @@
-"""How elements lie beside each other along an axis that vectors are to be made of."""
+"""Strides between the lanes of a vector along an axis."""
 
 from __future__ import annotations
 

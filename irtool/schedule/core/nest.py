@@ -1,4 +1,4 @@
-"""The loop nest of a block: what is left to do when the schedule is known."""
+"""The loop nest of a block, built after its schedule is complete."""
 
 from __future__ import annotations
 

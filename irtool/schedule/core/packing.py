@@ -1,4 +1,4 @@
-"""What a packed copy of an operand holds, how it is filled, and how it is read; see `primitives.pack`.
+"""Packed copies of operands: their contents, the loops that fill them, and their reads; see `primitives.pack`.
 
 Along the vector axis the copy is contiguous, and wide enough for whole vectors: what windows reach beyond the operand, and what
 vectors do, holds the value with which a step changes nothing. There is a row for every remainder of the operand's stride.

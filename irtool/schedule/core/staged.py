@@ -1,4 +1,4 @@
-"""A stage of a kernel as several: what `attention`, `winograd`, `strassen` and `partition_windows` make of one.
+"""One stage of a kernel split into several by `attention`, `winograd`, `strassen` or `partition_windows`.
 
 The nest has a place for each of the new stages. They are scheduled by name, as blocks of their own, like what fills a copy::
 

@@ -1,4 +1,4 @@
-"""How the results of a tile get to memory."""
+"""Stores of a tile's results to memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates in processor cycles: what strategies compare.
+"""Estimates in processor cycles, which strategies compare.
 
 machine          constants, each with its unit, what was measured, on which processor and when
 register_tiles   a tile of registers: cycles per update

@@ -1,4 +1,4 @@
-"""Constants of the cost model: unit, what was measured, on which processor, when.
+"""Constants of the cost model: unit, measurement, processor and date of each.
 
 Sizes and rates of the processor itself are fields of `VectorTarget`; what holds for all processors so far is here. "Margins" are
 factors by which one way must win, as an estimate is not exact.

@@ -1,4 +1,4 @@
-"""Which reductions are sums of rows in memory: along which of their loops vectors lie, and of how many elements."""
+"""Vectorization of sums of rows in memory: the loop for the vectors, and their number of elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to schedule a reduction: along which loop its vectors lie, and which tile of results is kept in registers."""
+"""Register tiles of reductions: the vectorized loop, and the rows and vectors of the tile."""
 
 from __future__ import annotations
 

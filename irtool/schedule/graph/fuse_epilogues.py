@@ -1,4 +1,4 @@
-"""Kernels that compute elements from the result of one other kernel, made part of it: fusion past reshapes and transposes.
+"""Fusion of a kernel into the one kernel whose result it reads, past reshapes and transposes.
 
     s = dense(x, w)                        (a kernel)        for m, c: acc = …;
     y = gelu(transpose(reshape(s)) + b)    (a kernel)   ⇒       y[c, m // 8, m % 8] = gelu(acc + b[c])

@@ -1,4 +1,4 @@
-"""Kernels that work row by row, one after the other, made one kernel: statistics of rows and what is done with them.
+"""Fusion of consecutive kernels over the same rows: statistics of rows and their uses.
 
     m = mean(x)        (a kernel)
     v = variance(x, m) (a kernel)         ⇒      for i: m' = mean(x[i, :]); v' = variance(x[i, :], m');

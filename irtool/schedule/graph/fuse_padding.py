@@ -1,4 +1,4 @@
-"""Padding with a number other than zero, made part of the kernel that multiplies what is padded.
+"""Fusion of padding with a number other than zero into the kernel that multiplies the padded tensor.
 
     p = pad(x, -3)          (a kernel)       ⇒       for a kernel: p = if inside: x else -3; for o, h, w: acc += p[…] * w[…]
     y = conv2d(p, w)        (a kernel)

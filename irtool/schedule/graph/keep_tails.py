@@ -1,4 +1,4 @@
-"""Sums of a number and a function that comes near its negative: what is left is computed by a function of its own.
+"""Sums of a number and a function close to its negative, such as 1 + erf(x): one function computes the difference.
 
     1 + erf(x)              ⇒  erfc(-x)
     1 + tanh(x)             ⇒  sigmoid(2 * x) * 2

@@ -1,5 +1,4 @@
-"""The loops of a program that threads share, kernel by kernel in the order in which they run: each follows those before it in how it
-shares what they have made."""
+"""Loops shared among threads, kernel by kernel in the order of execution: a thread reads the results that it wrote before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order threads take the steps of loops that they share: so that each reads what it wrote itself.
+"""The order in which threads take the steps of shared loops, so that each reads its own results.
 
     parallel for o in 4: parallel for y in 56: out[o, y] += data[c, y] * w[o, c]
     thread 1: o 0 and 1, all y; thread 2: o 2 and 3, all y        ⇒      thread 1: y 0 to 27, all o; thread 2: y 28 to 55, all o

@@ -1,4 +1,4 @@
-"""How sums of products of words are made in matrix tiles: which axes the tiles lie along, and how many cycles that takes.
+"""Sums of products of words in matrix tiles: the axes of the tiles, and an estimate of cycles.
 
 A tile has up to 16 rows of 64 bytes. One instruction (AMX: TDPBUSD and others, TDPBF16PS) adds to a tile of 16 x 16 sums the products of a
 tile of 16 rows of 16 words, from the data, and of one of 16 words of 16 columns, from the weights. A block has two tiles of rows and two of columns: four

@@ -1,5 +1,6 @@
-"""Sums of products of 8-bit numbers, made of words of four, and of bfloat16 numbers, of words of two: what dot-product
-instructions compute. Where an instruction multiplies matrices of 8-bit numbers, words are of eight.
+"""Sums of products for dot-product instructions: 8-bit numbers in words of four, bfloat16 numbers in words of two.
+
+Instructions that multiply matrices of 8-bit numbers take words of eight.
 
     acc += int32(x[n, c, h]) * int32(w[o, c])        for c in 128
 

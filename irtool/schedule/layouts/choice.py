@@ -1,4 +1,4 @@
-"""Which layouts a kernel would like its operands to have.
+"""Layouts that a kernel prefers for its operands.
 
 A reduction is fastest when its vector axis is contiguous in every operand that moves with it: a convolution's output
 channels in its weights and its result, a matrix product's columns in its second matrix. Blocks of as many elements as a

@@ -1,4 +1,4 @@
-"""What a layout of an operand is: blocks along one of its axes."""
+"""A preference for an operand's layout: blocks along one of its axes."""
 
 from __future__ import annotations
 

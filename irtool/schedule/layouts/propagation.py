@@ -1,4 +1,4 @@
-"""How layouts of operands go on to results, and what they do to readers."""
+"""Propagation of layouts from operands to results, and the effect on readers."""
 
 from __future__ import annotations
 

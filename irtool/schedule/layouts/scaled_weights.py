@@ -1,4 +1,4 @@
-"""Weights that are made of constants element by element, when the program runs: scaled by what excites their channels.
+"""Weights that the program computes from constants element by element, such as those scaled by squeeze-and-excitation.
 
     scaled[o, c] = weight[o, c] * scale[c]          ⇒          scaled[o/16, c, o%16] = weight[o/16, c, o%16] * scale[c]
 

@@ -1,4 +1,4 @@
-"""`sliding_window`: what neighbouring rows of a tile both read is read once."""
+"""`sliding_window`: elements that neighbouring rows of a tile both read are loaded once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the parts that a schedule by hand makes of a stage are together the whole of it."""
+"""A check that the parts of a stage in a schedule by hand cover the entire stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loops as they are lowered, for what no other strategy is for."""
+"""The loops as they are lowered, for stages without another strategy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What irtool asks of a strategy from outside before it relies on it."""
+"""Checks of a strategy from outside irtool before its first use."""
 
 from __future__ import annotations
 

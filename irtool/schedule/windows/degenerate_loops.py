@@ -1,4 +1,4 @@
-"""Windows of which one step lies in the data, wherever they stand: the step is computed, and has no loop.
+"""Windows with a single step in the data at every position: the step is computed without a loop.
 
     for y in 0 … 3: for k in 0 … 3: acc += (y + k == 3 ? x[y + k - 3] : 0) * w[3 - k]        ⇒    for y in 0 … 3: acc += x[0] * w[y]
 

@@ -1,4 +1,4 @@
-"""Padding of what is summed along vectors, left out.
+"""Padding of tensors that are summed along vectors, clamped at the border instead of copied.
 
     for y, x, c: pad[y, x, c] = inside ? data[…] : 0                  ⇒   for y, x: acc = 0; for k, c: acc += data[…] * w[k, c]
     for y, x: acc = 0; for k, c: acc += pad[y + k, x, c] * w[k, c]        for y, x at a border: … for those k that are inside …

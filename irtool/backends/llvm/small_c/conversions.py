@@ -1,4 +1,4 @@
-"""What C does with operands by itself: reads places, converts types, combines two of them."""
+"""C's implicit operations on operands: reads of places, conversions of types, the common type of two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attention computes: the stages of a chain of kernels."""
+"""The stages of a chain of kernels that form an attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention in a program: a product, kernels that work on its rows, and a product of what they give.
+"""Attention in a program: a product, kernels that work on its rows, and a product of their results.
 
     s = q · kᵀ          (a kernel)
     s' = s / 8 + mask   (a kernel)         ⇒      for tiles of rows: s' = …; p' = …; out = p' · v

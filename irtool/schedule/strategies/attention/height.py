@@ -1,4 +1,4 @@
-"""How many rows of an attention are a tile."""
+"""The number of rows in a tile of an attention."""
 
 from __future__ import annotations
 

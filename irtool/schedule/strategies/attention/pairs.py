@@ -1,4 +1,4 @@
-"""Products of bfloat16 numbers in an attention, made of words of two along what is summed (see `tir.pairs`).
+"""Products of bfloat16 numbers in an attention, packed in words of two along the summed axis (see `tir.pairs`).
 
     s[i, j] += float32(q[n, i, k]) * float32(keys[n, k, j])         for k in 64
 

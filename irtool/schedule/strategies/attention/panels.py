@@ -1,4 +1,4 @@
-"""The columns of scores in panels: as many as a tile of registers has, made for all rows of a tile before the next ones.
+"""The columns of scores in panels: one register tile wide, computed for all rows of a tile before the next panel.
 
 The keys of a panel lie side by side, so that they stay in the L1 cache for all rows, and need few pages (Goto & van de Geijn,
 Anatomy of High-Performance Matrix Multiplication, 2008).

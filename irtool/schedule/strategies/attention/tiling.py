@@ -1,4 +1,4 @@
-"""How the rows of an attention are tiled: how many at a time, in panels of how many keys, and where their scores lie."""
+"""Tiling of an attention: rows of a tile, keys of a panel, and the place of the scores."""
 
 from __future__ import annotations
 

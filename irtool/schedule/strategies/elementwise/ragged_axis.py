@@ -1,4 +1,4 @@
-"""An axis of vectors along which reads are uneven: what a step of its loop is, and where it is cut.
+"""A vector axis with uneven reads: the step of its loop, and the positions at which it is cut.
 
 x[i / 2]                    places repeat themselves: the vectors of a period are a step
 x[min(i / 2 + 1, 55)]       clips matter at the ends only, where each vector is written out with the places that it has

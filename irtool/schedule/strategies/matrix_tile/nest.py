@@ -1,4 +1,4 @@
-"""The nest of a sum in matrix tiles: blocks of sums in an array on the stack, then what is made of them, in vectors.
+"""The nest of a sum in matrix tiles: blocks of sums in an array on the stack, then the epilogue, in vectors.
 
     for columns: for rows:
       for tile in 1 tiled:                                    (a backend may have instructions for what is in this loop)

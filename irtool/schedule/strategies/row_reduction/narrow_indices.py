@@ -1,5 +1,4 @@
-"""Positions counted in as few bits as the elements have that are looked through, so that vectors hold as many of both; in 16 bits where
-8 are too few.
+"""Positions of an arg-max in the number of bits of the elements, so that vectors hold as many of both; in 16 bits if 8 are too few.
 
 i: int32, m: int8:  (i, m) = x[k] > m ? (k, x[k]) : (i, m); out = i
 

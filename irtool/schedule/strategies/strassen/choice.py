@@ -1,4 +1,4 @@
-"""Whether a product is made of halves, and in which blocks: an estimate of cycles, beside that of the product as it is.
+"""The choice between a product by Strassen's algorithm and a plain one, with block sizes, by estimates of cycles.
 
 Halves of halves would take another eighth off, but sums of the data and of the results then take as much as that saves in products
 of the size that networks have.

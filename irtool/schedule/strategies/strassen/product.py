@@ -1,4 +1,4 @@
-"""Which reductions are products of matrices with constant weights: dense layers and convolutions, which have rows for pixels."""
+"""Reductions that are products of matrices with constant weights: dense layers, and convolutions with pixels for rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the rows and columns of a product of halves are taken: how many at a time."""
+"""Tiling of a product by Strassen's algorithm: rows and columns at a time."""
 
 from __future__ import annotations
 

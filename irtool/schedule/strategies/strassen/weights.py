@@ -1,4 +1,4 @@
-"""Sums of quarters of weights, made when the program is built."""
+"""Sums of quarters of weights, computed by the build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order the squares of a transpose are made, and how wide they are.
+"""The order and the width of the squares of a transpose.
 
     for strip: for j: for i in strip: square (i, j)         along what is written: rows of the result are written line after line
     for strip: for i: for j in strip: square (i, j)         along what is read: rows of the operand are read line after line

@@ -1,4 +1,4 @@
-"""Results that lie along another axis than what they are made of, which is read at uneven places: an enlarged image in blocks of channels.
+"""Results in vectors along another axis than the operand's contiguous one, with uneven reads: an enlarged image in blocks of channels.
 
     for y, c, x: out[c, y, x] = f(in[y, x / 2, c])
 

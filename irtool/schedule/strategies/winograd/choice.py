@@ -1,4 +1,4 @@
-"""Whether a convolution is transformed, and in which tiles: an estimate of cycles, beside that of the convolution as it is.
+"""The choice between Winograd's algorithm and a plain convolution, with tile sizes, by estimates of cycles.
 
 Constants are those measured on a core with vectors of 64 bytes. Products of small tiles of results hardly differ between
 processors; what does are the lanes, the registers and the multiply-adds a cycle, which the target has.

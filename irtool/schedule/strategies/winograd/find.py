@@ -1,4 +1,4 @@
-"""Which reductions are convolutions that can be transformed."""
+"""Reductions that are convolutions with a Winograd transform."""
 
 from __future__ import annotations
 

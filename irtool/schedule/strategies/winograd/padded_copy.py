@@ -1,4 +1,4 @@
-"""Convolutions of a padded copy, as those of what it is made of."""
+"""Convolutions of a padded copy, rewritten as convolutions of the unpadded tensor."""
 
 from __future__ import annotations
 

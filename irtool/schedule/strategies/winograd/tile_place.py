@@ -1,4 +1,4 @@
-"""Where a tile of results lies."""
+"""The position of a tile of results."""
 
 from __future__ import annotations
 

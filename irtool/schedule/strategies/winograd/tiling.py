@@ -1,4 +1,4 @@
-"""How the tiles of a transformed convolution are taken: of which size, and how many at a time."""
+"""Tiling of a transformed convolution: the size of its tiles, and their number at a time."""
 
 from __future__ import annotations
 
