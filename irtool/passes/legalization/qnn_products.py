@@ -47,7 +47,7 @@ def _known(e: Expr) -> int:
 def dense(s: LegalizationSite) -> Expr:
     """A dense layer minus the terms of the zero points."""
     first = call("nn.dense", *s.args[:2], units=s.attrs.units, out_dtype=s.attrs.out_dtype)
-    return _less_zero_points(first, s.args, s.shape(0)[1], s.shape(1)[0], s.attrs.out_dtype)
+    return _less_zero_points(first, s.args, s.extent(0, 1), s.extent(1, 0), s.attrs.out_dtype)
 
 
 @legalization(QNN_CANONICALIZE, "qnn.contrib_dense_pack")
@@ -55,7 +55,7 @@ def dense_pack(s: LegalizationSite) -> Expr:
     """A dense layer of packed weights minus the terms of the zero points, for which the weights are unpacked."""
     data, weight, *zeros = s.args[:4]
     at = s.attrs
-    depth, (blocks, _, tile, _) = s.shape(0)[1], s.shape(1)
+    depth, (blocks, _, tile, _) = s.extent(0, 1), s.shape(1)
     attributes = {"units": at.units, "out_dtype": at.out_dtype, "weight_layout": at.weight_layout}
     first = call("nn.contrib_dense_pack", data, weight, **attributes)
     plain = reshape_to(call("transpose", weight, axes=(0, 2, 1, 3)), (blocks * tile, depth))
@@ -86,7 +86,7 @@ def batch_matmul(s: LegalizationSite) -> Expr:
     at = s.attrs
     if at.transpose_a or not at.transpose_b:
         raise IrError("qnn.batch_matmul needs transpose_a=False and transpose_b=True", s.call.span)
-    depth, columns = s.shape(0)[2], s.shape(1)[1]
+    depth, columns = s.extent(0, 2), s.extent(1, 1)
     first = call("nn.batch_matmul", x, y, out_dtype=at.out_dtype, transpose_a=False, transpose_b=True)
     second = multiply(y_zero, _sum(x, [2], keepdims=True))
     sums = multiply(x_zero, _sum(y, [2], keepdims=True))
@@ -134,7 +134,7 @@ class _Convolution:
         extents = dict(zip(at.kernel_layout, s.shape(1), strict=True))
         self.kernel = (extents["H"], extents["W"])
         self.out_channels = extents["O"]
-        self.in_channels = s.shape(0)[self.channel_axis]
+        self.in_channels = s.extent(0, self.channel_axis)
         self.multiplier = extents["I"]
         self.dynamic = not (is_scalar(self.data_zero) and is_scalar(self.weight_zero))
         self.zeros = (-1, -1) if self.dynamic else (_known(self.data_zero), _known(self.weight_zero))

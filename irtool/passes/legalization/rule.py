@@ -62,6 +62,14 @@ class LegalizationSite:
             raise IrError(f"{self.attrs.name} needs a static shape here, not {t!r}", self.call.span)
         return t.static_shape
 
+    def extent(self, index: int, axis: int) -> int:
+        """One extent of an argument. Raises IrError where it is not known."""
+        t = self.tensor(index)
+        extent = t.shape[axis]
+        if not isinstance(extent, int):
+            raise IrError(f"{self.attrs.name} needs the extent of axis {axis} here, not {t!r}", self.call.span)
+        return extent
+
 
 LegalizationRule = Callable[[LegalizationSite], "Expr | None"]
 _RULES: RuleTable[tuple[str, str], LegalizationRule] = RuleTable(__package__, "the legalization")

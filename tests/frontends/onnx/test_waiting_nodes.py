@@ -35,6 +35,11 @@ TEXTS = {
     ),
     "batched_integers": ("net (uint8[b, t, 3] x, uint8[b, 3, n] w) => (int32[b, t, n] y) { y = MatMulInteger(x, w) }",
         {"b": 2, "t": 3, "n": 2}),
+    "zero_points_of_columns": (
+        "net (uint8[b, 3] x, uint8 a) => (int32[b, 2] y) <uint8[3, 2] w = {1, 2, 3, 4, 5, 6}, uint8[2] z = {1, 3}>"
+        " { y = MatMulInteger(x, w, a, z) }",
+        {"b": 2},
+    ),
     "split": ("net (float[n, m] x) => (float[n, a] y, float[n, b] z) { y, z = Split<axis = 1>(x) }", {"n": 2, "m": 6}),
     "reshaped": (
         "net (float[n, m] x, int64[r] s) => (float[a, b] y) { t = ReduceSum<keepdims = 1>(x) z = Cast<to = 1>(s) u = ReduceSum<keepdims = 0>(z) v = Add(t, u) y = Add(v, x) }",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 from ....deferred import np
@@ -60,14 +61,15 @@ class Quantize(Expansion):
         return s.node("QuantizeLinear", s.inputs[0], scale, _narrow(s, zero, s.out.dtype), dtype=s.out.dtype, axis=axis)
 
 
-def _zero(e: Expr, dtype: str) -> bool:
-    """True if the dtype has the zero point's number: a constant, or one of that dtype which was cast."""
+def _zero(e: Expr, dtype: str, columns: bool = False) -> bool:
+    """True if the dtype has the zero point's number: a constant, or one of that dtype which was cast; with `columns`, a constant of
+    several numbers too."""
     if _is_widened(e, dtype):
         return True
-    if not isinstance(e, Constant) or not isinstance(e.data, np.ndarray) or e.data.size != 1:
+    if not isinstance(e, Constant) or not isinstance(e.data, np.ndarray) or not e.data.size:
         return False
     info = np.iinfo(dtype)
-    return bool(info.min <= int(e.data.reshape(-1)[0]) <= info.max)
+    return (columns or e.data.size == 1) and bool(info.min <= e.data.min() and e.data.max() <= info.max)
 
 
 def _is_widened(e: Expr, dtype: str) -> bool:
@@ -78,8 +80,8 @@ def _is_widened(e: Expr, dtype: str) -> bool:
     return isinstance(t, TensorType) and t.dtype == dtype and t.extents in ((), (1,))
 
 
-def _fits(s: LegalizationSite) -> bool:
-    """Whether a product is one of 8-bit integers with zero points of these."""
+def _fits(s: LegalizationSite, columns: bool = False) -> bool:
+    """Whether a product is one of 8-bit integers with zero points of these; with `columns`, one for each unit of the weights too."""
     data, weight = s.types[:2]
     return (
         isinstance(data, TensorType)
@@ -89,19 +91,26 @@ def _fits(s: LegalizationSite) -> bool:
         and weight.dtype in _BYTES
         and s.type.dtype == "int32"
         and _zero(s.args[2], data.dtype)
-        and _zero(s.args[3], weight.dtype)
+        and _zero(s.args[3], weight.dtype, columns)
     )
 
 
-def _zeros(s: OnnxSite) -> tuple[Value, Value]:
-    """The zero points as scalars of the operands' dtypes."""
+def _zeros(s: OnnxSite, columns: bool = False) -> tuple[Value, Value]:
+    """The zero points as scalars of the operands' dtypes; with `columns`, that of the weights may have a number for each unit.
+
+    Raises NoForm for others with several numbers.
+    """
     x, w, x_zero, w_zero = s.inputs[:4]
     zeros = []
     for number, zero, dtype in ((2, x_zero, x.dtype), (3, w_zero, w.dtype)):
         if zero.name not in s.constants.arrays and _is_widened(s.call.args[number], dtype):
             zeros.append(s.reshape(s.cast(zero, dtype), []))
-        else:
-            zeros.append(_narrow(s, zero, dtype, ()))
+            continue
+        numbers = s.tensor(number).extents
+        several = numbers is None or prod(numbers) != 1
+        if several and not (columns and number == 3):
+            s.refuse("a zero point of several numbers, where extents are open")
+        zeros.append(_narrow(s, zero, dtype, (-1,) if several else ()))
     return zeros[0], zeros[1]
 
 
@@ -147,10 +156,10 @@ class Product(Expansion):
     direct: ClassVar[bool] = True
 
     def expand(self, s: LegalizationSite) -> Expr | None:
-        return None if _fits(s) else integer_arithmetic(s)
+        return None if _fits(s, s.attrs.name == "qnn.dense") else integer_arithmetic(s)
 
     def emit(self, s: OnnxSite) -> Any:
-        x_zero, w_zero = _zeros(s)
+        x_zero, w_zero = _zeros(s, s.attrs.name == "qnn.dense")
         if s.attrs.name == "qnn.dense":
             a, b = s.inputs[0], swapped(s, 1)
         else:
