@@ -253,6 +253,38 @@ def test_no_imports_for_type_checking_run_in_circles() -> None:
         pytest.fail(" → ".join(reversed(error.args[1])))
 
 
+POSITIONAL = 8
+"""Parameters of a constructor that calls may give by position; more are told apart by names."""
+FIELDS = 12
+"""The same of classes of fields, where each line of the class is a parameter."""
+LISTS_OF_ATTRIBUTES = ("ops", "passes", "commands", "backends", "viz")
+"""Rooms whose classes of fields are made from names: attributes of operators, options of passes, commands and backends."""
+
+
+def test_constructors_take_few_arguments_by_position() -> None:
+    many = []
+    for path in FILES:
+        for node in statements(path):
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                count, limit = len(node.args.posonlyargs) + len(node.args.args) - 1, POSITIONAL
+            elif isinstance(node, ast.ClassDef) and room(path) not in LISTS_OF_ATTRIBUTES:
+                count, limit = _fields_by_position(node), FIELDS
+            else:
+                continue
+            if count > limit:
+                many.append(f"{path.relative_to(ROOT)}:{node.lineno}: {count} arguments by position")
+    assert not many, "\n".join(many)
+
+
+def _fields_by_position(node: ast.ClassDef) -> int:
+    """Fields of a dataclass up to `KW_ONLY`; 0 of other classes."""
+    decorators = [ast.unparse(d) for d in node.decorator_list]
+    if not any(d.startswith("dataclass") for d in decorators) or any("kw_only=True" in d for d in decorators):
+        return 0
+    fields = [s for s in node.body if isinstance(s, ast.AnnAssign) and "ClassVar" not in ast.unparse(s.annotation)]
+    return next((n for n, s in enumerate(fields) if ast.unparse(s.annotation) == "KW_ONLY"), len(fields))
+
+
 LONGEST = 60
 """Lines of a function behind its docstring."""
 LONG = {

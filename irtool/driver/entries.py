@@ -32,8 +32,8 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         results,
         [],
         about["structure"],
-        list(about["param_names"]),
-        list(about["param_structures"]),
+        param_names=list(about["param_names"]),
+        param_structures=list(about["param_structures"]),
         model_inputs=dict(about.get("model_inputs", {})),
         model_outputs=list(about.get("model_outputs", [])),
     )

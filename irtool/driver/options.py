@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from ..backends.base import Backend, backends, find_backend, merge_flags
@@ -31,6 +31,7 @@ class Options:
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())
+    _: KW_ONLY
     target: str = "c"
     sizes: tuple[tuple[str, Any], ...] = ()
     opt_level: int = 3

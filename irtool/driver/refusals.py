@@ -32,7 +32,7 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
     for name in entries:
         try:
             backend, told, sizes = choose_backend(target, {})
-            options = Options(backend, told, sizes, entries=(name,))
+            options = Options(backend=backend, target=told, sizes=sizes, entries=(name,))
             prepared = prepare_entries(module, options)
             program = lower_module(prepared, options.entries, USUAL.resized(dict(sizes)))
             refuse_oversized(program, prepared)

@@ -111,8 +111,8 @@ class FunctionLowering(FunctionState):
             results,
             self.blocks.steps[0],
             form,
-            names,
-            structures,
+            param_names=names,
+            param_structures=structures,
             model_inputs=parameters_by_input(f),
             model_outputs=output_names(f),
         )

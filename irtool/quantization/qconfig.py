@@ -12,7 +12,7 @@ from ..diagnostics import UsageError, nearest
 from .mistakes import WrongQuantization
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QConfig:
     """How `quantize_as_tvm` quantizes, by TVM's names and with its defaults.
 

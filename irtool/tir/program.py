@@ -6,7 +6,7 @@ Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
 from . import dtypes
@@ -271,6 +271,7 @@ class HostFunction:
     results: list[Slot]
     body: list[Step]
     structure: Any = None
+    _: KW_ONLY
     param_names: list[str] = field(default_factory=list)
     param_structures: list[Any] = field(default_factory=list)
     frame_bytes: int = 0

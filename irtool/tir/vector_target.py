@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
 from ..diagnostics import UsageError
@@ -29,6 +29,7 @@ class VectorTarget:
 
     vector_bytes: int = size(16, "bytes", "width of a vector register; 0: scalar code only")
     registers: int = size(16, "registers", "vector registers")
+    _: KW_ONLY
     latency: int = size(4, "cycles", "latency of a multiply-add")
     multiply_adds: int = size(2, "per cycle", "vector multiply-adds started")
     loads: int = size(2, "per cycle", "vector loads started")

@@ -191,7 +191,7 @@ def _alone(kernel: Kernel) -> Program:
         outputs,
         [RunKernel(kernel, inputs, outputs)],
         structure,
-        [s.name for s in inputs],
-        [None] * len(inputs),
+        param_names=[s.name for s in inputs],
+        param_structures=[None] * len(inputs),
     )
     return Program({"main": main}, [kernel], [])

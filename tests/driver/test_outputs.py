@@ -12,7 +12,7 @@ import pytest
 
 import irtool
 from irtool.backends.c import room
-from irtool.backends.c.program import write_program
+from irtool.backends.c.program import TextOptions, write_program
 from irtool.backends.toolchain.compiler import Compiler
 from irtool.diagnostics import IrError, UsageError
 from irtool.driver import graph_json
@@ -60,7 +60,7 @@ def test_pieces_are_the_same_program(tmp_path: Path) -> None:
     program = lower_module(prepared)
     schedule_program(program, Compiler().machine())
     plan_memory(program)
-    whole, cut = write_program(program), write_program(program, unit_length=1)
+    whole, cut = write_program(program), write_program(program, options=TextOptions(unit_length=1))
     assert len(whole.units) == 1 and len(cut.units) == 4 and whole.source == cut.source
     (tmp_path / "model.h").write_text(cut.header)
     (tmp_path / "main.c").write_text(

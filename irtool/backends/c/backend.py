@@ -26,7 +26,7 @@ from .build_file import KINDS, write_build_file
 from .executable import write_main
 from .object_files import Objects
 from .pool_flags import read_pools
-from .program import CText, write_program
+from .program import CText, TextOptions, write_program
 from .testbench import write_testbench
 from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
@@ -55,7 +55,7 @@ class CSources(Sources):
 
 
 @backend("c")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class C(Backend):
     """Portable C99 with libc and libm as its only dependencies, compiled by the system's C compiler.
 
@@ -212,10 +212,8 @@ class C(Backend):
         levels = self.levels if program.lesser else ()
         vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
         origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, beside, vectors)
-        return write_program(
-            program,
-            name,
-            INLINE if self.constant_pools and self.weights == "auto" else self.weights,
+        options = TextOptions(
+            keep=INLINE if self.constant_pools and self.weights == "auto" else self.weights,
             math=self.math,
             unit_length=UNIT_LENGTH,
             origin=origin,
@@ -223,9 +221,9 @@ class C(Backend):
             levels=levels,
             threads=self.openmp,
             unit_done=lambda unit, text: objects.add(unit, text.encode()) if objects is not None else None,
-            folder=folder,
             constant_pools=self._constant_pools(),
         )
+        return write_program(program, name, options, folder)
 
     def emit(self, program: Program, request: Request) -> CSources:
         name = request.name

@@ -37,7 +37,7 @@ from .units import Named, Units
 from .variant import Variant, section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CText:
     """What the backend writes.
 
@@ -82,26 +82,11 @@ class CText:
         return self.origin.compile_line(self.sources) if self.origin else ""
 
 
-def write_program(
-    program: Program,
-    name: str = "model",
-    keep: str = "auto",
-    stack_frames: int | None = None,
-    math: str = "fast",
-    unit_length: int = 0,
-    origin: Origin | None = None,
-    verify_weights: bool = True,
-    levels: Sequence[ProcessorLevel] = (),
-    threads: bool = False,
-    unit_done: Callable[[str, str], None] = lambda name, text: None,
-    folder: Path | None = None,
-    constant_pools: Sequence[Pool] = (),
-) -> CText:
-    """The C of a program.
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """How a program is written.
 
-    Args:
-        program: scheduled, with its memory planned.
-        name: prefix of everything that is visible from outside; a C identifier.
+    Attributes:
         keep: where constants are kept, see `weights`.
         stack_frames: how many frames of its recursive functions the static arena has room for; if not given, 64, or
             as many as fit into 256 KB where they are small. Loops (tail calls) need one.
@@ -112,51 +97,49 @@ def write_program(
         levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
         threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
-        folder: where the weights file is written, if there is one; None: its contents are in the result.
         constant_pools: the parts of memory that constants lie in, where these are in the C.
     """
-    return _Writer(
-        program,
-        name,
-        keep,
-        stack_frames,
-        math,
-        unit_length,
-        origin,
-        verify_weights,
-        levels,
-        threads,
-        unit_done,
-        constant_pools,
-    ).write(folder)
+
+    keep: str = "auto"
+    stack_frames: int | None = None
+    math: str = "fast"
+    unit_length: int = 0
+    origin: Origin | None = None
+    verify_weights: bool = True
+    levels: Sequence[ProcessorLevel] = ()
+    threads: bool = False
+    unit_done: Callable[[str, str], None] = lambda name, text: None
+    constant_pools: Sequence[Pool] = ()
+
+
+def write_program(
+    program: Program, name: str = "model", options: TextOptions = TextOptions(), folder: Path | None = None
+) -> CText:
+    """The C of a program.
+
+    Args:
+        program: scheduled, with its memory planned.
+        name: prefix of everything that is visible from outside; a C identifier.
+        options: how it is written.
+        folder: where the weights file is written, if there is one; None: its contents are in the result.
+    """
+    return _Writer(program, name, options).write(folder)
 
 
 class _Writer:
-    def __init__(
-        self,
-        program: Program,
-        name: str,
-        keep: str,
-        stack_frames: int | None,
-        math: str,
-        unit_length: int,
-        origin: Origin | None,
-        verify_weights: bool,
-        levels: Sequence[ProcessorLevel],
-        threads: bool,
-        unit_done: Callable[[str, str], None],
-        constant_pools: Sequence[Pool],
-    ) -> None:
-        self.in_team = threads and all(map(runs_in_teams, (program, *program.lesser)))
-        self.flushes = math != "strict" and any(computes_in_floats(p.kernels) for p in (program, *program.lesser))
-        self.origin = origin
-        self.verify_weights = verify_weights
+    def __init__(self, program: Program, name: str, options: TextOptions) -> None:
+        self.in_team = options.threads and all(map(runs_in_teams, (program, *program.lesser)))
+        self.flushes = options.math != "strict" and any(
+            computes_in_floats(p.kernels) for p in (program, *program.lesser)
+        )
+        self.origin = options.origin
+        self.verify_weights = options.verify_weights
         self.program = program
         self.name = name
         self.upper = name.upper()
-        self.math = math
-        self.keep = weights_file.choose(program.constants, keep)
-        self.constant_pools = ConstantPools(name, program.constants, constant_pools)
+        self.math = options.math
+        self.keep = weights_file.choose(program.constants, options.keep)
+        self.constant_pools = ConstantPools(name, program.constants, options.constant_pools)
         own = (
             "run",
             "run_with",
@@ -173,8 +156,8 @@ class _Writer:
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
         self.levels: list[ProcessorLevel] = []
-        self.units = Units(name, self._tools, unit_length, unit_done)
-        self.variants = self._variants(levels)
+        self.units = Units(name, self._tools, options.unit_length, options.unit_done)
+        self.variants = self._variants(options.levels)
         if program.lesser:
             self.levels = [v.level for v in self.variants if v.level is not None]
             for v in self.variants:
@@ -182,12 +165,14 @@ class _Writer:
                     self.units.add(v, k)
         self.pools = workspace_pools([v.program for v in self.variants], name, self.names)
         self.arena_bytes = sum(p.bytes for p in self.pools) or max(
-            arena_bytes(v.program, stack_frames) for v in self.variants
+            arena_bytes(v.program, options.stack_frames) for v in self.variants
         )
-        self.stack_bytes = max(stack_bytes(v.program, recursion_depth(v.program, stack_frames)) for v in self.variants)
+        self.stack_bytes = max(
+            stack_bytes(v.program, recursion_depth(v.program, options.stack_frames)) for v in self.variants
+        )
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
-        self.sources = [f"{name}.c", *split, *(origin.beside if origin else ())]
-        self.banner = origin.lines(self.sources) if origin else []
+        self.sources = [f"{name}.c", *split, *(options.origin.beside if options.origin else ())]
+        self.banner = options.origin.lines(self.sources) if options.origin else []
 
     def write(self, folder: Path | None) -> CText:
         # The compiler is at work by now: it needs nothing of the weights before the last unit.
@@ -229,22 +214,22 @@ class _Writer:
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
         called = {k.name: w.name for k, w in self.variants[-1].writers.items()}
         return CText(
-            self.name,
-            header,
-            source,
-            constants.outside,
-            stored.content if stored else [],
-            units,
-            entries,
-            identifiers,
-            called,
-            self.arena_bytes,
-            max(v.program.live_bytes for v in self.variants),
-            self.stack_bytes,
-            self.sources,
-            self.origin,
-            self.pools,
-            self.constant_pools.pools,
+            name=self.name,
+            header=header,
+            source=source,
+            constants=constants.outside,
+            weights=stored.content if stored else [],
+            units=units,
+            entries=entries,
+            identifiers=identifiers,
+            kernel_names=called,
+            arena_bytes=self.arena_bytes,
+            live_bytes=max(v.program.live_bytes for v in self.variants),
+            stack_bytes=self.stack_bytes,
+            sources=self.sources,
+            origin=self.origin,
+            pools=self.pools,
+            constant_pools=self.constant_pools.pools,
         )
 
     @property

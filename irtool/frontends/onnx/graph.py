@@ -106,6 +106,7 @@ class GraphImporter:
         scope: Scope,
         opsets: Mapping[str, int],
         failures: list[tuple[Diagnostic, Node]],
+        *,
         progress: Callable[[], None] = lambda: None,
         attributes: Mapping[str, Any] | None = None,
         place: Span | None = None,
@@ -231,12 +232,11 @@ class GraphImporter:
             scope or frame.scope,
             frame.opsets,
             failures,
-            lambda: None,  # nodes of graphs inside nodes are not counted
-            frame.attributes,
-            frame.place,
-            functions,
-            self.depth + 1,
-            may_wait,
+            attributes=frame.attributes,  # and no progress: nodes of graphs inside nodes are not counted
+            place=frame.place,
+            functions=functions,
+            depth=self.depth + 1,
+            may_wait=may_wait,
         )
 
     def _converted(self, inner: GraphImporter, site: _Site) -> list[Value | None]:

@@ -138,7 +138,7 @@ class _Importer:
         taken = self.types.keys() | self.values.keys()
         scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in taken})
         importer = GraphImporter(
-            self.model, scope, self.model.opsets, self.failures, self._step, may_wait=self.open_extents
+            self.model, scope, self.model.opsets, self.failures, progress=self._step, may_wait=self.open_extents
         )
         for i in graph.inputs:
             for axis, d in enumerate(i.type.tensor_type.shape.dim if i.name in params else ()):

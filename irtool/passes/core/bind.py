@@ -30,7 +30,6 @@ from ...ir.conversion import dtype_name, fit
 from ...ir.tensor_names import without_inputs
 from ...ir.types import has_static_shapes
 from ...ir.untyped import without_types
-from ...parser.params import origin
 
 
 def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") -> Module:
@@ -38,6 +37,8 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
 
     Raises IrError for a name that is no parameter, or a wrong shape or dtype.
     """
+    from ...parser.params import origin
+
     function = module.functions.get(entry)
     if not isinstance(function, Function):
         raise IrError(f"there is no function @{entry} to bind parameters of")

@@ -27,7 +27,7 @@ Made = TypeVar("Made", Map, Reduction)
 """The form of a block that is made: `Form` is that of the class it is called on."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Block(Generic[Form]):
     """One stage and its loops.
 
@@ -70,7 +70,7 @@ class Block(Generic[Form]):
     @staticmethod
     def of(form: Made) -> Block[Made]:
         """A stage with a loop for each of its axes, all of them serial."""
-        return Block(form, form.loops, form.inner)
+        return Block(form=form, loops=form.loops, inner=form.inner)
 
     def find(self, loop: Var | str) -> Loop:
         """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""
