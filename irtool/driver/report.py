@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
-from ..tir.kernel import part_bytes
+from ..tir.kernel import StageChoice, part_bytes
 from ..tir.pools import locate, pool_record
 from ..tir.program import (
     CONSTANT,
@@ -70,7 +70,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "nodes": nodes.get(k, []),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
-                "stages": [{**asdict(s), "primitives": list(s.primitives)} for s in k.choice.stages],
+                "stages": [_stage_report(s) for s in k.choice.stages],
                 "macs": k.macs,
                 "calls": calls[k],
                 "workspace_bytes": k.workspace,
@@ -81,6 +81,15 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "constants": [
             {"name": c.name, "dtype": c.dtype, "shape": list(c.shape), "bytes": c.nbytes} for c in program.constants
         ],
+    }
+
+
+def _stage_report(stage: StageChoice) -> dict[str, Any]:
+    """How a stage is scheduled, in lists: as JSON gives it back, so that a build from the cache has an equal report."""
+    return {
+        **asdict(stage),
+        "primitives": list(stage.primitives),
+        "estimates": [list(estimate) for estimate in stage.estimates],
     }
 
 
