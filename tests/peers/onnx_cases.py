@@ -18,6 +18,7 @@ from irtool.interp import evaluate
 from irtool.ir.values import value_leaves
 from irtool.ops import operators
 from irtool.ops.cases import Case, cases_of
+from tests.peers.onnx_sessions import exact_options
 
 LIST = Path(__file__).with_suffix(".txt")
 
@@ -27,7 +28,7 @@ def run(model: Any, feeds: dict[str, Any]) -> list[Any]:
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
-    options = onnxruntime.SessionOptions()
+    options = exact_options()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
     found: list[Any] = session.run(None, {i.name: np.asarray(feeds[i.name]) for i in session.get_inputs()})

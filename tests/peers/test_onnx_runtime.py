@@ -20,6 +20,7 @@ from irtool.infer import infer_types
 from irtool.interp import evaluate
 from irtool.ir.values import value_leaves
 from tests.peers.onnx_cases import LIST, listed, run
+from tests.peers.onnx_sessions import exact_options
 
 SHARED = Path(irtool.__file__).parent.parent.parent / "shared"
 ZOO = SHARED / "zoo"
@@ -122,7 +123,7 @@ def test_quantized_layers(quantized: str, tmp_path: Path) -> None:
 
     module, weights = layers()
     x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype("float32")
-    options = onnxruntime.SessionOptions()
+    options = exact_options()
     options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     model = exported(module, weights, quantized=quantized)

@@ -11,6 +11,7 @@ import pytest
 import irtool
 from benchmarks.compare.quantized import output_step
 from benchmarks.compare.values import compare_layers, literal_session, parted, quantized_values
+from tests.peers.onnx_sessions import exact_options
 from tests.peers.quantized_models import NETWORKS, WAYS, inputs_of, save
 
 pytestmark = pytest.mark.promise("quantized networks")
@@ -86,4 +87,4 @@ def session(path: Path, optimized: bool) -> Any:
 
     if not optimized:
         return literal_session(path)
-    return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(path, exact_options(), providers=["CPUExecutionProvider"])
