@@ -96,6 +96,9 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
     espcn = Record(tmp_path, "espcn", "float32")
     espcn.facts["active"] = ["FuseKernels", "SliceConstants"]
     espcn.save()
+    slow = Record(tmp_path, "bert_base", "float32")
+    slow.facts = {"active": ["WidenHalves"], "c_bytes": 1, "arena_bytes": 1, "error": "more than 900 s"}
+    slow.save()
     text = page(read_records(tmp_path))
     nothing, none, few, needed = (
         text.split(f"## {title}\n")[1].split("\n## ")[0]
@@ -108,6 +111,7 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
     )
     assert "- `FuseEpilogues`\n" in nothing and "BlockSums" not in nothing and "FuseKernels" not in nothing
     assert "- `SliceConstants`: ESPCN\n" in nothing  # active, and not measured
+    assert "- `WidenHalves`: BERT-base, 128\n" in nothing  # the time was over before its turn
     assert "- `ShareLoops`: newer than the measurements\n" in nothing
     assert "- `HalveProducts`\n" in none and "FuseEpilogues" not in none
     assert "- `BlockSums`: U-Net, 128² 0.90\n" in few and "FuseKernels" not in few
