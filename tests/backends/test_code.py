@@ -7,8 +7,8 @@ import irtool
 from irtool.backends.c.code import CodeBuilder, Directive, print_code
 
 ROOM = Path(irtool.__file__).parent / "backends" / "c"
-QUOTES = {"banner.py", "build_file.py"}
-"""What puts words of the user into a file for another program."""
+QUOTES = {"banner.py", "build_file.py", "pool_flags.py"}
+"""Files that put words of the user into a file for another program, or read them from flags."""
 
 
 def test_a_bare_block_that_is_all_there_is_loses_its_braces():
