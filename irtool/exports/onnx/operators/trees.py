@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from ....deferred import np
-from ..form import decomposed
+from ..form import Form, form
 from ..graph import Value
 from ..site import OnnxSite
 
 
-@decomposed(
-    "for each level `Gather` of the tables, `GatherElements`, `LessOrEqual`, `Where`; then a reduction", "tree_ensemble"
-)
-def tree_ensemble(s: OnnxSite) -> Value:
+@form("tree_ensemble")
+@dataclass(frozen=True)
+class TreeEnsemble(Form):
+    """for each level `Gather` of the tables, `GatherElements`, `LessOrEqual`, `Where`; then a reduction"""
+
+    differs: ClassVar[str] = "leaves that are NaN: ONNX Runtime's `ReduceMax` and `ReduceMin` lose some of them"
+
+    def emit(self, s: OnnxSite) -> Value:
+        return _levels(s)
+
+
+def _levels(s: OnnxSite) -> Value:
     data, roots, feature, threshold, low, high, weights = s.inputs
     nodes, features, leaves = s.known(s.tensor(2), 0), s.known(s.tensor(0), 1), s.known(s.tensor(6), 0)
     low, high = (s.cast(v, "int64") for v in (low, high))
