@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,25 @@ from tests.tiers import Tiers, add_options
 # Asserts in helper modules show their operands, too.
 FOLDERS = {f"tests.{p.name}" for p in Path(__file__).parent.iterdir() if p.is_dir()}
 pytest.register_assert_rewrite(*(FOLDERS - sys.modules.keys()))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _skip_libraries_of_other_processors() -> Iterator[None]:
+    """A test that loads code for instructions which this processor lacks is skipped there, behind what it asserts of the code."""
+    from irtool.driver.artifact import Artifact
+    from tests.backends.instructions import require_processor
+
+    run = Artifact.run
+
+    def guarded(self: Artifact, *arguments: Any, **keywords: Any) -> Any:
+        for word in self.report.get("compile", "").split():
+            if word.startswith("-march="):
+                require_processor(word.removeprefix("-march="))
+        return run(self, *arguments, **keywords)
+
+    Artifact.run = guarded  # type: ignore[method-assign]
+    yield
+    Artifact.run = run  # type: ignore[method-assign]
 
 
 @pytest.fixture

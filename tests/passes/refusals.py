@@ -175,6 +175,14 @@ CASES = [
             'qnn.dense(%x, %w, 1, 1, 1f, 1f, units=2, out_dtype="int32")',
             "%x: Tensor[(2, ?), int8], %w: Tensor[(2, ?), int8]",
         ),
+        "needs the extent of axis 1",
+    ),
+    (
+        "qnn.CanonicalizeOps",
+        main(
+            'qnn.conv2d(%x, %w, 1, 1, 1f, 1f, channels=1, kernel_size=[1, 1], out_dtype="int32")',
+            "%x: Tensor[(1, 2, 4, 4), int8], %w: Tensor[(1, ?, 1, 1), int8]",
+        ),
         "needs a static shape",
     ),
     ("ToCPS", main("fn (%y: float32, Primitive=1) { nn.relu(%y) }(%x)", "%x: float32"), "primitive function"),
@@ -327,13 +335,13 @@ CASES = [
 ]
 
 UNREACHED = {
-    "bind.py": "weights and cut-off metadata are refused before passes run: tests/commands",
-    "constants.py": "guarded by those who call it",
+    "core/bind.py": "weights and cut-off metadata are refused before passes run: tests/commands",
+    "core/constants.py": "guarded by those who call it",
     "dataflow/rewriting.py": "rules come from Python: test_dataflow_patterns.py",
     "de_duplicate.py": "a module built in Python may bind a variable twice, no text does",
     "defunctionalization.py: the type arguments": "inference finds them, or refuses",
     "defunctionalization.py: holds a function inside": "its argument is refused first",
-    "externalize.py: are missing": "of `irtool convert`, not of a pass: tests/commands/test_convert.py",
+    "core/externalize.py: are missing": "of `irtool convert`, not of a pass: tests/commands/test_convert.py",
     "gradient.py: tuples of tensors, not {t!r}": "operators with gradients take and give tensors and tuples of them",
     "instruments/dump.py": "a folder that cannot be written: tests/faults",
     "legalization/qnn_targets.py": "asked for some processors only: tests/golden/passes/qnn.Legalize",
@@ -341,6 +349,6 @@ UNREACHED = {
     "manifest_alloc.py: not both": "compilers write it, nobody else",
     "partial/evaluator.py: is not bound": "inference says so first",
     "partition/pattern_file.py": "files of patterns: test_partitioning.py",
-    "runner.py: what is not there": "only where a pass fails for that reason: tests/commands",
+    "core/runner.py: what is not there": "only where a pass fails for that reason: tests/commands",
 }
 """`FILE` or `FILE: PART OF THE LINES` of refusals that no pipeline reaches, and why."""
