@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
@@ -29,6 +30,7 @@ def _skip_libraries_of_other_processors() -> Iterator[None]:
 
     run = Artifact.run
 
+    @functools.wraps(run)  # the pages of references read its signature and its docstring
     def guarded(self: Artifact, *arguments: Any, **keywords: Any) -> Any:
         for word in self.report.get("compile", "").split():
             if word.startswith("-march="):
