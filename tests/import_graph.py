@@ -8,6 +8,8 @@ from pathlib import Path
 
 import irtool
 
+from .statements import statements
+
 ROOT = Path(irtool.__file__).parent
 
 
@@ -29,25 +31,28 @@ def files() -> dict[str, Path]:
 
 
 @cache
-def importers() -> dict[str, set[str]]:
-    """The modules that import each module, by functions and for type checking too."""
-    result: dict[str, set[str]] = {module: set() for module in files()}
-    for module, path in files().items():
-        for name in _imported(path):
-            target = name if name in result else name.rpartition(".")[0]
-            if target in result and target != module:
-                result[target].add(module)
-    return result
-
-
-def _imported(path: Path) -> set[str]:
+def imported_names(path: Path, for_types: bool = False) -> frozenset[str]:
+    """The names of irtool that a file imports, in functions too, each behind the module it is taken from; those for type checking alone
+    with `for_types`."""
     package = ["irtool", *path.relative_to(ROOT).parent.parts]
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path, for_types):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             full = [*base, *(node.module.split(".") if node.module else [])]
             names |= {".".join([*full, alias.name]) for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return names
+    return frozenset(n for n in names if n.partition(".")[0] == "irtool")
+
+
+@cache
+def importers() -> dict[str, set[str]]:
+    """The modules that import each module, by functions and for type checking too."""
+    result: dict[str, set[str]] = {module: set() for module in files()}
+    for module, path in files().items():
+        for name in imported_names(path, for_types=True):
+            target = name if name in result else name.rpartition(".")[0]
+            if target in result and target != module:
+                result[target].add(module)
+    return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import subprocess
 import sys
@@ -12,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import irtool
 from irtool.providers import PROVIDERS
-from tests.import_graph import importers
+from tests.import_graph import ROOT, files, imported_names, importers
 from tests.statements import statements
 
 pytestmark = pytest.mark.every_tier
 
-ROOT = Path(irtool.__file__).parent
 LAYERS = [
     (
         "providers",
@@ -85,29 +82,9 @@ def room(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def module_of(path: Path) -> str:
-    parts = ["irtool", *path.relative_to(ROOT).with_suffix("").parts]
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-@functools.cache
-def imported_names(path: Path) -> set[tuple[str, ...]]:
-    """What a file imports, wherever in the file the import stands (type checking aside), each with the name taken from it."""
-    package = ["irtool", *path.relative_to(ROOT).parent.parts]
-    found: set[tuple[str, ...]] = set()
-    for node in statements(path):
-        if isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            full = base + (node.module.split(".") if node.module else [])
-            found |= {(*full, a.name) for a in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {tuple(a.name.split(".")) for a in node.names}
-    return {name for name in found if name[0] == "irtool"}
-
-
 def imported_rooms(path: Path) -> set[str]:
     """Rooms of irtool that a file imports."""
-    return {name[1] for name in imported_names(path) if len(name) > 1} & RANK.keys()
+    return {name.split(".")[1] for name in imported_names(path) if "." in name} & RANK.keys()
 
 
 FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
@@ -175,7 +152,7 @@ def test_few_modules_import_by_name() -> None:
 
 def test_imports_by_name_point_downwards() -> None:
     """Whole names of modules, and beginnings of names made at run time."""
-    modules = {module_of(p) for p in ROOT.rglob("*.py")} - {"irtool"}
+    modules = files().keys() - {"irtool"}
     wrong = []
     for path in (ROOT / name for name in IMPORT_BY_NAME):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -221,27 +198,15 @@ def test_backends_see_nothing_of_each_other() -> None:
     for path in sorted((ROOT / "backends").rglob("*.py")):
         here = path.relative_to(ROOT / "backends").parts[0]
         for name in sorted(imported_names(path)):
-            if name[1] == "backends" and len(name) > 2 and name[2] in BACKENDS and name[2] != here:
-                wrong.append(f"{path.relative_to(ROOT)}: {'.'.join(name)}")
+            parts = name.split(".")
+            if parts[1:2] == ["backends"] and parts[2:3] and parts[2] in BACKENDS and parts[2] != here:
+                wrong.append(f"{path.relative_to(ROOT)}: {name}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_no_imports_run_in_circles() -> None:
-    """Not inside rooms either, and not by way of imports in functions: what two files share is in a third."""
-    files = {module_of(p): p for p in ROOT.rglob("*.py")}
-    graph: dict[str, set[str]] = {}
-    for module, path in files.items():
-        names = {".".join(n) for n in imported_names(path)}
-        graph[module] = {n if n in files else n.rpartition(".")[0] for n in names} & files.keys() - {module}
-    sorter = TopologicalSorter(graph)
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        pytest.fail(" → ".join(reversed(error.args[1])))
-
-
-def test_no_imports_for_type_checking_run_in_circles() -> None:
-    """With all imports: where two files need each other's types, a third has the one that both need, or a Protocol."""
+    """Not inside rooms either, and not by way of imports in functions or for type checking: where two files need each other's types, a
+    third has the one that both need, or a Protocol."""
     graph: dict[str, set[str]] = {}
     for module, users in importers().items():
         for user in users:

@@ -81,9 +81,9 @@ def may_divide(e: Expr) -> bool:
     e = _under_reshapes(e)
     if not isinstance(e, Constant):
         return isinstance(e, Var)
-    if isinstance(e.data, MissingData):
+    if not has_data(e):
         return False
-    data = numbers(e.data, e.dtype)
+    data = to_array(e)
     if data.dtype.kind != "f":
         return bool((data != 0).all())
     with np.errstate(all="ignore"):
