@@ -9,27 +9,19 @@ _LEAST_BYTES = 1 << 18
 """Less is not worth a note."""
 
 _FLAGS = {"transformed": "winograd=off", "halved": "strassen=off"}
-"""What turns a form off, by the name that begins its derivation."""
+"""The flag that turns a form off, by the name that begins its derivation."""
 
 
-def enlarged_weights(program: Program) -> dict[str, int]:
-    """Bytes of all stored weights, and of those there would be without the forms of `_FLAGS`: `stored` and `plain`; empty where no
-    weights have such a form."""
+def plain_weight_bytes(program: Program) -> int:
+    """Bytes of the weights that would be stored without the forms of `_FLAGS`."""
     derived = {c: d for c in program.constants if (d := _derivation(c))}
-    if not derived:
-        return {}
-    stored = sum(c.nbytes for c in program.constants)
-    sources = {source for source, _ in derived.values()} - {*program.constants}
-    plain = stored - sum(c.nbytes for c in derived) + sum(s.nbytes for s in sources)
-    return {"stored": stored, "plain": plain}
+    sources = {source for source, _ in derived.values()}
+    return sum(c.nbytes for c in {*program.constants, *sources} - derived.keys())
 
 
 def notes_on_size(program: Program, backend: str) -> tuple[str, ...]:
     """A note where such forms make weights noticeably larger."""
-    sizes = enlarged_weights(program)
-    if not sizes:
-        return ()
-    stored, plain = sizes["stored"], sizes["plain"]
+    stored, plain = sum(c.nbytes for c in program.constants), plain_weight_bytes(program)
     if stored < _LEAST_FACTOR * plain or stored - plain < _LEAST_BYTES:
         return ()
     forms = {d[1] for c in program.constants if (d := _derivation(c))}

@@ -24,7 +24,7 @@ from ..tir.program import (
 )
 from ..tir.stack import recursion_bytes, stack_bytes
 from ..tir.stmt import Buffer, Scope
-from .enlarged_weights import enlarged_weights
+from .enlarged_weights import plain_weight_bytes
 
 
 def make_report(program: Program, name: str, sources: Sources | None = None) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "stack_bytes": stack_bytes(program),
         "recursion_stack_bytes": recursion_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
-        "plain_weight_bytes": enlarged_weights(program).get("plain", sum(c.nbytes for c in program.constants)),
+        "plain_weight_bytes": plain_weight_bytes(program),
         "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
         "inputs": _inputs(entry),
         "outputs": _outputs(entry),
@@ -85,7 +85,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
 
 
 def _stage_report(stage: StageChoice) -> dict[str, Any]:
-    """How a stage is scheduled, in lists: as JSON gives it back, so that a build from the cache has an equal report."""
+    """The schedule of a stage in lists, as JSON gives it back, so that a build from the cache has an equal report."""
     return {
         **asdict(stage),
         "primitives": list(stage.primitives),
