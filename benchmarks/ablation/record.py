@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from irtool.files import Draft
+from ..json_file import read_json, write_json
 
 LIMIT = 0.01
 """A smaller change of a network's time is none."""
@@ -26,16 +25,13 @@ class Record:
     def __init__(self, folder: Path, network: str, precision: str) -> None:
         self.network, self.precision = network, precision
         self._path = folder / f"{network}.{precision}.json"
-        known = json.loads(self._path.read_text("utf-8")) if self._path.exists() else {}
+        known = read_json(self._path)
         self.facts: dict[str, Any] = known.get("facts", {})
         self.switches: dict[str, dict[str, Any]] = known.get("switches", {})
 
     def save(self) -> None:
-        """Writes the file; it is whole at any moment: another one takes its place."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"facts": self.facts, "switches": self.switches}, indent=1)
-        with Draft(self._path) as draft:
-            draft.out.write(text.encode("utf-8"))
+        """Writes the file."""
+        write_json(self._path, {"facts": self.facts, "switches": self.switches})
 
     def moved(self, switch: str) -> bool:
         """True if the network is slower or faster without it, by more than `LIMIT`."""

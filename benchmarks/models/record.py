@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import benchmarks.__main__ as benchmarks
-from irtool.files import Draft
 
+from ..json_file import read_json, write_json
 from .packages import Package
 
 Result = dict[str, Any]
@@ -24,20 +23,17 @@ class Record:
     def __init__(self, folder: Path, package: Package) -> None:
         self.package = package
         self._path = folder / f"{package.name}-{package.version}.json"
-        known = json.loads(self._path.read_text("utf-8")) if self._path.exists() else {}
+        known = read_json(self._path)
         self.models: dict[str, Result] = known.get("models", {})
         self.settings: list[dict[str, str]] = known.get("settings", [])
         """Each processor, with versions, that a model was tried on."""
 
     def add(self, model: str, result: Result) -> None:
-        """Keeps the result of a model, in the file too. The file is whole at any moment: another one takes its place."""
+        """Keeps the result of a model, in the file too."""
         self.models[model] = result
         if (here := setting()) not in self.settings:
             self.settings.append(here)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"models": self.models, "settings": self.settings}, indent=1)
-        with Draft(self._path) as draft:
-            draft.out.write(text.encode("utf-8"))
+        write_json(self._path, {"models": self.models, "settings": self.settings})
 
     def keep(self, models: set[str]) -> None:
         """Forgets what the package no longer has, or that it could not be downloaded."""
