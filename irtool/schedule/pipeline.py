@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from ..diagnostics import UsageError, nearest
 from ..steps import counted
+from ..tir.forms import AnyForm
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
@@ -92,16 +93,14 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
     def flushed(k: Kernel) -> Kernel:
         if not any(o in ("nn.softmax", "nn.fast_softmax") for o in k.operators):
             return k  # exp as it stands in the program is not that of a softmax
-        made = flush_exponentials(k.stages, lambda b: b)
-        return k.replace(stages=made) if any(a is not b for a, b in zip(made, k.stages)) else k
+        return _with_stages(k, flush_exponentials(k.stages, lambda b: b))
 
     _replace_kernels(program, flushed)
 
 
 def _keep_tails(program: Program, target: VectorTarget) -> None:
     def kept(k: Kernel) -> Kernel:
-        made = [keep_tails(form) for form in k.stages]
-        return k.replace(stages=made) if any(a is not b for a, b in zip(made, k.stages)) else k
+        return _with_stages(k, [keep_tails(form) for form in k.stages])
 
     _replace_kernels(program, kept)
 
@@ -373,6 +372,12 @@ def without(*names: str) -> AbstractContextManager[None]:
         if name not in known:
             raise UsageError(f"there is no stage and no strategy {name!r} to switch off", help=nearest(name, known))
     return switching_off(frozenset(names))
+
+
+def _with_stages(kernel: Kernel, stages: Sequence[AnyForm]) -> Kernel:
+    """The kernel with other stages; the kernel itself if none is another one."""
+    changed = any(a is not b for a, b in zip(stages, kernel.stages, strict=True))
+    return kernel.replace(stages=stages) if changed else kernel
 
 
 def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
