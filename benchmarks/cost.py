@@ -1,4 +1,4 @@
-"""How well costs choose: every candidate of every kernel measured, as `irtool tune` does, beside the one that was chosen.
+"""The quality of choices by cost: every candidate of every kernel measured, as `irtool tune` does, beside the one that was chosen.
 
 `python -m benchmarks.cost FILE…` takes modules and ONNX models. Equal stages of several networks are measured once. What is measured
 is kept in a table, and an interrupted run goes on; the summary covers all that the table holds for this machine.

@@ -1,4 +1,4 @@
-"""Which function each hook of `hooks.py` calls. Only this table and the registries of plug-ins name modules of higher layers."""
+"""The function behind each hook of `hooks.py`. Only this table and the registries of plug-ins name modules of higher layers."""
 
 from __future__ import annotations
 

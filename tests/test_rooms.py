@@ -1,4 +1,4 @@
-"""Where modules live: helpers beside their only user, and few entries in a room."""
+"""Places of modules: helpers beside their only user, and few entries in a room."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _registered() -> set[str]:
     for module in files():
         if "Registry(" in files()[module].read_text(encoding="utf-8"):
             importlib.import_module(module)
-    own = [r for r in Registry.every if all(p.startswith("irtool.") for p in r.packages)]  # tests make others
-    return {cls.__module__ for registry in own for cls in registry}
+    registries = [r for r in Registry.every if all(p.startswith("irtool.") for p in r.packages)]  # tests make others
+    return {cls.__module__ for registry in registries for cls in registry}
 
 
 def test_a_module_with_one_importer_lives_in_its_folder() -> None:

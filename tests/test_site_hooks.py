@@ -1,4 +1,4 @@
-"""What the site of docs/ does to pages, as far as that needs no MkDocs, and how it is built."""
+"""The changes that the site of docs/ makes to pages, as far as that needs no MkDocs, and its build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each stage of the schedule and each strategy is worth: networks without it, beside networks with all of them.
+"""The worth of each stage of the schedule and each strategy: networks without it, beside networks with all of them.
 
     python -m benchmarks.ablation                             all networks in float32; results are kept in build/ablation
     python -m benchmarks.ablation --precision int8,bfloat16   other precisions, of the networks of the side-by-side

@@ -45,9 +45,9 @@ def main() -> None:
     if options.write and not (options.only or options.switch):
         (ROOT / "docs" / "ablation.md").write_text(page(read_records(RESULTS)), encoding="utf-8")
         return
-    wanted = options.switch.split(",") if options.switch else switches()
+    names = options.switch.split(",") if options.switch else switches()
     try:
-        with without(*wanted):
+        with without(*names):
             pass
     except UsageError as error:
         parser.error(str(error))
@@ -60,16 +60,16 @@ def main() -> None:
             parser.error(f"unknown precision {precision}; there are {', '.join(PRECISIONS)}")
         for name in chosen:
             if options.only or precision == "float32" or name in (PRECISIONS[precision].networks or COMPARED):
-                _measure(name, precision, wanted, options)
+                _measure(name, precision, names, options)
     if options.write:
         (ROOT / "docs" / "ablation.md").write_text(page(read_records(RESULTS)), encoding="utf-8")
 
 
-def _measure(name: str, precision: str, wanted: list[str], options: argparse.Namespace) -> None:
+def _measure(name: str, precision: str, names: list[str], options: argparse.Namespace) -> None:
     """Has a process measure what is missing of a network; what is wrong with the network is its result."""
     record = Record(RESULTS, name, precision)
     done = _enough(options.enough) if options.enough else set()
-    missing = [s for s in wanted if options.again or (s not in record.switches and s not in done)]
+    missing = [s for s in names if options.again or (s not in record.switches and s not in done)]
     if not missing or ("error" in record.facts and not options.again):
         return
     print(f"{name}, {precision}: {len(missing)} switches", flush=True)
@@ -99,7 +99,7 @@ def _measure(name: str, precision: str, wanted: list[str], options: argparse.Nam
 
 
 def _enough(count: int) -> set[str]:
-    """What so many networks are moved by, or cannot do without."""
+    """The switches that move so many networks, or that these need."""
     records = read_records(RESULTS)
     return {s for s in switches() if sum(r.moved(s) or r.needs(s) for r in records) >= count}
 
@@ -118,8 +118,8 @@ def _run(command: list[str], limit: int) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"more than {limit} s"
-    said = done.stderr.strip().splitlines()
-    return "" if done.returncode == 0 else (said[-1][:300] if said else f"exit code {done.returncode}")
+    lines = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else (lines[-1][:300] if lines else f"exit code {done.returncode}")
 
 
 if __name__ == "__main__":

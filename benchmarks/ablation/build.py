@@ -79,10 +79,10 @@ class Builder:
     """Schedules one ONNX model in one precision. `inputs` are its inputs, for one thread."""
 
     def __init__(self, model: Path, precision: str = EXACT) -> None:
-        given = dict(np.load(model.with_suffix(".npz")))
-        module, params = irtool.from_onnx(model, shapes={n: a.shape for n, a in given.items()})
+        inputs = dict(np.load(model.with_suffix(".npz")))
+        module, params = irtool.from_onnx(model, shapes={n: a.shape for n, a in inputs.items()})
         names = [p.name for p in module[_ENTRY].params if p.name not in params]
-        self.inputs = dict(zip(names, given.values(), strict=True))
+        self.inputs = dict(zip(names, inputs.values(), strict=True))
         self._options = options = choose_options(
             "c", ({}, {"mcpu": "native"}), name=_NAME, entries=(_ENTRY,), emit="c", precision=precision
         )

@@ -1,4 +1,4 @@
-"""Which stages change a program: an instrument that compares it before and after each of them."""
+"""Stages that change a program: an instrument that compares it before and after each of them."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ class _Adapted:
                 self.backbone, self.head = model.backbone, model.head
 
             def forward(self, x: Any) -> Any:
-                found = self.head(list(self.backbone(x).values()))
-                return torch.cat([v for k, v in found.items() if k in ("cls_logits", "bbox_regression")], -1)
+                heads = self.head(list(self.backbone(x).values()))
+                return torch.cat([v for k, v in heads.items() if k in ("cls_logits", "bbox_regression")], -1)
 
         return Head() if part == "head" else Output() if part else model
 

@@ -132,11 +132,11 @@ def _list(items: object) -> str:
 
 
 def _with_networks(switch: str, records: Sequence[Record]) -> str:
-    said = (
+    parts = (
         f"{_title(r)} " + ("needs it" if r.needs(switch) else f"{r.switches[switch]['ratio']:.2f}")
         for r in _moving(switch, records)
     )
-    return f"`{switch}`: {', '.join(said)}"
+    return f"`{switch}`: {', '.join(parts)}"
 
 
 def _needing(switch: str, records: Sequence[Record]) -> str:
@@ -151,11 +151,11 @@ def _counts(records: Sequence[Record]) -> str:
 
 
 def _missing(records: Sequence[Record]) -> str:
-    """What was left out: networks of the list, and active switches, without a result."""
+    """Networks of the list, and active switches, without a result."""
     measured = {r.network for r in records if r.precision == "float32"}
     networks = ", ".join(_network_title(n) for n in (*COMPARED, *NETWORKS) if n not in measured)
-    left = {s: sum(s in r.facts["active"] and s not in r.switches for r in records) for s in switches()}
-    counts = ", ".join(f"`{s}` on {n}" for s, n in left.items() if n)
+    unmeasured = {s: sum(s in r.facts["active"] and s not in r.switches for r in records) for s in switches()}
+    counts = ", ".join(f"`{s}` on {n}" for s, n in unmeasured.items() if n)
     return "".join(
         f"\n{what}: {listed}.\n"
         for what, listed in (

@@ -52,10 +52,10 @@ def _measure(pipe: Connection, first: Artifact, second: Artifact, inputs: Mappin
 
 
 def _compared(first: Artifact, second: Artifact, inputs: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    expected, found = (_first_output(a.run(inputs)) for a in (first, second))
+    expected, actual = (_first_output(a.run(inputs)) for a in (first, second))
     if why := emptiness(expected):
         raise ValueError(f"{why}, so that agreement on it shows nothing")
-    difference = float(np.abs(found.astype("float64") - expected).max() / np.abs(expected).max())
+    difference = float(np.abs(actual.astype("float64") - expected).max() / np.abs(expected).max())
     times: tuple[list[float], list[float]] = ([], [])
     best: tuple[list[float], list[float]] = ([], [])
     limit, turn = seconds, 0

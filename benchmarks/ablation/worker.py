@@ -19,22 +19,22 @@ from .turns import compare
 
 def main() -> None:
     """Builds the network with everything, then without one after the other."""
-    model, name, precision, folder, seconds, wanted = sys.argv[1:7]
+    model, name, precision, folder, seconds, chosen = sys.argv[1:7]
     about = PRECISIONS[precision]
     record = Record(Path(folder), name, precision)
     builder = Builder(about.model(Path(model)), about.build.get("precision", "float32"))
-    whole = builder.build()
-    active = [s for s in switches() if s in whole.active]
-    record.facts = {**_sizes(whole), "active": active}
+    baseline = builder.build()
+    active = [s for s in switches() if s in baseline.active]
+    record.facts = {**_sizes(baseline), "active": active}
     record.save()
     artifact: Any = None
-    measured: dict[str, str] = {whole.digest: ""}
-    for switch in wanted.split(","):
+    measured: dict[str, str] = {baseline.digest: ""}
+    for switch in chosen.split(","):
         started = time.perf_counter()
         if switch not in active:
             record.switches[switch] = {"same": True}
         else:
-            artifact = artifact or whole.compile()
+            artifact = artifact or baseline.compile()
             record.switches[switch] = _result(builder, switch, artifact, measured, record, float(seconds))
             wrong = record.switches[switch].get("difference", 0.0) > about.difference
             record.switches[switch] |= {"wrong": True} if wrong else {}
@@ -45,7 +45,7 @@ def main() -> None:
 def _result(
     builder: Builder, switch: str, artifact: Any, measured: dict[str, str], record: Record, seconds: float
 ) -> dict[str, Any]:
-    """What becomes of the network. `measured`: the switch that each digest has been measured for, none for that of the whole."""
+    """The result of one switch. `measured`: the switch that each digest has been measured for, none for that of the baseline."""
     build: Build | None = None
     try:
         build = builder.build([switch])
@@ -53,9 +53,9 @@ def _result(
             other = measured[build.digest]
             return {"same": True} if not other else {**record.switches[other], "as": other}
         other_artifact = build.compile()
-        found = {**compare(artifact, other_artifact, builder.inputs, seconds), **_sizes(build)}
+        result = {**compare(artifact, other_artifact, builder.inputs, seconds), **_sizes(build)}
         measured[build.digest] = switch
-        return found
+        return result
     except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
         return {"failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     finally:

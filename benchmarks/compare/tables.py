@@ -57,8 +57,8 @@ def mean_sentence(results: Results, counts: list[str]) -> str:
     if not means:
         raise ValueError("no network has a ratio: irtool, or both other engines, failed on each")
     networks = max(sum(ratio(n["threads"].get(t, {})) is not None for n in results.values()) for t in means)
-    said = [f"{m:.2f} with {t} thread{'s' if t != '1' else ''}" for t, m in means.items()]
-    return f"The geometric mean of the ratios of {networks} networks is {' and '.join(said)}."
+    means_by_threads = [f"{m:.2f} with {t} thread{'s' if t != '1' else ''}" for t, m in means.items()]
+    return f"The geometric mean of the ratios of {networks} networks is {' and '.join(means_by_threads)}."
 
 
 def with_mean_sentence(text: str, sentence: str) -> str:

@@ -20,9 +20,9 @@ from .record import REFUSED
 DRAWS = 2
 """Sets of inputs that a model is compared on."""
 SMALLEST = 1e-3
-"""What differences are relative to where an output has no larger element, such as probabilities of what was not found."""
+"""Differences are relative to this number where an output has no larger element, such as the probability of an absent class."""
 NUDGE = 1e-6
-"""How much inputs are changed, relative to themselves, to see how much that changes ONNX Runtime's own outputs."""
+"""Relative change of inputs that shows the sensitivity of ONNX Runtime's own outputs."""
 NUDGES = 16
 FAIR = 2.0
 """A difference beyond the tolerance is no fault if ONNX Runtime's outputs change by a part of it: recurrent networks that round to bytes

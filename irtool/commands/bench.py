@@ -205,6 +205,6 @@ def _measure_kernels(
     record.peak = measure_peak(options.backend)
     prepared = prepare_entries(subject.module, options, ())
     with progress_bar("measuring kernels") as progress:
-        found = measure_kernels(prepared, options, subject.values, seconds, rounds, runner, progress)
-    record.kernels, record.sequence, record.repeats = found.kernels, found.sequence, found.repeats
-    record.skipped = found.left_out
+        runs = measure_kernels(prepared, options, subject.values, seconds, rounds, runner, progress)
+    record.kernels, record.sequence, record.repeats = runs.kernels, runs.sequence, runs.repeats
+    record.skipped = runs.left_out

@@ -87,8 +87,8 @@ def machine_of(ways: Sequence[str], flags: Mapping[str, Any] = MappingProxyType(
 
     for way in ways:
         if way != "interp":
-            own = {n: v for n, v in flags.items() if n != "emit"} if way.partition("{")[0] == "c" else {}
-            return choose_backend(way, own)[0].machine()
+            backend_flags = {n: v for n, v in flags.items() if n != "emit"} if way.partition("{")[0] == "c" else {}
+            return choose_backend(way, backend_flags)[0].machine()
     return None
 
 

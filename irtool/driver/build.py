@@ -24,8 +24,8 @@ def build_with(module: Module | Expr, options: BuildOptions) -> Artifact:
     """Compiles a module as `build` does, whose arguments are the fields of the options."""
     checked, notes = options.checked()
     watching = None if options.instruments is None else tuple(options.instruments)
-    given = BuildInput.of(module, options.params, options.inputs, options.passes, options.calibration)
-    return Session(checked, cache=options.cache, instruments=watching, notes=notes).build(given, options.out_dir)
+    build_input = BuildInput.of(module, options.params, options.inputs, options.passes, options.calibration)
+    return Session(checked, cache=options.cache, instruments=watching, notes=notes).build(build_input, options.out_dir)
 
 
 def _by_arguments(

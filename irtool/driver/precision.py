@@ -74,7 +74,7 @@ def precision_passes(precision: str, most_uses: float = 0.0) -> tuple[str, ...]:
 
 
 _ROUNDS = "ReducePrecision{"
-"""How the pass begins that rounds."""
+"""Beginning of the text of the pass that rounds."""
 
 
 def dtype_of_precision(precision: str) -> str:
@@ -199,23 +199,23 @@ def _rounded(
 
     limit = 0.0 if machine is None else most_uses(precision, machine, _weight_bytes(module))
     passes = precision_passes(precision, limit)
-    at = next((n for n, text in enumerate(passes) if text.startswith(_ROUNDS)), 0)
-    before = transform(module, passes[:at]) if at else module
+    position = next((n for n, text in enumerate(passes) if text.startswith(_ROUNDS)), 0)
+    before = transform(module, passes[:position]) if position else module
     counts = [layers_without_gain(f, limit) for f in before.relay_functions.values()]
     stay, layers = (sum(n[i] for n in counts) for i in (0, 1))
     if stay and stay == layers:
         return Lowered(module, unchanged=(stay, layers))
-    return Lowered(transform(before, passes[at:]), unchanged=(stay, layers))
+    return Lowered(transform(before, passes[position:]), unchanged=(stay, layers))
 
 
 def _weight_bytes(module: Module) -> int:
     """Bytes of all constants."""
-    found = {e for f in module.relay_functions.values() for e in post_order(f) if isinstance(e, Constant)}
-    return sum(to_array(e).nbytes for e in found if has_data(e))
+    constants = {e for f in module.relay_functions.values() for e in post_order(f) if isinstance(e, Constant)}
+    return sum(to_array(e).nbytes for e in constants if has_data(e))
 
 
 def unchanged_sentence(precision: str, stay: int, layers: int) -> str:
-    """What is said of layers that stay in float32."""
+    """The sentence on layers that stay in float32."""
     dtype = dtype_of_precision(precision)
     many = "1 layer stays" if stay == 1 else f"{stay} of {layers} layers stay"
     return (

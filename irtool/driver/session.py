@@ -188,10 +188,10 @@ class Session:
 
 
 def _told(lowered: Lowered) -> dict[str, Any]:
-    """What reports say of a lower precision beside its error."""
-    told: dict[str, Any] = {"calibrated": asdict(lowered.calibrated)} if lowered.calibrated is not None else {}
+    """The fields of a report on a lower precision beside its error."""
+    fields: dict[str, Any] = {"calibrated": asdict(lowered.calibrated)} if lowered.calibrated is not None else {}
     stay, layers = lowered.unchanged
-    return told if not layers else {**told, "layers": layers, "layers_in_float32": stay}
+    return fields if not layers else {**fields, "layers": layers, "layers_in_float32": stay}
 
 
 def _measured(exact: Module, lowered: Lowered, entry: str) -> tuple[dict[str, Any], tuple[str, ...]]:

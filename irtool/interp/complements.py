@@ -30,7 +30,7 @@ FROM_ONE: dict[str, Function] = {
     "tanh": lambda x: x.dtype.type(2) * _falling(x + x),
     "sigmoid": _falling,
 }
-"""What is left of 1 without the function."""
+"""1 minus the function, by the name of the function."""
 ODD = ("erf", "tanh")
 """Functions of which f(-x) is -f(x): their sums are differences as well."""
 
@@ -56,13 +56,13 @@ def complement(e: Call) -> Complement | None:
         factor, called = _product(other)
         if called is None or not isinstance(called.op, Op):
             continue
-        left, taken = float(sign * total.item()), float(other_sign * factor.item())
+        constant, multiple = float(sign * total.item()), float(other_sign * factor.item())
         name = called.op.name
         rank = max(total.ndim, factor.ndim)
-        if taken == -left:
-            return Complement(called.args[0], _scaled(FROM_ONE[name], left, 1, rank), (other, called))
-        if taken == left and name in ODD:
-            return Complement(called.args[0], _scaled(FROM_ONE[name], left, -1, rank), (other, called))
+        if multiple == -constant:
+            return Complement(called.args[0], _scaled(FROM_ONE[name], constant, 1, rank), (other, called))
+        if multiple == constant and name in ODD:
+            return Complement(called.args[0], _scaled(FROM_ONE[name], constant, -1, rank), (other, called))
     return None
 
 
@@ -70,8 +70,8 @@ def _scaled(function: Function, by: float, sign: int, rank: int) -> Function:
     """The function of an array or of its negative, times a number; of this rank at least, as constants of more dimensions make it."""
 
     def apply(x: Any) -> Any:
-        made = x.dtype.type(by) * function(x if sign > 0 else -x)
-        return np.asarray(made).reshape((1,) * (rank - x.ndim) + x.shape)
+        result = x.dtype.type(by) * function(x if sign > 0 else -x)
+        return np.asarray(result).reshape((1,) * (rank - x.ndim) + x.shape)
 
     return apply
 

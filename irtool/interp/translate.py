@@ -211,9 +211,9 @@ class _Writer:
         self._after(e, block, (e.ref, e.value), Kind.REF_WRITE)
 
     def _call(self, e: Call, block: BasicBlock) -> None:
-        whole = complement(e)
-        if whole is not None and not any(s in self.places.own for s in whole.steps):
-            self._after(e, block, (whole.argument,), Kind.OPERATOR, whole.function)
+        fused = complement(e)
+        if fused is not None and not any(s in self.places.own for s in fused.steps):
+            self._after(e, block, (fused.argument,), Kind.OPERATOR, fused.function)
         elif isinstance(e.op, Op):
             operator = e.op.operator
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)

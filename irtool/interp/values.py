@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Caller(Protocol):
-    """What runs closures: the machine that made them."""
+    """The machine that made a closure, and runs it."""
 
     def call(self, function: Closure, arguments: Sequence[Any]) -> Any: ...
 

@@ -1,4 +1,4 @@
-"""What nodes, types and modules of Relay ask of higher layers: text, pickling, help with names of TVM's."""
+"""Hooks of nodes, types and modules of Relay: text, pickling, help with names of TVM's."""
 
 from __future__ import annotations
 

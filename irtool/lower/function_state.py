@@ -1,4 +1,4 @@
-"""What is known while a function is lowered, and what is refused."""
+"""The state of the lowering of a function: known values and refusals."""
 
 from __future__ import annotations
 

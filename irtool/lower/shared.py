@@ -1,4 +1,4 @@
-"""What the functions of a module share while they are lowered: problems, kernels, constants, and the functions still to lower."""
+"""State shared by the lowerings of the functions of a module: problems, kernels, constants, and the functions still to lower."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .values import Closure
 
 
 class ModuleLowering:
-    """What the functions of a module share while they are lowered.
+    """State shared by the lowerings of the functions of a module.
 
     Attributes:
         problems: what has no counterpart, in the order found.

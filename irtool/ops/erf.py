@@ -100,5 +100,5 @@ def erfc(x: np.ndarray) -> np.ndarray:
     ratio = ratio * step + 1
     with np.errstate(under="ignore"):
         below = table[:, 0][nearest] * np.exp(-step * (2 * nearest / _PER_UNIT + step)) * ratio
-        made = np.where(exact < 0, 2 - below, below)
-        return np.where(known, made, np.nan).astype(x.dtype)
+        result = np.where(exact < 0, 2 - below, below)
+        return np.where(known, result, np.nan).astype(x.dtype)

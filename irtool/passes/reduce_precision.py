@@ -262,7 +262,7 @@ def _last_layers(order: list[Expr]) -> tuple[set[Call], set[Call]]:
 
 
 def layers_without_gain(function: Function, most_uses: float) -> tuple[int, int]:
-    """How many layers `most_uses` leaves in float32, and how many there are. Layers are products in float32 but for the last ones, which
+    """The number of layers that `most_uses` leaves in float32, and that of all layers. Layers are products in float32 but for the last ones, which
     stay by another rule."""
     order = post_order(function)
     _, kept = _last_layers(order)

@@ -1,4 +1,4 @@
-"""How often one run executes each kernel: a build of the program counts it.
+"""Executions of each kernel in one run: a build of the program counts it.
 
 ::
 
@@ -48,7 +48,7 @@ _NAME = "count_executions"
 def count_executions(
     program: Program, backend: Backend, target: VectorTarget, stage: str, values: Sequence[Any]
 ) -> dict[RunKernel, int]:
-    """How often each step that runs a kernel is executed in a run of the entry on these values.
+    """The number of executions of each step that runs a kernel, in a run of the entry on these values.
 
     `program` is as `stage` finds it; where it has to be built and run, it is used up by that. Raises ToolError where it does not
     compile, or the run fails.
@@ -56,16 +56,16 @@ def count_executions(
     bodies = [body for f in program.functions.values() for body in _bodies(f)]
     if not _has_control_flow(program):
         return {s: 1 for body in bodies for s in body if isinstance(s, RunKernel)}
-    found = [(n, s) for n, body in enumerate(bodies) for s in body if isinstance(s, RunKernel)]
+    numbered = [(n, s) for n, body in enumerate(bodies) for s in body if isinstance(s, RunKernel)]
     _insert_counts(program, bodies)
     run_rest(program, target, stages_from(stage))
     counts = _run(program, backend, values)
-    return {s: int(counts[n]) for n, s in found}
+    return {s: int(counts[n]) for n, s in numbered}
 
 
 def _has_control_flow(program: Program) -> bool:
-    found = (s for f in program.functions.values() for s in steps(f.body))
-    return any(isinstance(s, Branch | CallFunction | Fail | Loop) for s in found)
+    every = (s for f in program.functions.values() for s in steps(f.body))
+    return any(isinstance(s, Branch | CallFunction | Fail | Loop) for s in every)
 
 
 def _bodies(function: HostFunction) -> Iterator[list[Step]]:

@@ -99,20 +99,20 @@ class Network:
     passing: list[int] = field(default_factory=list)
 
     def count(self, backend: Backend, target: VectorTarget, values: Sequence[Any]) -> list[int]:
-        """How often a run on these values executes each step; the `calls` of kernels are the sums from now on. Done once, as the
+        """The number of executions of each step in a run on these values; the `calls` of kernels are the sums from now on. Done once, as the
         program is used up. Raises as `count_executions`."""
         read = [_constants(s) for s in self.steps]
         counted = count_executions(self.program, backend, target, SCHEDULING, values)
-        found = [counted[s] for s in self.steps]
+        executions = [counted[s] for s in self.steps]
         most = [0] * len(self.kernels)
         for k in self.kernels:
             k.calls = 0
-        for number, times in zip(self.sequence, found, strict=True):
+        for number, times in zip(self.sequence, executions, strict=True):
             self.kernels[number].calls += times
             most[number] = max(most[number], times)
-        bytes_of = {n: _bytes(c for c, times in zip(read, found) if times >= n) for n in set(most)}
+        bytes_of = {n: _bytes(c for c, times in zip(read, executions) if times >= n) for n in set(most)}
         self.passing = [bytes_of[n] for n in most]
-        return found
+        return executions
 
 
 def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> tuple[list[Tunable], int]:

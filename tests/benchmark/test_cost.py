@@ -1,4 +1,4 @@
-"""What `benchmarks.cost` makes of a table of measurements."""
+"""Summaries of `benchmarks.cost` of a table of measurements."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def @main(%x: Tensor[(1, 16, 12, 12), float32], %w: Tensor[(16, 16, 3, 3), float
 }
 """
 NEEDED = {"elementwise", "winograd", "ScheduleKernels"}
-"""What this network cannot be built without, or not rightly."""
+"""Switches without which this network is not built, or computes other values."""
 
 
 def built(*off: str) -> irtool.driver.artifact.Artifact:

@@ -1,4 +1,4 @@
-"""How often a run executes each kernel: loops, recursion, branches and calls, counted by a build of the program."""
+"""Executions of each kernel in a run: loops, recursion, branches and calls, counted by a build of the program."""
 
 from __future__ import annotations
 

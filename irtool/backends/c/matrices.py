@@ -30,7 +30,7 @@ _WORDS = vector_type("int64", 2)
 
 
 class LoopWriter(Protocol):
-    """What writes the loops around a tile."""
+    """The writer of the loops around a tile."""
 
     names: Identifiers
     code: CodeBuilder

@@ -84,7 +84,7 @@ class CText:
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions:
-    """How a program is written.
+    """Options of the C text of a program.
 
     Attributes:
         keep: where constants are kept, see `weights`.

@@ -7,7 +7,7 @@ from ..formulas.support import Helper, calls, define
 from .small_c import compile_function, declare
 
 _ALONE = "irt_vproduct_"
-"""What functions of products begin with that no sum is to be rounded with."""
+"""Beginning of the names of functions whose products are rounded before they are added to anything."""
 
 
 class Library:

@@ -16,7 +16,7 @@ from .values import Lifted, Value
 
 
 class Program:
-    """What the functions of a module share that is in A-normal form and typed.
+    """State shared by the functions of a typed module in A-normal form.
 
     Attributes:
         globals: its global functions.

@@ -1,4 +1,4 @@
-"""Functions of the Relax module, and what variables stand for."""
+"""Functions of the Relax module, and the meanings of variables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Lifted:
 
 @dataclass(frozen=True)
 class Value:
-    """What a variable stands for.
+    """The meaning of a variable.
 
     Attributes:
         text: the expression; of a function, empty.

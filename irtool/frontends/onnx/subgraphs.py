@@ -17,7 +17,7 @@ DEEPEST = 32
 
 
 class GraphConverter(Protocol):
-    """What converts the graph around a node, and graphs inside it."""
+    """The converter of the graph around a node, and of graphs inside it."""
 
     failures: list[tuple[Diagnostic, Node]]
     functions: Functions

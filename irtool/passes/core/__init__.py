@@ -1,4 +1,4 @@
-"""What passes are made of.
+"""Parts of passes.
 
 base, registry, names, config_option   a pass, its name and its options
 context, runner, run, sequential       how passes run

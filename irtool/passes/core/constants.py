@@ -74,7 +74,7 @@ def same_scalar(a: Expr, b: Expr) -> bool:
 
 
 def may_divide(e: Expr) -> bool:
-    """Whether a division by `e` gives finite numbers, as far as is known: a constant whose reciprocals are finite, or a variable.
+    """True if a division by `e` gives finite numbers, as far as is known: for a constant whose reciprocals are finite, and for a variable.
 
     What a program computes, such as the scales of a squeeze-and-excitation block, may be zero.
     """

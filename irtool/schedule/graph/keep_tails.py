@@ -56,8 +56,8 @@ def _sums_alone(form: LoopForm) -> dict[Expr, _Sum]:
     read_by_others: set[Expr] = set()
     for e in reversed(nodes):  # readers first
         if e not in sums:
-            own = products.get(e) if e not in read_by_others else None
-            read_by_others.update(k for k in children(e) if k is not own)
+            factor = products.get(e) if e not in read_by_others else None
+            read_by_others.update(k for k in children(e) if k is not factor)
     return {e: s for e, s in sums.items() if s.called not in read_by_others and s.other not in read_by_others}
 
 

@@ -101,7 +101,7 @@ class MatrixTiling:
     cycles: float
 
     def additions(self, r: Reduction) -> int:
-        """How often something is added to an element of a tile, one behind the other."""
+        """Number of additions to an element of a tile, one behind the other."""
         return prod(n for _, n in r.inner) // self.steps
 
     @property

@@ -29,7 +29,7 @@ BY = 128
 
 @dataclass(frozen=True)
 class Movement:
-    """How the sums of a kernel are made of shifted bytes.
+    """The sums of a kernel over shifted bytes.
 
     Attributes:
         weights: the factor that is constant; the other one is moved.

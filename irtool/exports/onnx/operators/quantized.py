@@ -81,7 +81,7 @@ def _is_widened(e: Expr, dtype: str) -> bool:
 
 
 def _fits(s: LegalizationSite, columns: bool = False) -> bool:
-    """Whether a product is one of 8-bit integers with zero points of these; with `columns`, one for each unit of the weights too."""
+    """True for a product of 8-bit integers with zero points of these; with `columns`, one for each unit of the weights too."""
     data, weight = s.types[:2]
     return (
         isinstance(data, TensorType)

@@ -185,9 +185,9 @@ class ReverseSequence(Form):
             s.refuse("the axis of sequences and that of batches are one")
         moved = s.transpose(x, order)
         extent = s.squeeze(s.extent(0, time), 0)
-        held = s.node("Clip", s.cast(lengths, "int64"), s.constant(0, "int64"), extent)
-        made = s.node("ReverseSequence", moved, held, time_axis=0, batch_axis=1)
-        return s.transpose(made, back)
+        clipped = s.node("Clip", s.cast(lengths, "int64"), s.constant(0, "int64"), extent)
+        reversed_rows = s.node("ReverseSequence", moved, clipped, time_axis=0, batch_axis=1)
+        return s.transpose(reversed_rows, back)
 
 
 @form("broadcast_to", "broadcast_to_like")

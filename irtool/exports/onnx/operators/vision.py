@@ -110,8 +110,8 @@ class AllClassNonMaxSuppression(Form):
         zero = s.ints(0)
         lacking = s.sub(every, count)
         padded = s.node("Pad", made, s.concat([zero, zero, lacking, zero], 0), s.constant(0, "int64"))
-        found = s.reshape(count, [1] * len(s.fields[1].shape))
-        return s.cast(padded, s.fields[0].dtype), s.cast(found, s.fields[1].dtype)
+        total = s.reshape(count, [1] * len(s.fields[1].shape))
+        return s.cast(padded, s.fields[0].dtype), s.cast(total, s.fields[1].dtype)
 
 
 row(
