@@ -11,7 +11,7 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..hooks import Hook
-from ..ir import ANY, Expr, Module, TensorType, TupleType, Type, post_order
+from ..ir import ANY, Call, Expr, Module, TensorType, TupleGetItem, TupleType, Type, post_order
 from ..ir.dtypes import is_dtype
 from .base import Operator, Pattern, RelationError, Reporter, is_call_to, operator
 
@@ -67,7 +67,8 @@ class OnnxNode(Operator):
     The front end writes it, and replaces it by operators as soon as the extents are known. `op_type` is the operator in
     ONNX, `node` the node as the bytes of its protobuf in base64, `opsets` the versions that hold for it
     (`["ai.onnx=17"]`), `inputs` the names that the arguments have in the node, and `results` the types of the results as far
-    as they are known (`["float32[?, 4]"]`). `reason` says what is missing.
+    as they are known (`["float32[?, 4]"]`). `reason` says what is missing. Where `guessed`, extents that are open decide the ranks in `results`, which are
+    those of one branch.
     """
 
     op_type: str
@@ -76,6 +77,7 @@ class OnnxNode(Operator):
     inputs: Any
     results: Any
     reason: str = ""
+    guessed: bool = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The types in `results`; several are a tuple. The other attributes have the form that is read back."""
@@ -142,6 +144,12 @@ class OnnxImpossible(Operator):
 def is_waiting(e: Expr) -> bool:
     """True for a call of `onnx.node`."""
     return is_call_to(e, OnnxNode.name)
+
+
+def is_guessed(e: Expr) -> bool:
+    """True for a result of a call of `onnx.node` whose ranks are a guess."""
+    call = e.tuple if isinstance(e, TupleGetItem) else e
+    return isinstance(call, Call) and isinstance(call.attrs, OnnxNode) and call.attrs.guessed
 
 
 def has_waiting_nodes(module: Module) -> bool:

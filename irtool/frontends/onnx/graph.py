@@ -28,9 +28,9 @@ from .subgraphs import DEEPEST, body_of, noted, without_names
 from .value import Value
 from .waiting import (
     can_wait,
-    guessed,
     has_open_extents,
     inferred_results,
+    joined_types,
     reason_of,
     sampled_results,
     waiting_call,
@@ -273,28 +273,40 @@ class GraphImporter:
             inner = self._inside(frame, failures, Functions(), False, scope)
             return self._converted(inner, replace(site, inputs=given))
 
-        is_guess = error is None
-        inferred = inferred_results(node, site.opset, inputs, site.attributes)
-        types = inferred if error is None or waits(error) else None
-        types = types or sampled_results(node, convert, around) or inferred
-        if types is None and node.op_type == "If" and error is not None and waits(error):
-            types, is_guess = self._types_of_arm(node, frame), True
+        types = inferred_results(node, site.opset, inputs, site.attributes) if error is None or waits(error) else None
+        is_guess = False
+        if types is None and node.op_type == "If":
+            types, is_guess = self._types_of_arms(node, frame, sampled_results(node, convert, around))
+        elif types is None:
+            supposed = [replace(v, guessed=False) if v is not None else None for v in inputs]
+            types = sampled_results(node, convert, around)
+            types = types or inferred_results(node, site.opset, supposed, site.attributes)
+            is_guess = error is None
         if types is None:
             raise unknown
         reason = reason_of(error.diagnostics) if error is not None else ""
-        found = waiting_call(node, frame.opsets, site.attributes, around, types, reason)
         self.functions.waiting.setdefault(node, reason)
-        return guessed(found) if is_guess else found
+        return waiting_call(node, frame.opsets, site.attributes, around, types, reason, is_guess)
 
-    def _types_of_arm(self, node: Node, frame: _Frame) -> list[TensorType] | None:
-        """The types of the results of an `If` whose arms differ in rank: those of the first arm that has any."""
+    def _types_of_arms(
+        self, node: Node, frame: _Frame, sampled: list[TensorType] | None
+    ) -> tuple[list[TensorType] | None, bool]:
+        """The types of the results of an `If`, and whether they are a guess.
+
+        Arms that agree in ranks and element types leave open the extents in which they differ. Otherwise the types are a guess:
+        `sampled`, which is of the arm that numbers in the place of open extents choose, or those of the first arm that has any.
+        """
+        arms, known = [], True
         for name in ("then_branch", "else_branch"):
-            inner = self._inside(frame, [], Functions(), True)
-            found = inner.convert(body_of(node, name))
-            types = [v.type for v in found if v is not None and isinstance(v.type, TensorType)]
-            if types and len(types) == len(found):
-                return types
-        return None
+            found = self._inside(frame, [], Functions(), True).convert(body_of(node, name))
+            values = [v for v in found if v is not None and isinstance(v.type, TensorType)]
+            if values and len(values) == len(found):
+                arms.append([v.tensor for v in values])
+                known &= not any(v.guessed for v in values)
+        joined = joined_types(*arms) if known and len(arms) == 2 else None
+        if joined is not None:
+            return joined, False
+        return sampled or (arms[0] if arms else None), True
 
     def _call(
         self,

@@ -93,10 +93,10 @@ _SMALL = 4096
 
 
 def type_proto(value: Value | None) -> Any:
-    """The type of a value as ONNX has it, unknown where it is no tensor."""
+    """The type of a value as ONNX has it: unknown where it is no tensor, without a shape where its rank is a guess."""
     onnx = onnx_package()
     if value is None or not isinstance(value.type, TensorType):
         return onnx.TypeProto()
-    dims = [d if isinstance(d, int) else None for d in value.shape]
+    dims = None if value.guessed else [d if isinstance(d, int) else None for d in value.shape]
     number = next(n for n, t in NARROW.items() if t is value.narrow) if value.narrow else ELEMENT_TYPES[value.dtype]
     return onnx.helper.make_tensor_type_proto(number, dims)

@@ -283,9 +283,9 @@ class _Kept:
         return self.sofar.call("scatter_nd", place, row, mode="update")
 
 
-def widened(value: Value, t: TensorType) -> Value:
-    """The value with extents that are not known, as `t` has them."""
-    if value.tensor == t:
+def widened(value: Value, t: TensorType, always: bool = False) -> Value:
+    """The value with extents that are not known, as `t` has them; with `always`, whatever extents it is given later."""
+    if value.tensor == t and not always:
         return value
     from ...ir import Function
 

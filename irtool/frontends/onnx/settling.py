@@ -11,7 +11,7 @@ from ...diagnostics import IrError
 from ...infer import infer_types
 from ...interp.evaluate import evaluate_expr
 from ...ir import Call, Expr, Function, Module, TensorType, Tuple, Var, post_order, rewrite, without_return_type
-from ...ops.onnx_node import OnnxNode, has_waiting_nodes, is_waiting
+from ...ops.onnx_node import OnnxNode, has_waiting_nodes, is_guessed, is_waiting
 from ...passes import run_passes
 from .graph import GraphImporter, Scope
 from .groups import recognised
@@ -73,6 +73,8 @@ def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> 
     if not is_waiting(e):
         return e
     assert isinstance(e, Call) and isinstance(e.attrs, OnnxNode)
+    if any(map(is_guessed, e.args)):
+        return e
     values = [_value(a, known) for a in e.args]
     node, model = _model_of(e)
     scope = Scope(None, dict(zip(e.attrs.input_names, values, strict=True)))

@@ -1,8 +1,8 @@
 """Nodes whose form in Relay depends on extents that are open: calls of `onnx.node`, with the types that are known all the same.
 
 Such a node fails to convert. Its results then get their types from ONNX's shape inference, else from conversions in which each
-open extent is a number, for two choices of these: what agrees is known. A branch whose results differ in rank has the types of the
-first arm that has any; what is computed from these waits as well, since they are a guess.
+open extent is a number, for two choices of these: what agrees is known. A branch has the types in which its arms agree. Where they
+differ in rank, one arm's types are a guess; what is computed from these waits as well, until ONNX knows a rank without the guess.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ...ir import ANY, Expr, TensorType, TupleGetItem, Var
 from ...ops.onnx_node import show_result
 from .elements import NARROW
 from .judge import find_schema, inferred_types
+from .loops import joined_type
 from .mistakes import UnknownExtent
 from .model import Node
 from .package import onnx_package
@@ -83,12 +84,18 @@ def sampled_results(node: Node, convert: Convert, around: Mapping[str, Value]) -
             continue
         first, second = rows
         assert first is not None and second is not None
-        if all(a.dtype == b.dtype and len(a.shape) == len(b.shape) for a, b in zip(first, second, strict=True)):
-            return [
-                TensorType(tuple(d if d == e else ANY for d, e in zip(a.shape, b.shape, strict=True)), a.dtype)
-                for a, b in zip(first, second, strict=True)
-            ]
+        joined = joined_types(first, second)
+        if joined is not None:
+            return joined
     return None
+
+
+def joined_types(first: Sequence[TensorType], second: Sequence[TensorType]) -> list[TensorType] | None:
+    """The types in which two lists of results agree, extents that differ open; None where ranks or element types differ."""
+    if len(first) != len(second):
+        return None
+    joined = [joined_type(a, b) for a, b in zip(first, second, strict=True)]
+    return None if None in joined else [t for t in joined if t is not None]
 
 
 def _results(node: Node, convert: Convert, around: Mapping[str, Value], extent: int) -> list[TensorType] | None:
@@ -115,8 +122,9 @@ def waiting_call(
     around: Mapping[str, Value],
     types: Sequence[TensorType],
     reason: str,
+    is_guess: bool,
 ) -> list[Value | None]:
-    """The outputs of the node as those of a call that stands for it."""
+    """The outputs of the node as those of a call that stands for it; `is_guess` where the ranks of `types` are one."""
     call = apply(
         "onnx.node",
         *(v.expr for v in around.values()),
@@ -126,10 +134,11 @@ def waiting_call(
         inputs=list(around),
         results=[show_result(t) for t in types],
         reason=reason,
+        guessed=is_guess,
     )
     fields: list[Expr] = [call.expr] if len(types) == 1 else [TupleGetItem(call.expr, k) for k in range(len(types))]
     left = iter(fields)
-    return [Value.of(next(left)) if name else None for name in node.outputs]
+    return [replace(Value.of(next(left)), guessed=is_guess) if name else None for name in node.outputs]
 
 
 def node_proto(node: Node, attributes: Mapping[str, Any]) -> Any:
@@ -140,13 +149,8 @@ def node_proto(node: Node, attributes: Mapping[str, Any]) -> Any:
     for name, a in sorted({**attributes, **node.graphs}.items()):
         proto.attribute.append(a)
         proto.attribute[-1].name = name
-        proto.attribute[-1].ref_attr_name = ""
+        proto.attribute[-1].ClearField("ref_attr_name")  # an empty name would still be a reference
     return proto
-
-
-def guessed(values: Sequence[Value | None]) -> list[Value | None]:
-    """The values, marked as ones whose types are a guess."""
-    return [replace(v, guessed=True) if v is not None else None for v in values]
 
 
 def reason_of(diagnostics: Sequence[Diagnostic]) -> str:

@@ -52,6 +52,27 @@ TEXTS = {
         " y = Relu(t) }",
         {"n": 1, "m": 4},
     ),
+    "rank_that_only_an_lstm_knows": (
+        "net (float[n, 2, m] x) => (float[t, 1, b, 1] y, float[t] z)"
+        " <int64 one = {1}, int64[1] last = {2}, int64[1] front = {0}, int64 size = {3}, int64 two = {2}, int64[3] axes = {1, 2, 3},"
+        " float[1, 4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[1, 4, 1] r = {1, 2, 3, 4}>"
+        " { s = Shape(x) d = Gather(s, two) c = Equal(d, one) t = If(c)"
+        " <then_branch = g () => (float[n, 2] a) { a = Squeeze(x, last) },"
+        " else_branch = e () => (float[n, 2, m] b) { b = Identity(x) }>"
+        " k = Shape(t) q = Size(k) f = Equal(q, size) u = If(f)"
+        " <then_branch = p () => (float[n, 2, m] v) { v = Identity(t) },"
+        " else_branch = h () => (float[1, n, 2] o) { o = Unsqueeze(t, front) }>"
+        " y, l = LSTM<hidden_size = 1>(u, w, r) i = Relu(y) z = ReduceSum<keepdims = 0>(i, axes) }",
+        {"n": 2, "m": 1},
+    ),
+    "arms_of_one_rank": (
+        "net (float[n, m] x) => (float[a, b] y) <int64 zero = {0}, int64 one = {1}, int64[1] front = {0}>"
+        " { s = Shape(x) d = Gather(s, zero) c = Equal(d, one) t = If(c)"
+        " <then_branch = g () => (float[m, n] a) { a = Transpose(x) },"
+        " else_branch = e () => (float[k, m] b) { b = Concat<axis = 0>(x, x) }>"
+        " y = Relu(t) }",
+        {"n": 2, "m": 4},
+    ),
     "loop": (
         "net (float[n, m] x) => (float[a, b] y) <int64 three = {3}, bool yes = {1}>"
         " { y = Loop(three, yes, x) <body = g (int64 i, bool c, float[p, q] s) => (bool d, float[r, q] o)"

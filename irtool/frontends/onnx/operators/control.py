@@ -86,7 +86,8 @@ def _common(a: Value, b: Value) -> TensorType:
 
 
 def _together(values: Sequence[Value], types: Sequence[TensorType]) -> Expr:
-    fields = tuple(widened(v, t).expr for v, t in zip(values, types, strict=True))
+    """The values of a branch. Extents given later may make types differ that agree now, so open ones stay so in both."""
+    fields = tuple(widened(v, t, always=not t.is_static).expr for v, t in zip(values, types, strict=True))
     return fields[0] if len(fields) == 1 else Tuple(fields)
 
 
