@@ -299,7 +299,8 @@ def operator(
         cls.stateful = stateful
         cls.variadic = variadic
         cls.support_level = level
-        cls.attrs_name = f"relay.attrs.{attrs}" if attrs else ""
+        # Operators that TVM lacks have the key that their class would have, so that metadata sections hold their attributes.
+        cls.attrs_name = f"relay.attrs.{attrs or cls.__name__ + 'Attrs'}" if attrs or (vendor and cls.fields()) else ""
         cls.declares_attrs = declares_attrs
         cls.vendor = vendor
         if is_outside(cls):

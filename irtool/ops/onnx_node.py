@@ -73,9 +73,9 @@ class OnnxNode(Operator):
 
     op_type: str
     node: str
-    opsets: Any
-    inputs: Any
-    results: Any
+    opsets: tuple[str, ...]
+    inputs: tuple[str, ...]
+    results: tuple[str, ...]
     reason: str = ""
     guessed: bool = False
 
@@ -124,7 +124,7 @@ class OnnxImpossible(Operator):
     `results` are the types of the results that the branch would have, `reason` says what is wrong. In C the run returns error 5.
     """
 
-    results: Any
+    results: tuple[str, ...]
     reason: str = ""
 
     noncomputational = True

@@ -275,13 +275,14 @@ class GraphImporter:
 
         types = inferred_results(node, site.opset, inputs, site.attributes) if error is None or waits(error) else None
         is_guess = False
-        if types is None and node.op_type == "If":
-            types, is_guess = self._types_of_arms(node, frame, sampled_results(node, convert, around))
-        elif types is None:
-            supposed = [replace(v, guessed=False) if v is not None else None for v in inputs]
-            types = sampled_results(node, convert, around)
-            types = types or inferred_results(node, site.opset, supposed, site.attributes)
-            is_guess = error is None
+        if types is None:
+            types, is_guess = sampled_results(node, convert, around)
+            if node.op_type == "If":
+                types, is_guess = self._types_of_arms(node, frame, types)
+            elif types is None:
+                supposed = [replace(v, guessed=False) if v is not None else None for v in inputs]
+                types = inferred_results(node, site.opset, supposed, site.attributes)
+            is_guess |= error is None and node.op_type != "If"
         if types is None:
             raise unknown
         reason = reason_of(error.diagnostics) if error is not None else ""

@@ -11,6 +11,7 @@ from ...diagnostics import IrError
 from ...infer import infer_types
 from ...interp.evaluate import evaluate_expr
 from ...ir import Call, Expr, Function, Module, TensorType, Tuple, Var, post_order, rewrite, without_return_type
+from ...ops.creation import Arange
 from ...ops.onnx_node import OnnxNode, has_waiting_nodes, is_guessed, is_waiting
 from ...passes import run_passes
 from .graph import GraphImporter, Scope
@@ -34,12 +35,32 @@ def settle(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Mod
     """
     for _ in range(_MOST_ROUNDS):
         # What was computed while the program runs is known by now, in part.
-        module = run_passes(module, "DynamicToStatic", opt_level=3, instruments=())
+        module = _with_bounds(run_passes(module, "DynamicToStatic", opt_level=3, instruments=()))
         settled = _round(module, entry, weights)
         if settled is module or not has_waiting_nodes(settled):
-            return settled
+            break
         module = settled
-    return module
+    return _with_bounds(settled)
+
+
+def _with_bounds(module: Module) -> Module:
+    """The module with calls of `arange` whose attributes, which repeat the arguments, have the arguments of now."""
+
+    def renewed(old: Expr, e: Expr) -> Expr:
+        if not (isinstance(e, Call) and isinstance(e.attrs, Arange)):
+            return e
+        start, stop, step = e.args
+        if (e.attrs.start, e.attrs.stop, e.attrs.step) == e.args:
+            return e
+        return Call(e.op, e.args, replace(e.attrs, start=start, stop=stop, step=step), e.type_args, e.span)
+
+    made = {name: rewrite(f, renewed) for name, f in module.relay_functions.items()}
+    if all(made[name] is f for name, f in module.relay_functions.items()):
+        return module
+    functions = {n: without_return_type(f) for n, f in made.items() if isinstance(f, Function)}
+    return infer_types(
+        Module({**module.functions, **functions}, module.type_definitions, module.attrs, module.metadata)
+    )
 
 
 def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Module:

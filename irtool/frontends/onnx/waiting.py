@@ -27,7 +27,7 @@ from .value import Value, apply
 Convert = Callable[[Sequence["Value | None"], Mapping[str, Value]], Sequence["Value | None"]]
 """Converts the node for these inputs, and these values by name around it."""
 
-_WORLDS = ((64, 96), (1, 2), (16, 24), (4096, 6144))
+_SAMPLES = ((64, 96), (1, 2), (16, 24), (4096, 6144))
 """Pairs of numbers that open extents are taken for, until the node can be converted with both."""
 
 
@@ -76,18 +76,18 @@ def inferred_results(
     return types
 
 
-def sampled_results(node: Node, convert: Convert, around: Mapping[str, Value]) -> list[TensorType] | None:
-    """The types of the results that the node names, from conversions with numbers in the place of open extents."""
-    for pair in _WORLDS:
-        rows = [_results(node, convert, around, extent) for extent in pair]
-        if None in rows:
-            continue
-        first, second = rows
-        assert first is not None and second is not None
-        joined = joined_types(first, second)
-        if joined is not None:
-            return joined
-    return None
+def sampled_results(node: Node, convert: Convert, around: Mapping[str, Value]) -> tuple[list[TensorType] | None, bool]:
+    """The types of the results that the node names, from conversions with numbers in the place of open extents.
+
+    None where no pair of numbers gives results of the same ranks. Also whether the ranks are a guess, since other numbers give others.
+    """
+    found, every = None, []
+    for pair in _SAMPLES:
+        first, second = (_results(node, convert, around, extent) for extent in pair)
+        every += [types for types in (first, second) if types is not None]
+        if found is None and first is not None and second is not None:
+            found = joined_types(first, second)
+    return found, found is not None and any(joined_types(found, types) is None for types in every)
 
 
 def joined_types(first: Sequence[TensorType], second: Sequence[TensorType]) -> list[TensorType] | None:

@@ -73,6 +73,16 @@ TEXTS = {
         " y = Relu(t) }",
         {"n": 2, "m": 4},
     ),
+    "rank_by_extents_of_1": (
+        "net (float[n, m] x) => (int64[k] y, float[k] u) <int64 zero = {0}, int64 one = {1}>"
+        " { t = Squeeze(x) u = Relu(t) s = Shape(t) z = ReduceSum<keepdims = 0>(s) y = Range(zero, z, one) }",
+        {"n": 1, "m": 5},
+    ),
+    "range": (
+        "net (float[n, m] x) => (int64[k] y) <int64 one = {1}, int64[1] front = {0}>"
+        " { t, r = Split<axis = 0>(x) s = Shape(t) z = ReduceSum<keepdims = 0>(s) y = Range(one, z, one) }",
+        {"n": 2, "m": 5},
+    ),
     "loop": (
         "net (float[n, m] x) => (float[a, b] y) <int64 three = {3}, bool yes = {1}>"
         " { y = Loop(three, yes, x) <body = g (int64 i, bool c, float[p, q] s) => (bool d, float[r, q] o)"
@@ -325,15 +335,15 @@ def test_attributes_that_an_import_writes_are_taken(tmp_path: Path) -> None:
         ("node", '"!!"', "node is no base64"),
         ("node", "3", "node"),
         ("op_type", "3", "op_type"),
-        ("opsets", "3", "opsets is a list of strings, not 3"),
-        ("opsets", "[17]", "opsets is a list of strings, not"),
+        ("opsets", "3", "attribute opsets of onnx.node: expected a list, not 3"),
+        ("opsets", "[17]", "attribute opsets of onnx.node: expected"),
         ("opsets", '["ai.onnx"]', "'ai.onnx' in opsets is no version of a domain"),
         ("opsets", '["ai.onnx=a"]', "'ai.onnx=a' in opsets is no version of a domain"),
         ("opsets", '["=17"]', "'=17' in opsets is no version of a domain"),
         ("opsets", f'["ai.onnx={"9" * 5000}"]', "in opsets is no version of a domain"),
         ("inputs", '["x", "y"]', "inputs names 2 arguments, and there are 1"),
-        ("inputs", "3", "inputs is a list of strings, not 3"),
-        ("results", "3", "results is a list of strings, not 3"),
+        ("inputs", "3", "attribute inputs of onnx.node: expected a list, not 3"),
+        ("results", "3", "attribute results of onnx.node: expected a list, not 3"),
         ("results", '["float32"]', "'float32' is no type of a result"),
         ("results", '["float32[9999999999999999999]"]', "is no type of a result"),
         ("results", f'["float32[{"9" * 5000}]"]', "is no type of a result"),
