@@ -7,6 +7,7 @@ from typing import Any
 
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Axis, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
+from ...tir.intrinsics import PRODUCT
 from ...tir.stmt import (
     Allocate,
     AllocateConst,
@@ -221,6 +222,8 @@ def _intrinsic(e: Call, parts: list[str]) -> str:
         raise NoForm(f"TIR's {e.name} is of floats")
     if e.name == "fabs":
         return f"T.abs({parts[0]})"
+    if e.name == PRODUCT:
+        return f"({parts[0]} * {parts[1]})"
     if operand not in ("float16", "bfloat16"):
         return _of_floats(e.name, operand, parts)
     if e.name == "nextafter":

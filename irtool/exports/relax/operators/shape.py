@@ -163,6 +163,9 @@ class StridedSlice(Form):
             begin, strides = firsts, [1] * len(begin)
         site.require(len(begin) == len(end) == len(strides) == len(axes), "its bounds are of different lengths")
         site.require(all(s > 0 for s in strides), "it goes backwards")
+        extents = site.dims(site.out)
+        # Relax infers a negative extent where an end is before its beginning.
+        end = [b if extents[a] == 0 else e for a, b, e in zip(axes, begin, end)]
         return invocation("R.strided_slice", site.args[0], axes=axes, begin=begin, end=end, strides=strides)
 
 
