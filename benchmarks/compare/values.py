@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from .exact_sums import exact_session
+
 MADE = "_made"
 """What a parted network calls a quantized tensor that it computes, after the name of the one that it is given."""
 
@@ -48,18 +50,9 @@ class Agreement:
         return 1 - self.unequal / self.values
 
 
-def literal_session(model: Any) -> Any:
-    """ONNX Runtime on a model (a path, or bytes), operator by operator as the file says."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
 def literal_output(path: Path) -> Any:
     """The first output of a model on the inputs beside it."""
-    session = literal_session(str(path))
+    session = exact_session(path, optimized=False)
     return session.run([session.get_outputs()[0].name], dict(np.load(path.with_suffix(".npz"))))[0]
 
 
@@ -73,7 +66,7 @@ def quantized_values(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     shown.CopyFrom(model)
     del shown.graph.output[:]
     shown.graph.output.extend(types[n] for n in names)
-    return dict(zip(names, literal_session(shown.SerializeToString()).run(names, inputs), strict=True))
+    return dict(zip(names, exact_session(shown.SerializeToString(), optimized=False).run(names, inputs), strict=True))
 
 
 def parted(model: Any, values: dict[str, Any]) -> Any:
@@ -118,7 +111,6 @@ def agreement(found: list[Any], wanted: dict[str, Any]) -> Agreement:
 def compare_layers(path: Path, mcpu: str = "native") -> dict[str, Agreement]:
     """irtool and ONNX Runtime with its optimizations, layer by layer: each layer on the reference's own inputs."""
     import onnx
-    import onnxruntime
 
     import irtool
 
@@ -134,7 +126,7 @@ def compare_layers(path: Path, mcpu: str = "native") -> dict[str, Agreement]:
         names = [p.name for p in module["main"].params if p.name not in params]
         result = irtool.build(module, params, mcpu=mcpu).run(dict(zip(names, given.values(), strict=True)))
         found["irtool"] = list(result) if isinstance(result, tuple | list) else [result]
-        session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+        session = exact_session(file)
         found["onnxruntime"] = session.run([n + MADE for n in values], given)
     return {engine: agreement(outputs, values) for engine, outputs in found.items()}
 

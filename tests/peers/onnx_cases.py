@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.compare.exact_sums import exact_options
 from irtool.diagnostics import InternalError, IrError
 from irtool.driver.operator_cases import inputs_of, module_of
 from irtool.exports import Request
@@ -18,7 +19,6 @@ from irtool.interp import evaluate
 from irtool.ir.values import value_leaves
 from irtool.ops import operators
 from irtool.ops.cases import Case, cases_of
-from tests.peers.onnx_sessions import exact_options
 
 LIST = Path(__file__).with_suffix(".txt")
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import irtool
+from benchmarks.compare.exact_sums import exact_options
 from irtool.exports import Request
 from irtool.exports.onnx.form import Absent, form_of
 from irtool.exports.onnx.format import Onnx
@@ -20,7 +21,6 @@ from irtool.infer import infer_types
 from irtool.interp import evaluate
 from irtool.ir.values import value_leaves
 from tests.peers.onnx_cases import LIST, listed, run
-from tests.peers.onnx_sessions import exact_options
 
 SHARED = Path(irtool.__file__).parent.parent.parent / "shared"
 ZOO = SHARED / "zoo"

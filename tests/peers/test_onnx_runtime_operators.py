@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.compare.exact_sums import exact_options
 from tests.frontends.onnx.agreement import evaluated, inputs_of, parse
-from tests.peers.onnx_sessions import exact_options
 
 pytestmark = pytest.mark.promise("networks in ONNX")
 

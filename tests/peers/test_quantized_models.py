@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import irtool
+from benchmarks.compare.exact_sums import exact_session
 from benchmarks.compare.quantized import output_step
-from benchmarks.compare.values import compare_layers, literal_session, parted, quantized_values
-from tests.peers.onnx_sessions import exact_options
+from benchmarks.compare.values import compare_layers, parted, quantized_values
 from tests.peers.quantized_models import NETWORKS, WAYS, inputs_of, save
 
 pytestmark = pytest.mark.promise("quantized networks")
@@ -20,7 +19,6 @@ SAMPLES, RUNS = 4, 24
 LEAST_EQUAL = 0.999
 
 OWN_KERNELS = {
-    "average pool": "the runtime rounds one in five means of four another way than its own float operators do",
     "softmax": "the runtime's table gives one in thirty another way than its own float operators do",
 }
 """Where the runtime, optimized, leaves what the file says."""
@@ -45,7 +43,7 @@ def test_quantized_values_are_those_of_the_runtime(name: str, way: str, tmp_path
     WAYS[way](source, target, [inputs_of(name, seed) for seed in range(SAMPLES)])
     step = output_step(target)
     assert step is not None, "the result is quantized"
-    literal, optimized = session(target, optimized=False), session(target, optimized=True)
+    literal, optimized = exact_session(target, optimized=False), exact_session(target)
     module, params = irtool.from_onnx(target)
     built = irtool.build(module, params, cflags="-O1")
     by_definition, by_runtime = [], []
@@ -79,12 +77,3 @@ def test_layers_are_compared_on_the_reference_s_own_values(way: str, tmp_path: P
     for a in compare_layers(target).values():
         assert a.tensors == len(values) >= 3 and a.values == sum(v.size for v in values.values())
         assert a.equal >= LEAST_EQUAL and a.steps <= 1
-
-
-def session(path: Path, optimized: bool) -> Any:
-    """ONNX Runtime with all its optimizations, or computing operator by operator what the file says."""
-    import onnxruntime
-
-    if not optimized:
-        return literal_session(path)
-    return onnxruntime.InferenceSession(path, exact_options(), providers=["CPUExecutionProvider"])
