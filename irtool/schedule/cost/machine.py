@@ -28,6 +28,9 @@ CACHE_WAY = 4096
 SCATTERED_STORE = 8
 """Cycles to store a result alone, in a line whose other elements are stored much later. 2026-11-27; 2 was assumed before."""
 
+GATHERED_ELEMENT = 1.5
+"""Cycles to load an element and put it into its lane of a vector. Assumed."""
+
 # Arithmetic
 
 REACHED_PEAK = 0.92

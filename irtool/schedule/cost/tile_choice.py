@@ -16,7 +16,7 @@ from ...tir.words import LONG_DOTS
 from ..core.affine import coefficients, depends, loads, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
-from .machine import CACHE_WAY, SCATTERED_STORE
+from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE
 from .register_tiles import Tile, choose_tile, choose_window
 
 
@@ -36,8 +36,11 @@ class TileChoice:
     """Whether results may be made twice: the last vector then overlaps the one before."""
 
 
-def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False) -> TileChoice | None:
-    """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice."""
+def choose_register_tile(
+    r: Reduction, target: VectorTarget, again: bool = False, gathered: bool = False
+) -> TileChoice | None:
+    """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice. `gathered`:
+    vectors may be assembled from elements that lie apart by any stride."""
     lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
@@ -47,7 +50,7 @@ def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False
         width = lanes
         # Blocks may be narrower than a vector; so are vectors that would be stored element by element otherwise.
         while width >= 4 and (made is None or _is_scattered(r, n, made[1].lanes)):
-            narrower = _plan_along(r, n, width, target, again)
+            narrower = _plan_along(r, n, width, target, again, gathered)
             if made is None or (narrower is not None and not _is_scattered(r, n, width)):
                 made = narrower
             width //= 2
@@ -56,7 +59,9 @@ def choose_register_tile(r: Reduction, target: VectorTarget, again: bool = False
     return best[1] if best is not None else None
 
 
-def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: bool) -> tuple[float, TileChoice] | None:
+def _plan_along(
+    r: Reduction, n: int, lanes: int, target: VectorTarget, again: bool, gathered: bool
+) -> tuple[float, TileChoice] | None:
     v, extent = r.loops[n]
     padded = is_padded(r, v, -(-extent // lanes) * lanes)
     if not padded and (extent < lanes or (not again and lanes > 4 and extent % lanes * 2 > extent)):
@@ -66,17 +71,19 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
     split, inner = _split(r, n, lanes)
     outer = split.loops[n][0]
     simplify = simplifier(split.loops, split.inner)
-    contiguous = apart = far = 0
+    contiguous = apart = far = assembled = 0
     for e in loads(split.update):
         if e.source is r.acc:
             continue
         s = stride(simplify, e.source.offset(e.indices), inner)
         # Every third element takes three loads: it must be near.
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
-            return None
-        contiguous += s > 0
-        far += s > 0 and e.source.nbytes > target.l2_cache_bytes
-        apart += s > 1
+            if not gathered or s is None:
+                return None
+            assembled += 1
+        contiguous += s != 0
+        far += s != 0 and e.source.nbytes > target.l2_cache_bytes
+        apart += s in (2, 3)
     if not contiguous or not _uniform_guards(split.update, inner):
         return None
     scattered = _scattered(split, inner)
@@ -112,6 +119,7 @@ def _plan_along(r: Reduction, n: int, lanes: int, target: VectorTarget, again: b
         inner_steps *= m
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * SCATTERED_STORE / max(1, inner_steps) + apart
+    cost += assembled * GATHERED_ELEMENT / (tile.rows if shared else 1)
     return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
 
 

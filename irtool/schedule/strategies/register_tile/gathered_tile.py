@@ -1,0 +1,41 @@
+"""Reductions with a tile of results in registers, whose vectors are assembled from elements that lie apart.
+
+    for o in 64: for x in 32: for i…: acc += data[i, x] * w[i, o]      (rows of w are 9 elements apart, and data is in blocks along i)
+
+    ⇒   w[i, o…] is assembled once for each i, and multiplied with data[i, x] for several x
+
+A gradient reads the operands of its operator in another order, and weights that only the run has cannot be packed at build time: there
+may be no axis along which all operands are contiguous. To assemble a vector takes a load for each element, but several rows share it.
+"""
+
+from __future__ import annotations
+
+from ....tir.stmt import Stmt
+from ...core.block import Block
+from ...core.nest import lower_all
+from ...cost.machine import GATHERED_ELEMENT
+from ...cost.tile_choice import choose_register_tile
+from ..base import Candidate, Stage, Strategy, strategy
+from .strategy import tile_reduction
+
+
+@strategy("gathered_tile")
+class GatheredTile(Strategy):
+    """A tile of registers whose vectors are assembled element by element, for stages without a contiguous axis."""
+
+    plevel = 0
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        r = stage.reduction
+        if r is None:
+            return None
+        plan = choose_register_tile(r, stage.target, stage.may_repeat_sums, gathered=True)
+        if plan is None:
+            return None
+        cost = 1 / plan.lanes + GATHERED_ELEMENT / (plan.tile.rows if plan.shared else 1)
+        label = f"axis {plan.vector}, tile {plan.tile.rows} x {plan.tile.vectors} x {plan.lanes}"
+        return Candidate(cost, f"vectors assembled from elements, {plan.reason}", plan, label)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        assert stage.reduction is not None
+        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
