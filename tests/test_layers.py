@@ -135,6 +135,7 @@ IMPORT_BY_NAME = {
     "relay/__init__.py": "names of TVM's, from lower layers",
     "relay/testing/__init__.py": "its own modules",
     "relay/tvm/__init__.py": "names of TVM's, from lower layers",
+    "backends/instructions/listing.py": "families of instructions",
     "commands/shell.py": "the module of a command",
 }
 """Files that import modules by names made at run time, and which modules these are. Any other import is a statement."""

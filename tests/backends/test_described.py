@@ -16,7 +16,7 @@ from irtool.backends.llvm.tools import InProcess
 from irtool.backends.toolchain import described
 from irtool.backends.toolchain.caches import cache_sizes
 from irtool.backends.toolchain.compiler import Compiler
-from irtool.backends.toolchain.described import MACHINES, SETS, VARIABLE, present_flags, read_description
+from irtool.backends.toolchain.described import MACHINES, VARIABLE, instruction_sets, present_flags, read_description
 from irtool.backends.toolchain.processor import processor_name, processor_numbers, thread_count
 from irtool.diagnostics import UsageError
 
@@ -86,7 +86,7 @@ def test_code_has_only_instructions_of_this_processor(monkeypatch: pytest.Monkey
     options = read_description("sapphire-rapids").options("x86_64-linux-gnu")
     assert options == ["-march=x86-64", "-msse3", "-mssse3", "-mavx"]
     assert read_description("neoverse-v1").options("x86_64-linux-gnu") == []
-    assert present_flags() <= set(SETS)
+    assert present_flags() <= set(instruction_sets())
 
 
 def test_descriptions_tell_builds_apart(monkeypatch: pytest.MonkeyPatch) -> None:

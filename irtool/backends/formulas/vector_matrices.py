@@ -8,12 +8,14 @@ functions of `REORDERED` take the accumulators of two pairs of columns.
 from __future__ import annotations
 
 from ...tir.words import LONG_DOTS
+from ..instructions.listing import choices
+from ..instructions.row import MATRICES
 from ..vectors.types import VectorType
 from .templates import fill
 from .vector_types import vector_type
 from .words import half_of
 
-PRODUCTS = {f"mmla_{name.split('_')[1]}": name for name in LONG_DOTS}
+PRODUCTS = dict(zip(MATRICES, LONG_DOTS, strict=True))
 """The products by name: the dot product of long words that each is made of."""
 
 REORDERED = {
@@ -30,13 +32,9 @@ TYPES: dict[str, tuple[tuple[str, int], ...]] = dict.fromkeys(
 ) | dict.fromkeys(REORDERED, (("int32", 4),))
 """The types of vectors that a function uses."""
 
-_INSTRUCTIONS = {"mmla_u8s8": "usmmla", "mmla_s8s8": "smmla", "mmla_u8u8": "ummla"}
-
 _PRODUCT = """
 IRT_INLINE $t irt_v${name}_i32x4($t acc, irt_i64x2 a, irt_i64x2 b) {
-#if defined(__ARM_FEATURE_MATMUL_INT8) && defined(__AARCH64EL__)
-  __asm__("$instruction %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(a), "w"(b));
-  return acc;
+$instructions
 #else
 #ifdef __clang__
   const $t a0 = __builtin_shufflevector(($t)a, ($t)a, 0, 0, 2, 2), a1 = __builtin_shufflevector(($t)a, ($t)a, 1, 1, 3, 3);
@@ -65,7 +63,10 @@ def written(name: str, t: VectorType) -> str:
     words = {"name": name, "t": vector_type(*t)}
     if name in PRODUCTS:
         dot = half_of(PRODUCTS[name])
-        made = fill(_PRODUCT, dot=dot, instruction=_INSTRUCTIONS[name], **words)
+        parts: list[str] = []
+        for row, form in choices(name, t.lanes):
+            parts += [f"#{'elif' if parts else 'if'} {row.condition(t.lanes)}", fill(form.c, **words).strip("\n")]
+        made = fill(_PRODUCT, dot=dot, instructions="\n".join(parts), **words)
     elif name in REORDERED:
         made = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **words)
     else:

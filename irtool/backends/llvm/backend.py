@@ -30,7 +30,7 @@ from ..base import (
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
-from ..toolchain.described import described_machine
+from ..toolchain.described import described_machine, instruction_sets
 from .program import ProgramWriter
 from .tools import NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, how_to_get_one, linker
 
@@ -128,6 +128,20 @@ class Llvm(Backend):
         words = [f'"target-cpu"="{self.mcpu}"'] if named else []
         return " ".join([*words, *([f'"target-features"="{self.mattr}"'] if self.mattr else [])])
 
+    @property
+    def _macros(self) -> str:
+        """What a C compiler for the processor defines, each between spaces; nothing where features are taken from it."""
+        words = [w for w in self.mattr.split(",") if w]
+        if self.vector == "none" or any(w.startswith("-") for w in words):
+            return ""
+        clang = self.clang
+        if clang is not None:
+            macros = clang.macros
+        else:
+            macros = InProcess(self.mcpu, self.mtriple, self.mattr).macros if has_llvmlite() else ""
+        added = [s.macro for s in instruction_sets().values() if f"+{s.option}" in words]
+        return f" {macros} {' '.join(added)} "
+
     def emit(self, program: Program, request: Request) -> Sources:
         name, clang = request.name, self.clang
         width = 8 * self.machine().vector_bytes
@@ -147,6 +161,7 @@ class Llvm(Backend):
             self.mtriple,
             self._attributes,
             banner,
+            macros=self._macros,
         )
         text = writer.write(request.folder)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}

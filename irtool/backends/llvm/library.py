@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from ..formulas import vector_math
 from ..formulas.support import Helper, calls, define
+from ..instructions.listing import choose
+from .instructions import define_by_instruction
 from .small_c import compile_function, declare
+from .small_c.signatures import signature
 
 _ALONE = "irt_vproduct_"
 """Beginning of the names of functions whose products are rounded before they are added to anything."""
 
 
 class Library:
-    """Collects functions by name; `lines` gives their definitions, and `declarations` what is outside."""
+    """Collects functions by name; `lines` gives their definitions, and `declarations` what is outside.
 
-    def __init__(self, contract: bool) -> None:
+    Args:
+        contract: products and sums may be rounded once.
+        macros: what a C compiler for the processor defines, each between spaces: functions are computed by its instructions.
+    """
+
+    def __init__(self, contract: bool, macros: str = "") -> None:
         self.contract = contract
+        self.macros = macros
         self._texts: dict[str, str] = {}
+        self._by_instructions: dict[str, list[str]] = {}
         self._declared: dict[str, None] = {}
 
     def scalar(self, helper: Helper) -> str:
@@ -29,8 +39,14 @@ class Library:
     def vector(self, name: str, dtype: str, lanes: int) -> str:
         """The symbol of a function of vectors, with what it calls."""
         symbol = ""
-        for _, text in vector_math.define(name, dtype, lanes):
+        for (function, _, width), text in vector_math.define(name, dtype, lanes):
             symbol = declare(text)
+            chosen = choose(function, width, self.macros)
+            if chosen is not None:
+                result, (_, operand, _) = signature(symbol)
+                lines, declared = define_by_instruction(symbol, *chosen, width, result, operand)
+                self._by_instructions[symbol] = lines
+                self._declared.update(dict.fromkeys(declared))
             self._texts.setdefault(symbol, text)
         return f"@{symbol}"
 
@@ -45,6 +61,9 @@ class Library:
         while waiting:
             name = waiting.pop()
             if name in done:
+                continue
+            if name in self._by_instructions:
+                done[name] = self._by_instructions[name]
                 continue
             made = compile_function(self._texts[name], self.contract and not name.startswith(_ALONE))
             done[name] = made.lines

@@ -48,6 +48,7 @@ class ProgramWriter:
         triple: what code is made for; empty: whatever the compiler makes code for.
         attributes: of every function, such as `"target-cpu"="x86-64-v3"`.
         banner: lines of the comments at the beginning of the files.
+        macros: what a C compiler for the processor defines, each between spaces: instructions follow from them.
     """
 
     def __init__(
@@ -60,6 +61,8 @@ class ProgramWriter:
         triple: str,
         attributes: str,
         banner: list[str],
+        *,
+        macros: str = "",
     ) -> None:
         self.program = program
         self.name = name
@@ -81,7 +84,7 @@ class ProgramWriter:
             *kept.INTERNAL,
         )
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
-        self.library = Library(not strict)
+        self.library = Library(not strict, macros)
         flushes = not strict and computes_in_floats(program.kernels)
         self.architecture = denormals.architecture(triple) if flushes else ""
         """The one whose mode of denormal numbers a run switches; empty where it switches none."""

@@ -20,7 +20,7 @@ from ...tir.vector_target import VectorTarget
 from ..library import CompiledFunctions
 from ..toolchain.caches import cache_sizes
 from ..toolchain.compiler import Compiler, read_macros, split_words, vectors_of
-from ..toolchain.described import described_machine
+from ..toolchain.described import ALWAYS, described_machine, instruction_sets
 from .names import check_names
 
 OLDEST = 15
@@ -79,6 +79,11 @@ class Clang:
         cross = [f"--target={self.triple}"] if self.triple else []
         return ["-O3", "-fPIC", *cross, *self.compiler.processor_flags, "-Wno-override-module", *more]
 
+    @property
+    def macros(self) -> str:
+        """What it defines for C, each macro between spaces."""
+        return read_macros((*self.compiler.command, *self.flags))[0]
+
     def machine(self) -> VectorTarget:
         return replace(self.compiler.machine(), byte_tiles=1, pair_tiles=1)  # there is no code for matrix tiles
 
@@ -130,6 +135,14 @@ class InProcess:
             self.cpu, self.features = "", self.described.features(self.triple.split("-")[0].replace("arm64", "aarch64"))
         if triple or attributes or (not self.is_host and self.cpu not in ("", *_LEVELS)):
             check_names(self.triple, self.cpu, attributes)
+
+    @property
+    def macros(self) -> str:
+        """What a C compiler would define for the features that it is told, each macro between spaces; named processors have more."""
+        words = self.features.split(",")
+        architecture = self.triple.split("-")[0].replace("arm64", "aarch64")
+        sets = [s for s in instruction_sets().values() if s.architecture == architecture and f"+{s.option}" in words]
+        return f" {' '.join((*ALWAYS.get(architecture, ()), *(s.macro for s in sets)))} "
 
     def machine(self) -> VectorTarget:
         """The width and number of vector registers, as far as they follow from the processor's features, and its caches."""

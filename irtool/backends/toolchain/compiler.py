@@ -9,13 +9,17 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ...diagnostics import ToolError, UsageError
+from ...tir import dtypes, wide_pairs, words
 from ...tir.vector_target import VectorTarget
+from ..instructions.listing import choose
+from ..instructions.row import MATRICES, Form, Row
 from .caches import cache_sizes
 from .described import DescribedMachine, described_machine
 from .jobs import Jobs
@@ -283,27 +287,24 @@ def vectors_of(macros: str) -> VectorTarget:
             native_halves=2 if "__AVX512FP16__" in macros else 1,
             byte_tiles=tiles["INT8"],
             pair_tiles=tiles["BF16"],
-            wide_products=2,
-            first_factor=_first_factor(macros),
+            **_products(macros, 64),
         )
     if "__AVX__" in macros:
-        wide = 2 if "__AVX2__" in macros else 1
-        return VectorTarget(32, 16, wide_products=wide, first_factor=_first_factor(macros))
+        return VectorTarget(32, 16, **_products(macros, 32))
     bits = re.search(r"#define __ARM_FEATURE_SVE_BITS (\d+)", macros)
     if bits and int(bits[1]) >= 128:  # -msve-vector-bits=…; vectors of unknown length are no types that C could have
         return VectorTarget(int(bits[1]) // 8, 32)
     if "__ARM_NEON" in macros:
-        rows = 2 if "__ARM_FEATURE_MATMUL_INT8" in macros else 1
         vectors = 32 if "__aarch64__" in macros else 16
         halves = 2 if "__aarch64__" in macros and "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC" in macros else 1
-        return VectorTarget(16, vectors, native_halves=halves, product_rows=rows, first_factor=_first_factor(macros))
+        return VectorTarget(16, vectors, native_halves=halves, **_products(macros, 16))
     if "__ARM_FEATURE_MVE" in macros:
         return _of_profile(VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64), macros)
     if "__ARM_FEATURE_SIMD32" in macros:
         return _of_profile(WORD_MACHINE, macros)
     if _is_microcontroller(macros):
         return _of_profile(PLAIN_MACHINE, macros)
-    return VectorTarget(16, 16, wide_products=2 if "__SSE2__" in macros else 1)
+    return VectorTarget(16, 16, **_products(macros, 16))
 
 
 def _is_microcontroller(macros: str) -> bool:
@@ -318,11 +319,19 @@ def _of_profile(machine: VectorTarget, macros: str) -> VectorTarget:
     )
 
 
-def _first_factor(macros: str) -> str:
-    """`VectorTarget.first_factor` of the processor that these macros tell of."""
-    if "__AVX512VNNI__" in macros or "__AVXVNNI__" in macros:
-        return "uint8"
-    return "int8" if "__ARM_FEATURE_DOTPROD" in macros and "__ARM_FEATURE_MATMUL_INT8" not in macros else ""
+def _products(macros: str, width: int) -> dict[str, Any]:
+    """What `VectorTarget` says of instructions for sums of products, by the rows that these macros choose for vectors of so many bytes."""
+    lanes = width // dtypes.itemsize("int32")
+
+    def chosen(functions: Iterable[str]) -> list[tuple[Row, Form]]:
+        return [x for name in functions if (x := choose(name, lanes, macros)) is not None]
+
+    moved = [form.moved_to for _, form in chosen(f for f, pair in words.DOTS.items() if pair[1] == "int8")]
+    return {
+        "wide_products": max((row.depth for row, _ in chosen([wide_pairs.DOT_WIDE])), default=1),
+        "product_rows": max((row.rows for row, _ in chosen(MATRICES)), default=1),
+        "first_factor": next(filter(None, moved), ""),
+    }
 
 
 def _ending(code: int) -> str:

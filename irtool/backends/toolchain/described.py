@@ -23,6 +23,8 @@ from pathlib import Path
 
 from ...diagnostics import UsageError, nearest
 from ...tir.vector_target import SIZES, USUAL
+from ..instructions.listing import row_sets
+from ..instructions.row import InstructionSet
 
 VARIABLE = "IRTOOL_MACHINE"
 
@@ -47,38 +49,32 @@ MACHINES: Mapping[str, str] = {
 """Descriptions by name. Instruction sets and caches are those of the makers' manuals; servers' where a name has several."""
 
 
-@dataclass(frozen=True)
-class InstructionSet:
-    """An instruction set of an architecture: what the compiler takes for it, and the macro that it then defines. LLVM's name is
-    that of the option, without its sign."""
-
-    architecture: str
-    option: str
-    macro: str
-
-
-def _x86(**sets: str) -> dict[str, InstructionSet]:
-    """Each with the option's name; macros follow from these."""
-    return {
-        n: InstructionSet("x86_64", o, f"__{o.upper().replace('.', '_').replace('-', '_')}__") for n, o in sets.items()
-    }
+_X86 = {
+    "pni": "sse3", "ssse3": "ssse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "popcnt": "popcnt", "avx": "avx", "avx2": "avx2",
+    "bmi1": "bmi", "bmi2": "bmi2", "f16c": "f16c", "fma": "fma", "abm": "lzcnt", "movbe": "movbe",
+    "avx512f": "avx512f", "avx512bw": "avx512bw", "avx512cd": "avx512cd", "avx512dq": "avx512dq", "avx512vl": "avx512vl",
+    "avx512vbmi": "avx512vbmi", "avx512_vbmi2": "avx512vbmi2", "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16",
+    "amx_tile": "amx-tile", "amx_int8": "amx-int8", "amx_bf16": "amx-bf16",
+}  # fmt: skip
+"""Compilers' options by Linux's names; macros follow from these."""
 
 
-SETS: Mapping[str, InstructionSet] = {
-    **_x86(pni="sse3", ssse3="ssse3", sse4_1="sse4.1", sse4_2="sse4.2", popcnt="popcnt", avx="avx", avx2="avx2"),
-    **_x86(bmi1="bmi", bmi2="bmi2", f16c="f16c", fma="fma", abm="lzcnt", movbe="movbe"),
-    **_x86(avx512f="avx512f", avx512bw="avx512bw", avx512cd="avx512cd", avx512dq="avx512dq", avx512vl="avx512vl"),
-    **_x86(avx512_vnni="avx512vnni", avx512vbmi="avx512vbmi", avx512_vbmi2="avx512vbmi2", avx_vnni="avxvnni"),
-    **_x86(avx512_bf16="avx512bf16", avx512_fp16="avx512fp16"),
-    **_x86(amx_tile="amx-tile", amx_int8="amx-int8", amx_bf16="amx-bf16"),
-    "asimd": InstructionSet("aarch64", "simd", "__ARM_NEON"),
-    "asimddp": InstructionSet("aarch64", "dotprod", "__ARM_FEATURE_DOTPROD"),
-    "asimdhp": InstructionSet("aarch64", "fp16", "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC"),
-    "i8mm": InstructionSet("aarch64", "i8mm", "__ARM_FEATURE_MATMUL_INT8"),
-}
-"""Instruction sets by the names that Linux has for them in /proc/cpuinfo."""
+@cache
+def instruction_sets() -> Mapping[str, InstructionSet]:
+    """Instruction sets by the names that Linux has for them in /proc/cpuinfo; those of sums of products from their rows."""
+    x86 = [
+        InstructionSet(n, "x86_64", o, f"__{o.upper().replace('.', '_').replace('-', '_')}__") for n, o in _X86.items()
+    ]
+    arm = [
+        InstructionSet("asimd", "aarch64", "simd", "__ARM_NEON"),
+        InstructionSet("asimdhp", "aarch64", "fp16", "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC"),
+    ]
+    return {s.flag: s for s in (*x86, *arm, *row_sets())}
 
-_ALWAYS = {"x86_64": ("__x86_64__", "__SSE2__"), "aarch64": ("__aarch64__", "__ARM_NEON")}
+
+ALWAYS = {"x86_64": ("__x86_64__", "__SSE2__"), "aarch64": ("__aarch64__", "__AARCH64EL__", "__ARM_NEON")}
+"""Macros that compilers define for every processor of an architecture."""
+
 _CACHES = ("l1_cache_bytes", "l2_cache_bytes")
 
 
@@ -103,7 +99,7 @@ class DescribedMachine:
     @property
     def macros(self) -> str:
         """What a compiler for the machine would define, as far as vectors follow from it: each between spaces."""
-        return f" {' '.join((*_ALWAYS[self.architecture], *(SETS[f].macro for f in self.flags)))} "
+        return f" {' '.join((*ALWAYS[self.architecture], *(instruction_sets()[f].macro for f in self.flags)))} "
 
     @property
     def caches(self) -> dict[str, int]:
@@ -113,7 +109,7 @@ class DescribedMachine:
     def options(self, target: str) -> list[str]:
         """What a compiler for `target` (`x86_64-linux-gnu`) is told, so that what it makes runs here and there."""
         here = present_flags()
-        names = [SETS[f].option for f in self.flags if f in here]
+        names = [instruction_sets()[f].option for f in self.flags if f in here]
         if target.split("-")[0] != self.architecture:
             return []
         if self.architecture == "aarch64":
@@ -124,7 +120,9 @@ class DescribedMachine:
         """The same for LLVM."""
         if architecture != self.architecture:
             return ""
-        return ",".join(f"+{SETS[f].option}".replace("+simd", "+neon") for f in self.flags if f in present_flags())
+        return ",".join(
+            f"+{instruction_sets()[f].option}".replace("+simd", "+neon") for f in self.flags if f in present_flags()
+        )
 
 
 def described_machine() -> DescribedMachine | None:
@@ -135,11 +133,11 @@ def described_machine() -> DescribedMachine | None:
 
 @cache
 def present_flags() -> frozenset[str]:
-    """The instruction sets of `SETS` that the processor has, by what Linux says of it."""
+    """The instruction sets of `instruction_sets` that the processor has, by what Linux says of it."""
     with suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
         said = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-        return frozenset(said[1].split() if said else ()) & frozenset(SETS)
+        return frozenset(said[1].split() if said else ()) & frozenset(instruction_sets())
     return frozenset()
 
 
@@ -166,9 +164,13 @@ def read_description(text: str) -> DescribedMachine:
         sizes = USUAL.resized(numbers)
     except UsageError as error:
         raise _wrong(error.diagnostics[0].message) from None
-    architecture = SETS[flags[0]].architecture if flags else platform.machine().lower().replace("arm64", "aarch64")
-    if architecture not in _ALWAYS:
-        raise _wrong("flags are needed, as the architecture follows from them", f"flags are {', '.join(SETS)}")
+    architecture = (
+        instruction_sets()[flags[0]].architecture if flags else platform.machine().lower().replace("arm64", "aarch64")
+    )
+    if architecture not in ALWAYS:
+        raise _wrong(
+            "flags are needed, as the architecture follows from them", f"flags are {', '.join(instruction_sets())}"
+        )
     return DescribedMachine(text, architecture, flags, int(cores), tuple((n, getattr(sizes, n)) for n in values))
 
 
@@ -182,11 +184,12 @@ def _known(name: str) -> bool:
 def _flags(text: str) -> tuple[str, ...]:
     flags = tuple(dict.fromkeys(filter(None, text.split("+"))))
     for flag in flags:
-        if flag not in SETS:
+        if flag not in instruction_sets():
             raise _wrong(
-                f"no instruction set is called {flag!r}", nearest(flag, SETS) or f"there are {', '.join(SETS)}"
+                f"no instruction set is called {flag!r}",
+                nearest(flag, instruction_sets()) or f"there are {', '.join(instruction_sets())}",
             )
-    if len({SETS[f].architecture for f in flags}) > 1:
+    if len({instruction_sets()[f].architecture for f in flags}) > 1:
         raise _wrong("the flags are of several architectures")
     return flags
 

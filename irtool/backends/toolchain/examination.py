@@ -10,18 +10,18 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 
 from ..base import ABSENT, MISSING, OK, Finding
+from ..instructions.listing import row_sets
 from .compiler import Compiler, read_macros
 from .described import described_machine
 from .processor import processor_name, thread_count
 
 _SETS = {
     "SSE4.2": "__SSE4_2__", "AVX": "__AVX__", "AVX2": "__AVX2__", "FMA": "__FMA__", "F16C": "__F16C__",
-    "AVX-512F": "__AVX512F__", "AVX-512 VNNI": "__AVX512VNNI__", "AVX-VNNI": "__AVXVNNI__", "AVX-512 BF16": "__AVX512BF16__",
-    "AVX-512 FP16": "__AVX512FP16__", "AMX of int8": "__AMX_INT8__", "AMX of bfloat16": "__AMX_BF16__",
-    "NEON": "__ARM_NEON", "float16 arithmetic": "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC", "dot products": "__ARM_FEATURE_DOTPROD",
-    "products of matrices": "__ARM_FEATURE_MATMUL_INT8", "SVE": "__ARM_FEATURE_SVE",
+    "AVX-512F": "__AVX512F__", "AVX-512 BF16": "__AVX512BF16__", "AVX-512 FP16": "__AVX512FP16__",
+    "AMX of int8": "__AMX_INT8__", "AMX of bfloat16": "__AMX_BF16__", "NEON": "__ARM_NEON",
+    "float16 arithmetic": "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC", "SVE": "__ARM_FEATURE_SVE",
 }  # fmt: skip
-"""Instruction sets that generated code makes use of, by the macro that compilers define for each."""
+"""Instruction sets that generated code makes use of, by the macro that compilers define for each; rows have more of them."""
 _PROGRAM = "int main(void) { return 0; }\n"
 _OPENMP, _SANITIZERS = "-fopenmp", "-fsanitize=address,undefined"
 _PATIENCE = 60
@@ -63,7 +63,7 @@ def compiler_features(compiler: Compiler) -> dict[str, Callable[[], bool]]:
         "clang": lambda: shutil.which("clang") is not None,
         "OpenMP": lambda: can(_OPENMP),
         "sanitizers": lambda: can(_SANITIZERS),
-        **{name: functools.partial(has, name) for name in _SETS},
+        **{name: functools.partial(has, name) for name in _macros()},
     }
 
 
@@ -105,7 +105,11 @@ def _processor(compiler: Compiler) -> Iterator[Finding]:
     yield Finding("vectors", OK, vectors, "sizes of tiles")
 
 
+def _macros() -> dict[str, str]:
+    return _SETS | {s.title: s.macro for s in row_sets()}
+
+
 def _instructions(compiler: Compiler) -> list[str]:
     """The instruction sets of this processor that the compiler makes use of."""
     macros = read_macros((*compiler.command, *compiler.flags))[0]
-    return [name for name, macro in _SETS.items() if f" {macro} " in macros]
+    return [name for name, macro in _macros().items() if f" {macro} " in macros]

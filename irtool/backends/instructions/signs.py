@@ -1,0 +1,126 @@
+"""Sums of products of bytes of every pair of signs, by instructions that take some pairs only.
+
+An operand of another sign is moved by 128, an exclusive or of each byte's highest bit, and what that adds is taken from the sum
+again:
+
+    a * b = (a + 128) * b - 128 * b        of signed a, for an instruction that takes unsigned numbers there
+    a * b = (a - 128) * b + 128 * b        of unsigned a, for one that takes signed numbers
+
+128 fits into an unsigned byte: the same instruction multiplies by it. As a signed one it does not, and the sum of the other
+operand's bytes is shifted. The second operand is usually the one that several sums share: what is made of it alone, compilers make
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from string import Template
+
+from ...tir.words import DOTS
+from .row import Form
+
+Pair = tuple[str, str]
+
+_NATIVE = """
+  ${call}
+  return acc;
+"""
+_DOWN = """
+  $$t rest = {0}, moved = ($$t)(($$u)$x ^ 0x80808080u), all = ($$t)(0x80808080u - ($$u){0});
+  ${call}
+  ${correct}
+  return ($$t)(($$u)acc - ($$u)rest);
+"""
+_UP = """
+  $$t rest = {0}, moved = ($$t)(($$u)$x ^ 0x80808080u), ones = ($$t)(0x01010101u - ($$u){0});
+  ${call}
+  ${correct}
+  return ($$t)(($$u)acc + (($$u)rest << 7));
+"""
+_NATIVE_IR = """
+  ${call}
+  ret $$t %sum
+"""
+_DOWN_IR = """
+  %moved = xor $$t %$x, $$splat_80808080
+  ${call}
+  ${correct}
+  %all = sub $$t %sum, %rest
+  ret $$t %all
+"""
+_UP_IR = """
+  %moved = xor $$t %$x, $$splat_80808080
+  ${call}
+  ${correct}
+  %scaled = shl $$t %rest, $$splat_7
+  %all = add $$t %sum, %scaled
+  ret $$t %all
+"""
+
+
+def byte_forms(
+    instructions: Mapping[Pair, str],
+    call: str,
+    llvm: str,
+    *,
+    opened: str = "",
+    closed: str = "",
+    corrected: bool = True,
+) -> tuple[Form, ...]:
+    """The sums of four products of bytes of each pair of signs.
+
+    Args:
+        instructions: the names of instructions by the dtypes of the numbers that they take.
+        call: the statement in C by which `$op` adds the products of `$a` and `$b` to the variable `$acc`.
+        llvm: the same in LLVM IR, which makes `%$out`.
+        opened, closed: lines in C before and behind each body.
+        corrected: with forms for pairs of signs that no instruction takes.
+    """
+    made: list[Form] = []
+    for function, pair in DOTS.items():
+        taken, order = (pair, "ab") if pair in instructions else (pair[::-1], "ba")
+        if taken in instructions:
+            form = _native(function, instructions[taken], order, call, llvm)
+        elif corrected:
+            taken = next(p for p in instructions if (p[0] == pair[0]) != (p[1] == pair[1]))
+            form = _moved(function, pair, taken, instructions[taken], call, llvm)
+        else:
+            continue
+        made.append(replace(form, c=f"{opened}{form.c}{closed}"))
+    return tuple(made)
+
+
+def _native(function: str, op: str, order: str, call: str, llvm: str) -> Form:
+    a, b = order[0], order[1]
+    c = _filled(_NATIVE, call=_filled(call, op=op, acc="acc", a=a, b=b))
+    ir = _filled(llvm, op=op, out="sum", acc="%acc", a=f"%{a}", b=f"%{b}")
+    return Form(function, 1, c, _filled(_NATIVE_IR, call=ir))
+
+
+def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str) -> Form:
+    """With one operand moved to the sign that the instruction takes."""
+    n = 0 if pair[0] != taken[0] else 1
+    down = taken[n] == "uint8"  # numbers are larger by 128, and the sum is made smaller
+    x, name, number = "ab"[n], "all" if down else "ones", "80808080" if down else "01010101"
+    sums = ["moved" if k == n else v for k, v in enumerate("ab")]
+    rest = [name if k == n else v for k, v in enumerate("ab")]
+    c = _filled(
+        _DOWN if down else _UP,
+        x=x,
+        call=_filled(call, op=op, acc="acc", a=sums[0], b=sums[1]),
+        correct=_filled(call, op=op, acc="rest", a=rest[0], b=rest[1]),
+    )
+    factors = [f"$splat_{number}" if v == name else f"%{v}" for v in rest]
+    ir = _filled(
+        _DOWN_IR if down else _UP_IR,
+        x=x,
+        call=_filled(llvm, op=op, out="sum", acc="%acc", a=f"%{sums[0]}", b=f"%{sums[1]}"),
+        correct=_filled(llvm, op=op, out="rest", acc="zeroinitializer", a=factors[0], b=factors[1]),
+    )
+    return Form(function, 2, c, ir, moved_to=taken[n])
+
+
+def _filled(text: str, **words: str) -> str:
+    """The text with these words; `$$word` stays open as `$word`."""
+    return Template(text).substitute(words)

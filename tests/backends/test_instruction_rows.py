@@ -1,0 +1,306 @@
+"""Every row of `backends.instructions` against the loop nest that it means, by its text in C and by that in LLVM IR.
+
+A row is compiled by any compiler here that knows its instruction sets, and run where the processor has them, or an emulator does.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+from string import Template
+
+import numpy as np
+import pytest
+
+from irtool.backends.formulas import support, vector_math, vector_types
+from irtool.backends.formulas.vector_types import vector_type
+from irtool.backends.instructions.listing import choices, choose, row_sets, rows
+from irtool.backends.instructions.row import ARCHITECTURES, MATRICES, Form, Row, meaning
+from irtool.backends.llvm.instructions import define_by_instruction
+from irtool.backends.llvm.small_c.types import Type
+from irtool.backends.llvm.tools import Clang
+from irtool.backends.toolchain.compiler import read_macros, vectors_of
+from irtool.backends.toolchain.described import instruction_sets
+from irtool.schedule.core.affine import loads
+from irtool.tir.forms import Reduction, nest_of
+from irtool.tir.stmt import PrimFunc
+from irtool.tir.words import DOTS
+from tests.backends.dots import numbers
+from tests.backends.instructions import ARM, FLAGS, X86
+from tests.nests import run_nest
+
+GIVEN = {"x86_64": {"__SSE2__"}, "aarch64": {"__AARCH64EL__", "__ARM_NEON"}}
+"""Macros that every compiler of an architecture defines."""
+OTHERS = {"__SSE2__": "sse2"}
+CALLS = 24
+"""How often a function is called."""
+
+WAYS = [
+    (n, lanes, every)
+    for n, row in enumerate(rows())
+    for lanes, alternatives in row.when.items()
+    for every in alternatives
+]
+NAMES = [
+    f"{rows()[n].instruction.strip('v?')}-{32 * lanes}-{'+'.join(every).replace('_', '')}" for n, lanes, every in WAYS
+]
+
+
+def options(row: Row, every: tuple[str, ...]) -> list[str]:
+    """What a compiler is told so that it defines these macros."""
+    by_macro = {s.macro: s.option for s in instruction_sets().values() if s.architecture == row.architecture}
+    names = [by_macro.get(m) or OTHERS[m] for m in every if m not in GIVEN[row.architecture]]
+    if row.architecture == "aarch64":
+        return ["-march=" + "+".join(["armv8.2-a", *names])]
+    return ["-march=x86-64", *(f"-m{o}" for o in names)]
+
+
+@functools.cache
+def clang(architecture: str) -> str:
+    """A clang that compiles LLVM IR; empty if there is none."""
+    found = Clang.find("", "none", "", False, "")
+    return found.compiler.command[0] if found else ""
+
+
+def compilers(row: Row, every: tuple[str, ...]) -> list[list[str]]:
+    """The C compilers here that know these instruction sets, as commands."""
+    given = options(row, every)
+    here = [[c, *given] for c in ("gcc", "clang", clang("x86_64")) if c and shutil.which(c)] if X86 else []
+    there = [[ARM[0], *given]] if shutil.which(ARM[0]) else []
+    found = here if row.architecture == "x86_64" else there
+    return [c for c in dict.fromkeys(map(tuple, found)) for c in [list(c)] if defines(c, every)]
+
+
+def defines(command: list[str], every: tuple[str, ...]) -> bool:
+    macros = read_macros(tuple(command))[0]
+    return bool(macros) and all(f" {m} " in macros for m in every)
+
+
+def emulator(row: Row, every: tuple[str, ...]) -> list[str]:
+    """What runs a program. Skips the test where nothing does."""
+    if row.architecture == "aarch64":
+        if not shutil.which(ARM[1].split()[0]):
+            pytest.skip("no emulator of Arm's processors: the text was compiled")
+        return ARM[1].split()
+    flags = {s.macro: s.flag for s in instruction_sets().values()}
+    missing = [flags[m] for m in every if m not in GIVEN["x86_64"] and flags[m] not in FLAGS]
+    if missing:
+        pytest.skip(f"this processor has no {missing[0]}: the text was compiled")
+    return []
+
+
+def types(form: Form, lanes: int) -> tuple[str, str]:
+    """The C types of accumulators and of operands."""
+    return vector_type("int32", lanes), vector_type("int64", lanes // 2) if form.function in MATRICES else vector_type(
+        "int32", lanes
+    )
+
+
+def operands(row: Row, form: Form, lanes: int) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Accumulators, operands in the order of their bytes, and the sums that the row's meaning gives: 2-D, a line for each call."""
+    nest = meaning(form.function)
+    acc = np.random.default_rng(1).integers(-(2**31), 2**31, (CALLS, lanes)).astype("int32")
+    acc[::5], acc[1::5] = 2**31 - 1, -(2**31)
+    a, b = (x.source for x in factors(nest))
+    shape = (CALLS, row.rows if row.rows > 1 else lanes, nest.inner[-1][1])
+    x, y = (numbers(buffer.dtype, int(np.prod(shape)), n).reshape(shape) for n, buffer in enumerate((a, b), 2))
+    # Extreme words in both operands at once: where sums of 16 bits would saturate, and where they wrap.
+    for n, (low, high) in enumerate(product((np.min, np.max), repeat=2)):
+        x[n], y[n] = (
+            f(np.iinfo(z.dtype).min if f is np.min else np.iinfo(z.dtype).max) for f, z in ((low, x), (high, y))
+        )
+    if row.rows > 1:
+        sums = np.stack([by_the_nest(nest, i, j) for i, j in zip(x, y, strict=True)]).reshape(CALLS, lanes)
+    else:
+        sums = np.array(
+            [[by_the_nest(nest, i, j)[()] for i, j in zip(u, v, strict=True)] for u, v in zip(x, y, strict=True)]
+        )
+    return acc, [x, y], (acc.astype("int64") + sums).astype("int32")
+
+
+def factors(nest: Reduction) -> list:
+    return sorted((e for e in loads(nest.update) if e.source is not nest.acc), key=lambda e: e.source.name)
+
+
+def by_the_nest(nest: Reduction, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The results of a nest, run by the interpreter."""
+    (store,) = nest.stores
+    function = PrimFunc("dot", [*(e.source for e in factors(nest)), store.buffer], nest_of(nest))
+    return np.asarray(run_nest(function, [a, b])[0])
+
+
+def text_of(row: Row, form: Form, lanes: int) -> str:
+    """The function by this row alone."""
+    acc, operand = types(form, lanes)
+    words = {"t": acc, "u": f"irt_u32x{lanes}", "lanes": str(lanes), **row.words.get(lanes, {})}
+    body = Template(form.c).substitute(words)
+    return f"#if !({row.condition(lanes)})\n#error no such instructions\n#endif\nIRT_INLINE {acc} by_row({acc} acc, {operand} a, {operand} b) {{\n{body}\n}}"
+
+
+DRIVER = """
+static char d[$CALLS][3][$size], y[$CALLS][$size];
+int main(void) {
+  int k;
+  if (fread(d, 1, sizeof d, stdin) != sizeof d) return 1;
+  for (k = 0; k < $CALLS; ++k) one(d[k][0], d[k][1], d[k][2], y[k]);
+  return fwrite(y, 1, sizeof y, stdout) != sizeof y;
+}
+"""
+
+
+def driver(lanes: int) -> str:
+    return Template(DRIVER).substitute(CALLS=CALLS, size=4 * lanes)
+
+
+def check(row: Row, form: Form, lanes: int, command: list[str], folder: Path) -> None:
+    """Runs the program, and compares its results with those of the meaning."""
+    acc, given, want = operands(row, form, lanes)
+    data = b"".join(x[k].tobytes() for k in range(CALLS) for x in (acc, *given))
+    got = subprocess.run([*command, "./program"], input=data, cwd=folder, capture_output=True, check=True).stdout
+    np.testing.assert_array_equal(np.frombuffer(got, "int32").reshape(want.shape), want, str((form.function, lanes)))
+
+
+@pytest.mark.parametrize(("n", "lanes", "every"), WAYS, ids=NAMES)
+def test_the_text_in_c_computes_what_the_row_means(n: int, lanes: int, every: tuple[str, ...], tmp_path: Path) -> None:
+    row = rows()[n]
+    known = compilers(row, every)
+    if not known:
+        pytest.skip(f"no compiler here knows {' '.join(options(row, every))}")
+    for command in known:
+        for form in row.forms:
+            acc, operand = types(form, lanes)
+            pieces = [vector_types.define_type(d, lanes) for d in ("int32", "uint32")]
+            pieces += [vector_types.define_type("int64", lanes // 2)] if operand != acc else []
+            call = f"by_row(*(const {acc}_u *)acc, *(const {operand}_u *)a, *(const {operand}_u *)b)"
+            one = (
+                f"static void one(const void *acc, const void *a, const void *b, void *y) {{ *({acc}_u *)y = {call}; }}"
+            )
+            lines = [*(f"#include <{h}.h>" for h in ("stdint", "stdio", "string")), *support.INLINE, *pieces]
+            (tmp_path / "program.c").write_text("\n".join([*lines, text_of(row, form, lanes), one, driver(lanes)]))
+            flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
+            whole = [*command, *flags, *(["-static"] if row.architecture == "aarch64" else []), "program.c"]
+            subprocess.run([*whole, "-S", "-o", "program.s"], cwd=tmp_path, check=True)
+            assert has((tmp_path / "program.s").read_text(), row)
+            runs = runner(row, every)
+            if runs is not None:
+                subprocess.run([*whole, "-o", "program"], cwd=tmp_path, check=True)
+                check(row, form, lanes, runs, tmp_path)
+    emulator(row, every)
+
+
+@pytest.mark.parametrize(("n", "lanes", "every"), WAYS, ids=NAMES)
+def test_the_text_in_llvm_computes_what_the_row_means(
+    n: int, lanes: int, every: tuple[str, ...], tmp_path: Path
+) -> None:
+    row = rows()[n]
+    if not clang(row.architecture):
+        pytest.skip("no clang that compiles LLVM IR")
+    target = [] if row.architecture == "x86_64" and X86 else [f"--target={row.architecture}-linux-gnu"]
+    compiler = [clang(row.architecture), *target, *options(row, every)]
+    if not defines(compiler, every):
+        pytest.skip(f"this clang does not know {' '.join(options(row, every))}")
+    for form in row.forms:
+        wide = Type("i64", True, lanes // 2) if form.function in MATRICES else Type("i32", True, lanes)
+        t = Type("i32", True, lanes)
+        lines, declared = define_by_instruction("by_row", row, form, lanes, t, wide)
+        loaded = [f"  %{x} = load {k}, ptr %p{x}, align 1" for x, k in (("acc", t), ("a", wide), ("b", wide))]
+        call = f"  %y = call {t} @by_row({t} %acc, {wide} %a, {wide} %b)"
+        one = [
+            "define void @one(ptr %pacc, ptr %pa, ptr %pb, ptr %py) {",
+            *loaded,
+            call,
+            f"  store {t} %y, ptr %py, align 1",
+        ]
+        (tmp_path / "one.ll").write_text("\n".join([*declared, *lines, *one, "  ret void", "}", ""]))
+        made = [*compiler, "-O2", "-Wno-override-module", "one.ll"]
+        subprocess.run([*made, "-S", "-o", "one.s"], cwd=tmp_path, check=True)
+        assert has((tmp_path / "one.s").read_text(), row)
+        runs = runner(row, every)
+        if runs is not None:
+            head = "#include <stdio.h>\nvoid one(const void *, const void *, const void *, void *);\n"
+            (tmp_path / "main.c").write_text(head + driver(lanes))
+            subprocess.run([*made, "-c", "-o", "one.o"], cwd=tmp_path, check=True)
+            linked = ["gcc"] if row.architecture == "x86_64" else [ARM[0], "-static"]
+            subprocess.run([*linked, "main.c", "one.o", "-o", "program"], cwd=tmp_path, check=True)
+            check(row, form, lanes, runs, tmp_path)
+    emulator(row, every)
+
+
+def has(assembly: str, row: Row) -> bool:
+    return re.search(rf"\s({row.instruction})\s", assembly) is not None
+
+
+def runner(row: Row, every: tuple[str, ...]) -> list[str] | None:
+    """What runs a program; None where nothing does."""
+    try:
+        return emulator(row, every)
+    except pytest.skip.Exception:
+        return None
+
+
+@pytest.mark.parametrize(("n", "lanes", "every"), WAYS, ids=NAMES)
+def test_the_chain_of_conditions_takes_the_row_that_is_chosen(
+    n: int, lanes: int, every: tuple[str, ...], tmp_path: Path
+) -> None:
+    """C's preprocessor, LLVM's backend and the schedule choose alike."""
+    row = rows()[n]
+    for command, form in product(compilers(row, every), row.forms):
+        chosen = choose(form.function, lanes, read_macros(tuple(command))[0])
+        assert chosen is not None
+        types_ = [
+            vector_types.define_type(d, w)
+            for d, w in (("int32", lanes), ("uint32", lanes), ("int64", lanes // 2))
+            if w > 1
+        ]
+        texts = [t for _, t in vector_math.define(form.function, "int32", lanes)]
+        acc, operand = types(form, lanes)
+        name = vector_math.c_name(form.function, "int32", lanes)
+        one = f"void one(const {operand} *a, const {operand} *b, {acc} *y); void one(const {operand} *a, const {operand} *b, {acc} *y) {{ *y = {name}(*y, *a, *b); }}"
+        (tmp_path / "f.c").write_text("\n".join(["#include <stdint.h>", *support.INLINE, *types_, *texts, one]))
+        subprocess.run([*command, "-std=c99", "-O2", "-S", "-Wno-psabi", "-o", "f.s", "f.c"], cwd=tmp_path, check=True)
+        assembly = (tmp_path / "f.s").read_text()
+        assert has(assembly, chosen[0])
+        others = [r for r, _ in choices(form.function, lanes) if r is not chosen[0]]
+        assert not any(has(assembly, r) for r in others)
+
+
+def test_every_row_is_whole() -> None:
+    for row in rows():
+        assert row.architecture in ARCHITECTURES and row.when and row.forms
+        for form in row.forms:
+            assert form.c and form.llvm, (row.instruction, form.function)
+            nest = meaning(form.function)
+            assert nest.inner[-1][1] in (
+                row.depth,
+                2 * row.depth,
+            )  # twice: bytes by two instructions for pairs of 16 bits
+    macros = [s.macro for s in row_sets()]
+    assert len(set(macros)) == len(macros)
+
+
+def test_of_several_rows_the_one_of_fewest_instructions_is_first() -> None:
+    for function, lanes in product((*DOTS, *MATRICES), (4, 8, 16)):
+        for architecture in ARCHITECTURES:
+            costs = [f.cost for r, f in choices(function, lanes) if r.architecture == architecture]
+            assert costs == sorted(costs)
+
+
+@pytest.mark.parametrize(
+    ("macros", "wide", "rows_", "first"),
+    [
+        ("__x86_64__ __SSE2__", 2, 1, ""),
+        ("__x86_64__ __SSE2__ __AVX__", 1, 1, ""),
+        ("__x86_64__ __SSE2__ __AVX__ __AVX2__ __AVXVNNI__", 2, 1, "uint8"),
+        ("__x86_64__ __SSE2__ __AVX__ __AVX2__ __AVX512F__ __AVX512BW__ __AVX512VNNI__", 2, 1, "uint8"),
+        ("__aarch64__ __ARM_NEON", 1, 1, ""),
+        ("__aarch64__ __ARM_NEON __AARCH64EL__ __ARM_FEATURE_DOTPROD", 1, 1, "int8"),
+        ("__aarch64__ __ARM_NEON __AARCH64EL__ __ARM_FEATURE_DOTPROD __ARM_FEATURE_MATMUL_INT8", 1, 2, ""),
+    ],
+)
+def test_what_schedules_know_follows_from_the_rows(macros: str, wide: int, rows_: int, first: str) -> None:
+    machine = vectors_of(f" {macros} ")
+    assert (machine.wide_products, machine.product_rows, machine.first_factor) == (wide, rows_, first)
