@@ -11,7 +11,21 @@ from .import_graph import files
 
 pytestmark = pytest.mark.every_tier
 
-ROOMS = ("backends", "schedule", "te")
+ROOMS = (
+    "backends",
+    "infer",
+    "interp",
+    "ir",
+    "lower",
+    "lsp",
+    "parser",
+    "printer",
+    "quantization",
+    "relay",
+    "schedule",
+    "te",
+    "viz",
+)
 """Rooms whose modules are held to it. It grows."""
 RIDDLES = (
     r"^(What|Which|Where|How|Whether|Who|Whose|When)\b",  # a question in place of a noun

@@ -1,4 +1,4 @@
-"""Type inference: a type for every expression of a module, or errors that say why there is none."""
+"""Type inference: a type for every expression of a module, or errors that say why it has no type."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

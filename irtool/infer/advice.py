@@ -1,4 +1,4 @@
-"""What to write instead of a call that an operator refuses, where its arguments show what was meant."""
+"""Advice for a call that an operator refuses: the form that its arguments suggest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first half of inference: what each expression says about the types around it.
+"""The first half of inference: the constraints that each expression puts on the types around it.
 
 One walk gives every expression a type, which may be an unknown, and hands what must be equal, and which operator's rule
 must hold, to the solver. The walk keeps its own stack. The rules of the language:

@@ -1,4 +1,4 @@
-"""Whether patterns, tried in order, take every value: the question alone, without the values that are left out.
+"""Coverage of patterns, tried in order: true if they match every value, without a list of the missing ones.
 
 The rows of a matrix are patterns, its columns places in a value. Its first column that some row looks into is split: into the rows
 for each constructor that is asked for there, and those that take any other one (Maranget, Warnings for pattern matching,

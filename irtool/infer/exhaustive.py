@@ -1,4 +1,4 @@
-"""Whether the clauses of a `match` leave a case out.
+"""Exhaustiveness of `match`: the cases that its clauses leave out.
 
 The algorithm keeps candidate values, at first the one that could be anything, and holds each against the clauses in order.
 A clause that surely fits settles the candidate; one that might fit splits it, where the clause looks deeper than the

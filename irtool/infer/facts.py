@@ -1,4 +1,4 @@
-"""What is known of types that are not: dtypes and single dimensions, beside a solver that only knows whole types."""
+"""Facts about unknown types: dtypes and single dimensions, beside a solver that only knows complete types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a function's parameters from outside: shapes, dtypes, or both, by name."""
+"""Hints about a function's parameters from outside: shapes, dtypes, or both, by name."""
 
 from __future__ import annotations
 

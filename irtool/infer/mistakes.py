@@ -1,4 +1,4 @@
-"""What is wrong with types."""
+"""Type errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays open: the parameters and expressions of a function whose types nothing decides."""
+"""Undecided types: the parameters and expressions of a function whose types nothing decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inference that stops where nothing more can be known, and says what is unknown.
+"""Partial inference: it stops where nothing more can be known, and lists the unknown types.
 
 In the manner of NNVM's `InferShape` and `InferType`: sweeps over the operators, forwards and backwards in turn, ask every
 rule that is not decided for what it knows all the same, of shapes and of dtypes apart, until a sweep finds nothing new;

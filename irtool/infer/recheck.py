@@ -1,4 +1,4 @@
-"""Whether the types that expressions carry are those that inference finds when it believes none of them."""
+"""A check of the types that expressions carry against those that inference finds without them."""
 
 from __future__ import annotations
 

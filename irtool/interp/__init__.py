@@ -1,4 +1,4 @@
-"""The reference interpreter: what a program means, by the numpy references of its operators."""
+"""The reference interpreter: the meaning of a program, by the numpy references of its operators."""
 
 from ..namespace import submodules
 from .evaluate import evaluate, evaluate_expr

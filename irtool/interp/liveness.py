@@ -1,4 +1,4 @@
-"""When slots die: after the last instruction of their block that reads them, or within the branches that do.
+"""Ends of live ranges of slots: after the last instruction of their block that reads them, or within the branches that do.
 
 A slot that is last read by an `if` (or within its branches) is handed down to the branches: each lets go of it after its
 own last use, or at its start. Nodes with a block of their own, and what those blocks read, are kept until the frame goes.

@@ -1,4 +1,4 @@
-"""What goes wrong when programs run."""
+"""Errors of running programs."""
 
 from __future__ import annotations
 

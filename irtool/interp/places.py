@@ -1,4 +1,4 @@
-"""Where each node of a function is evaluated.
+"""The basic block in which each node of a function is evaluated.
 
 A node belongs to the innermost block that contains all its uses. If the block itself uses it, it is evaluated there. If
 only blocks below do (two branches, say, neither of which is sure to run), it gets a block of its own below it, to be run

@@ -1,4 +1,4 @@
-"""What the interpreter calls for an operator: its numpy reference, within what the type of the call says."""
+"""Calls of an operator's numpy reference, within the bounds that the type of the call gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values the parameters of a function typically have, from what the function does with them.
+"""Typical values of a function's parameters, derived from their uses in the function.
 
 Operators say it of their arguments (`Operator.typical`). It is followed back through operators that move or scale values,
 through `let`, tuples, branches and calls, to the parameters.

@@ -1,4 +1,4 @@
-"""What expressions evaluate to, beside numpy arrays (tensors) and Python tuples."""
+"""Values of expressions, beside numpy arrays (tensors) and Python tuples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attributes TVM holds as objects of their own, though they are plain numbers and strings here.
+"""Attributes that TVM holds as objects of their own, though they are plain numbers and strings here.
 
 In a metadata section an attribute of C++ type `int`, `double`, `bool`, `std::string` or `DataType` is written in place, and
 one of type `Integer`, `IndexExpr`, `Bool` or `String` as a node that is referred to by number. The values do not tell.

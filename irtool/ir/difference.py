@@ -1,4 +1,4 @@
-"""Where two modules differ: the pairs of nodes that stand in the same place and are not the same, from the outside in.
+"""Differences of two modules: the pairs of nodes in equal positions that are not the same, from the outside in.
 
 The two are walked side by side as `structural_equal` compares them. Below a pair that differs nothing is compared, for there
 nothing corresponds any more.

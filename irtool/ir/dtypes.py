@@ -1,4 +1,4 @@
-"""The dtypes that there are: the one place that knows which names name one.
+"""The dtypes and their names, in one place.
 
 Booleans; signed and unsigned integers of 1 to 64 bits; floats of 8, 16, 32 and 64 bits and `bfloat16`; `handle`, a pointer; and
 vectors of them, `float32x4`. `custom[NAME]BITS` is a data type of TVM's registry of them: texts with one are read, checked

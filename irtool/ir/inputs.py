@@ -1,4 +1,4 @@
-"""What a function is given, brought together with its parameters: the same for the interpreter and for compiled code."""
+"""Inputs of a function, matched with its parameters: the same for the interpreter and for compiled code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with modules and with values."""
+"""Errors of modules and of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to do with a value that is no module and stands for a network all the same."""
+"""Help for a value that is no module but stands for a network."""
 
 from __future__ import annotations
 

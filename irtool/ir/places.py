@@ -1,4 +1,4 @@
-"""Places in the source for what passes make: a node that replaces another one stands where that one stood.
+"""Source positions for nodes that passes make: a node takes the position of the one that it replaces.
 
 Only nodes that have neither a place nor a type are given one, so that nothing changes in a module that inference has been
 over. Operators and constructors are shared by all programs and have none.

@@ -1,4 +1,4 @@
-"""Where a shared node is evaluated.
+"""The scope in which a shared node is evaluated.
 
 Branches of an `if`, clauses of a `match`, bodies of functions and everything below a `let` open a scope. A node that
 several others use is evaluated in the innermost scope that encloses all its uses: the lowest common ancestor, in the

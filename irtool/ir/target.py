@@ -1,4 +1,4 @@
-"""What code is made for, in TVM's notation: `llvm -keys=arm_cpu,cpu -mcpu=cortex-a72`.
+"""Targets of code, in TVM's notation: `llvm -keys=arm_cpu,cpu -mcpu=cortex-a72`.
 
 Passes read `kind` and `keys` (layouts and legalizations differ by them); the C backend reads `mcpu`.
 """

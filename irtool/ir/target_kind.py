@@ -1,4 +1,4 @@
-"""Kinds of targets from outside: what a compiler of its own, for a board of its own, adds to those of TVM.
+"""Kinds of targets from outside: additions to TVM's kinds by a compiler of its own, for a board of its own.
 
 A kind is a frozen dataclass whose fields are the options of its targets, with their defaults::
 

@@ -1,4 +1,4 @@
-"""Targets by tag: the names that TVM has for processors and boards, and what they stand for."""
+"""Targets by tag: TVM's names of processors and boards, and the targets that they stand for."""
 
 from __future__ import annotations
 

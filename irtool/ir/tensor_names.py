@@ -1,4 +1,4 @@
-"""The names that a function's tensors have in the model that it was made from: what its inputs and outputs are called outside of Relay.
+"""The names of a function's tensors in the model that it was made from: those of its inputs and outputs outside of Relay.
 
     def @main(%image_0: …, %w: …, input_tensor_names=["image:0"], output_tensor_names=["scores:0"])
 

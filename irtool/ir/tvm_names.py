@@ -1,4 +1,4 @@
-"""Names of TVM's Python API that have no equal here, and what to write in their place.
+"""Names of TVM's Python API that have no equal here, and their replacements.
 
 A name that means the same is an alias where it belongs (`Var.name_hint`, `relay.build`). A row of this table is for the others:
 whoever uses such a name gets an AttributeError that says what to write.

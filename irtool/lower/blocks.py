@@ -1,4 +1,4 @@
-"""The steps of a host function while it is lowered: those of the branches it is in, and what is known there."""
+"""The steps of a host function while it is lowered: those of the branches around them, and the facts known there."""
 
 from __future__ import annotations
 

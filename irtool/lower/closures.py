@@ -1,4 +1,4 @@
-"""Local functions as functions of the program: what they use from around them becomes parameters."""
+"""Local functions as functions of the program: their captured variables become parameters."""
 
 from __future__ import annotations
 

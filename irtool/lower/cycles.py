@@ -1,4 +1,4 @@
-"""Which functions call each other in a ring."""
+"""Functions that call each other in a ring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel does, in words: for the comments of generated code."""
+"""Descriptions of kernels in words, for the comments of generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions take of the memory of each target: TVM's `FunctionInfo`."""
+"""Memory of each target that functions take: TVM's `FunctionInfo`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known while a function is lowered and never reaches C: data, the functions that handle it, references."""
+"""Values that are known while a function is lowered and never reach C: data, the functions that handle it, references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be compiled."""
+"""Errors of modules that cannot be compiled."""
 
 from __future__ import annotations
 

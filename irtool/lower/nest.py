@@ -1,4 +1,4 @@
-"""A kernel's tensor expressions as its stages: axes, reduction axes, what they start with, how they go on, what is stored.
+"""A kernel's tensor expressions as its stages: axes, reduction axes, initial values, updates, stored results.
 
 A formula becomes a map: axes around one store. A reduction has an accumulator in a local scalar: set to the identity,
 updated over the reduction's axes, then stored; a formula that reads the reduction at its own indices and nowhere else is

@@ -1,4 +1,4 @@
-"""Stages to plain loop nests: what a kernel computes, before any schedule.
+"""Stages to plain loop nests: the computation of a kernel, before any schedule.
 
 Every stage has loops of its own over all of its elements. A reduction sets an element to the identity and then updates it
 in the reduction's loops, in the buffer of its result; no accumulator, no epilogue. These are the nests that `LowerTE`

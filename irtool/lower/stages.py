@@ -1,4 +1,4 @@
-"""Which tensors of a graph get memory, and which are computed where they are read.
+"""The choice between tensors of a graph that get memory and tensors that are computed where they are read.
 
 An element-by-element tensor is inlined into its readers unless that would compute it much more often than it has
 elements, or make the readers' inner loops expensive (padding read by a convolution, a softmax's exponentials read by a

@@ -1,4 +1,4 @@
-"""The scratch memory of a kernel, and when the kernel uses what.
+"""The scratch memory of a kernel, and the live ranges in it.
 
 A kernel's stages, the statements at the top of its nest, count as steps of their own: an output that is first written by a later
 stage than the last that reads an input may lie where the input did.

@@ -1,4 +1,4 @@
-"""What an editor asks of Relay text while somebody writes it.
+"""Answers to an editor's requests while somebody writes Relay text.
 
 analysis     a text read and typed: symbols, types by place, everything that is wrong
 hover        what a place is: a type, a signature, the manual of an operator

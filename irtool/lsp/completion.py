@@ -1,4 +1,4 @@
-"""What may be written at a place."""
+"""Completions at a position of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a place of a text, in Markdown."""
+"""Descriptions of a position of a text, in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Relay of tutorials and papers, which leaves out what the reader can guess.
+"""The Relay of tutorials and papers, which leaves out parts that the reader can guess.
 
 A text without version line is read with this in mind: bindings end with their lines, and operators may have their everyday
 names (`mul`, `conv2d`). So is a text that has a version line and no `;`, if it cannot be read otherwise.

@@ -1,4 +1,4 @@
-"""What people write who come from other languages, and what Relay has for it: help for words that cannot stand where they do."""
+"""Habits from other languages, and Relay's form for them: help for words that cannot stand where they do."""
 
 from __future__ import annotations
 

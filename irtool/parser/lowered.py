@@ -1,4 +1,4 @@
-"""Lowered functions in a text: `@name = primfn(…) … }`, as loop nests. One that has what nests here have not is kept as it stands.
+"""Lowered functions in a text: `@name = primfn(…) … }`, as loop nests; one with parts that nests here lack is kept as text.
 
 A text may call functions that it does not hold: calls and loop nests are often pasted apart. Their types are what the calls say.
 

@@ -1,4 +1,4 @@
-"""What is wrong with texts: the codes that reading gives."""
+"""Errors of texts: the codes that reading gives."""
 
 from __future__ import annotations
 

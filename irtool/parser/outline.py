@@ -1,4 +1,4 @@
-"""The words of a text, and what the grammar says of its brackets and signs: enough to lay the text out anew.
+"""The tokens of a text, with the grammar's role of its brackets and signs: enough to lay the text out anew.
 
 The tables that read a text are run once more with a builder that makes nothing: the rules that are reduced tell a block from the
 fields of a record, a binding from an attribute, and a subtraction from a sign.

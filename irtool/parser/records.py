@@ -1,4 +1,4 @@
-"""What each of TVM's records in a metadata section becomes, and which of its fields refer to other records."""
+"""The object for each of TVM's records in a metadata section, and the fields that refer to other records."""
 
 from __future__ import annotations
 

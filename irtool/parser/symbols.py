@@ -1,4 +1,4 @@
-"""What each name of a text refers to: for editors, which show definitions, find uses and rename.
+"""Definitions and uses of the names of a text: for editors, which show definitions, find uses and rename.
 
 A builder that notes, beside making the nodes, where names stand and what they mean there. Scopes are those of reading, so a text
 with errors has symbols as well, as far as it could be read.

@@ -1,4 +1,4 @@
-"""The LALR tables of `relay.lark`: what to do in each state on each symbol, and the pattern of a word.
+"""The LALR tables of `relay.lark`: the action of each state on each symbol, and the pattern of a token.
 
 lark makes them from the grammar; `relay.tables` beside it holds them as JSON, so that reading a text needs neither lark nor
 its time. The file carries the checksum of the grammar that it was made from; where that is another one (the grammar is being

@@ -1,4 +1,4 @@
-"""Which nodes of an expression stand in place and which are bound to numbers, and where the lines go that bind them."""
+"""Nodes of an expression that are printed in place, nodes that are bound to numbers, and the positions of the binding lines."""
 
 from __future__ import annotations
 

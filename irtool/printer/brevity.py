@@ -1,4 +1,4 @@
-"""How much of a text its types may take, and how deep its lines may be indented.
+"""Limits of a text: the share that its types may take, and the depth of its indentation.
 
 A type says again what the nodes below say already: written out at every node, the types of tuples in tuples are quadratic in
 their nesting, and exponential where the tuples are shared. So long types share an allowance that grows with the number of

@@ -1,4 +1,4 @@
-"""What TVM's JSON form says of each object: its type key and its fields, in the order of TVM's class.
+"""TVM's JSON form of each object: its type key and its fields, in the order of TVM's class.
 
 The order decides how nodes are numbered. A field is written in place, or is a node of its own.
 """

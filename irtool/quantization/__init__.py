@@ -1,4 +1,4 @@
-"""Post-training quantization: `samples` are run (`running`), `histogram`s of what they give are calibrated, layers are rounded.
+"""Post-training quantization: `samples` are run (`running`), `histogram`s of the results are calibrated, layers are rounded.
 
 The rewriting itself is a matter of passes: `InsertQDQ` and `FakeQuantizationToInteger`, or TVM's `QuantizeAnnotate`,
 `QuantizeCalibrate` and `QuantizeRealize`.

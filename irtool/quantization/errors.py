@@ -1,4 +1,4 @@
-"""What rounding costs: the signal-to-noise ratio of each layer, alone and in the whole network."""
+"""Rounding errors: the signal-to-noise ratio of each layer, alone and in the full network."""
 
 from __future__ import annotations
 

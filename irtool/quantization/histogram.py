@@ -1,4 +1,4 @@
-"""What calibration keeps of a tensor: how often values occur, in memory that does not grow with the data."""
+"""Histograms of a tensor for calibration: how often values occur, in memory that does not grow with the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a quantization."""
+"""Errors of a quantization."""
 
 from __future__ import annotations
 

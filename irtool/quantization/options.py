@@ -1,4 +1,4 @@
-"""What a quantization goes by."""
+"""The options of a quantization."""
 
 from __future__ import annotations
 

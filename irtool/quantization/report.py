@@ -1,4 +1,4 @@
-"""What was quantized, how well, and what was not."""
+"""The report of a quantization: layers that were quantized, their errors, and layers that were not."""
 
 from __future__ import annotations
 

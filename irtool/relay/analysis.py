@@ -1,4 +1,4 @@
-"""What can be asked of an expression, under TVM's names."""
+"""Analyses of an expression, under TVM's names."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Drawings of modules: what is in one (`drawing`), where it stands (`layered`), and how it is written (`svg`, `html`, …)."""
+"""Drawings of modules: contents (`drawing`), positions (`layered`), and output formats (`svg`, `html`, …)."""

@@ -1,4 +1,4 @@
-"""What a drawing shows: values that are computed, the edges between them, and what lies inside of one."""
+"""The contents of a drawing: values that are computed, the edges between them, and the nodes inside of one."""
 
 from __future__ import annotations
 

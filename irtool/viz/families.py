@@ -1,4 +1,4 @@
-"""Families of operators, by which nodes are coloured: what a reader looks for first."""
+"""Families of operators, by which nodes are coloured for a reader's first look."""
 
 from __future__ import annotations
 

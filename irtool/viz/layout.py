@@ -1,4 +1,4 @@
-"""Where the nodes of a graph stand.
+"""Positions of the nodes of a graph.
 
 A layout keeps what decides it, ranks and horizontal centres, apart from heights: a page that opens a node moves the others with
 the same formulas.

@@ -1,4 +1,4 @@
-"""A module after each pass of a pipeline, with what the pass changed."""
+"""A module after each pass of a pipeline, with the changes that the pass made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed from weights alone, such as the scale of a batch normalization: one node, with its operators inside."""
+"""Values computed from weights alone, such as the scale of a batch normalization: one node, with its operators inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a module to what is drawn of it.
+"""Modules to drawings.
 
 Each value is a node of the graph of the function, branch or clause that it is computed in (`ir.scope`). A value from further
 out enters such a graph as one more of its inputs. Projections of tuples are on the edges, `let` variables are their values,

@@ -1,4 +1,4 @@
-"""How large things are drawn, in pixels."""
+"""Sizes in drawings, in pixels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drawing as one SVG file: functions side by side, then what is in each repeated block, once, and a legend."""
+"""A drawing as one SVG file: functions side by side, then the contents of each repeated block, once, and a legend."""
 
 from __future__ import annotations
 

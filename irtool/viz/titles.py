@@ -1,4 +1,4 @@
-"""What is written in the box of an expression: a title, and the attributes that tell it from others of its kind."""
+"""The text in the box of an expression: a title, and the attributes that tell it from others of its kind."""
 
 from __future__ import annotations
 

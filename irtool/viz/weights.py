@@ -1,4 +1,4 @@
-"""Which parameters are weights: they are shown in the operator that reads them, not as inputs of the drawing.
+"""Parameters that are weights: they are shown in the operator that reads them, not as inputs of the drawing.
 
 Nothing in Relay tells a weight from an input. Here an input is a parameter that a result depends on by a way that does not
 pass through the place of a weight: the weight or the bias of a call of an operator, by the name of the argument; the table that rows are taken of;

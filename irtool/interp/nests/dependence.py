@@ -1,4 +1,4 @@
-"""How a loop may run: all its steps at once, as a reduction of one axis, or one after the other.
+"""Execution modes of a loop: all its steps at once, as a reduction of one axis, or one after the other.
 
 Steps may run at once where each has elements of its own in every buffer that the loop writes, as `tir.independence` tells.
 Where indices are no sums that it knows, they are looked at as they come (`ASK`).

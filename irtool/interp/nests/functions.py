@@ -1,4 +1,4 @@
-"""What the operations of loop nests are on numpy arrays, as `docs/language.md` has them: integers wrap, division by 0 gives 0."""
+"""The operations of loop nests on numpy arrays, as `docs/language.md` defines them: integers wrap, division by 0 gives 0."""
 
 from __future__ import annotations
 

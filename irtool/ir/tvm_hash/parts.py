@@ -1,4 +1,4 @@
-"""What each node of TVM takes in: its type key, and its parts in TVM's order.
+"""The hashed contents of each node of TVM: its type key, and its parts in TVM's order.
 
 A part is an `int`, which is a hash already; None, where TVM has a null reference; a node, which is hashed in turn; a
 `Definition`, a node in which variables are bound; or a `FreeVariable`.

@@ -1,4 +1,4 @@
-"""What is known while one text is read: names in scope, definitions, and what was found wrong.
+"""The state of reading one text: names in scope, definitions, and errors found.
 
 Variables of the current scope are in `variables`; what a binder hides is kept on a trail until its scope ends. `%0 = …` is
 sharing and not a binding: a graph name holds until it is given another value.

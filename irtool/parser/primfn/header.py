@@ -1,4 +1,4 @@
-"""What stands before the body of a primfn: its parameters, and the buffers that they point to."""
+"""The header of a primfn: its parameters, and the buffers that they point to."""
 
 from __future__ import annotations
 

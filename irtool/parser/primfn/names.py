@@ -1,4 +1,4 @@
-"""What a name in a text was before the printer made it unique.
+"""Names of a text before the printer made them unique.
 
 The printer writes the second `ax1` of a text as `ax1_1`. Reading counts as printing does, and takes a number off again that
 printing would put there; so a nest that was changed prints with the names that it had.

@@ -1,4 +1,4 @@
-"""The words of a primfn, with their places, and what is said where they are not as they should be."""
+"""The tokens of a primfn, with their positions, and the messages about wrong ones."""
 
 from __future__ import annotations
 

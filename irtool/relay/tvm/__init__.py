@@ -1,4 +1,4 @@
-"""What scripts take from TVM's top package: `from irtool.relay import tvm`.
+"""The names of TVM's top package for scripts: `from irtool.relay import tvm`.
 
 The names that mean the same here: `tvm.IRModule`, `tvm.transform` (the passes, `PassContext`, `Sequential`), `tvm.target`, `tvm.te`,
 `tvm.ir`, `tvm.parser`, `tvm.relay`, and thin ones for what needs nothing here, `tvm.nd` and devices. Any other name of TVM's is an

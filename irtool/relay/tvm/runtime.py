@@ -1,4 +1,4 @@
-"""`tvm.runtime`: what loads a saved build."""
+"""`tvm.runtime`: loading a saved build."""
 
 from __future__ import annotations
 
