@@ -134,6 +134,9 @@ class VectorTarget:
     first_factor: str = ""
     """The dtype of the numbers that an instruction for sums of products of bytes takes beside int8 ones: `uint8` (x86), `int8` (Arm
     without `i8mm`); empty: both, or there is no such instruction."""
+    byte_depth: int = 1
+    """Products of bytes, of any signs, that an instruction adds to each sum of 32 bits: 4, or 2 if bytes are widened for it; 1: there is no
+    such instruction."""
     winograd: str = "auto"
     """Which convolutions with small windows are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with
     tiles of so many results along an axis."""

@@ -290,17 +290,18 @@ def test_of_several_rows_the_one_of_fewest_instructions_is_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("macros", "wide", "rows_", "first"),
+    ("macros", "wide", "rows_", "depth", "first"),
     [
-        ("__x86_64__ __SSE2__", 2, 1, ""),
-        ("__x86_64__ __SSE2__ __AVX__", 1, 1, ""),
-        ("__x86_64__ __SSE2__ __AVX__ __AVX2__ __AVXVNNI__", 2, 1, "uint8"),
-        ("__x86_64__ __SSE2__ __AVX__ __AVX2__ __AVX512F__ __AVX512BW__ __AVX512VNNI__", 2, 1, "uint8"),
-        ("__aarch64__ __ARM_NEON", 1, 1, ""),
-        ("__aarch64__ __ARM_NEON __AARCH64EL__ __ARM_FEATURE_DOTPROD", 1, 1, "int8"),
-        ("__aarch64__ __ARM_NEON __AARCH64EL__ __ARM_FEATURE_DOTPROD __ARM_FEATURE_MATMUL_INT8", 1, 2, ""),
+        ("__x86_64__ __SSE2__", 2, 1, 2, ""),
+        ("__x86_64__ __SSE2__ __AVX__", 1, 1, 1, ""),
+        ("__x86_64__ __SSE2__ __AVX__ __AVX2__ __AVXVNNI__", 2, 1, 4, "uint8"),
+        ("__x86_64__ __SSE2__ __AVX__ __AVX2__ __AVX512F__ __AVX512BW__ __AVX512VNNI__", 2, 1, 4, "uint8"),
+        ("__aarch64__ __ARM_NEON", 1, 1, 1, ""),
+        ("__aarch64__ __ARM_NEON __AARCH64EL__ __ARM_FEATURE_DOTPROD", 1, 1, 4, "int8"),
+        ("__aarch64__ __ARM_NEON __AARCH64EL__ __ARM_FEATURE_DOTPROD __ARM_FEATURE_MATMUL_INT8", 1, 2, 4, ""),
     ],
 )
-def test_what_schedules_know_follows_from_the_rows(macros: str, wide: int, rows_: int, first: str) -> None:
+def test_what_schedules_know_follows_from_the_rows(macros: str, wide: int, rows_: int, depth: int, first: str) -> None:
     machine = vectors_of(f" {macros} ")
-    assert (machine.wide_products, machine.product_rows, machine.first_factor) == (wide, rows_, first)
+    assert (machine.wide_products, machine.product_rows) == (wide, rows_)
+    assert (machine.byte_depth, machine.first_factor) == (depth, first)

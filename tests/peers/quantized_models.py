@@ -68,7 +68,10 @@ NETWORKS: dict[str, tuple[Shape, dict[str, Shape], Sequence[Node]]] = {
     "average pool": (
         IMAGE,
         {"w": (20, 12, 3, 3)},
-        [_conv("x", "w"), ("AveragePool", ("t0",), {"kernel_shape": [3, 3], "strides": [2, 2]})],  # no mean of 9 is a tie
+        [
+            _conv("x", "w"),
+            ("AveragePool", ("t0",), {"kernel_shape": [3, 3], "strides": [2, 2]}),
+        ],  # no mean of 9 is a tie
     ),
     "global pool": (IMAGE, {"w": (20, 12, 3, 3)}, [_conv("x", "w"), ("GlobalAveragePool", ("t0",), {})]),
     "transposed convolution": (

@@ -330,6 +330,7 @@ def _products(macros: str, width: int) -> dict[str, Any]:
     return {
         "wide_products": max((row.depth for row, _ in chosen([wide_pairs.DOT_WIDE])), default=1),
         "product_rows": max((row.rows for row, _ in chosen(MATRICES)), default=1),
+        "byte_depth": min((row.depth for row, _ in chosen(words.DOTS)), default=1),
         "first_factor": next(filter(None, moved), ""),
     }
 

@@ -246,7 +246,7 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
 
 def _of_other_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
     """The product, of the words that the processor has instructions for: of pairs of 16 bits where it has none for bytes."""
-    of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1 or target.first_factor
+    of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1 or target.byte_depth == STEPS
     if p.kind.bits == "uint8" and target.wide_products > 1 and not of_more:
         return replace(p, kind=wide_kind())
     return _of_long_words(form, p, target)
