@@ -1,6 +1,6 @@
 """Sums of products of bytes of every pair of signs, by instructions that take some pairs only.
 
-An operand of another sign is moved by 128, an exclusive or of each byte's highest bit, and what that adds is taken from the sum
+A signedness shift, an exclusive or of each byte's highest bit, adapts an operand of another sign, and what it adds is taken from the sum
 again:
 
     a * b = (a + 128) * b - 128 * b        of signed a, for an instruction that takes unsigned numbers there
