@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ import irtool
 from irtool.benchmark.measure import measure_calls
 from irtool.ir import Module
 
+_THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ROUNDS = 5
 """Measurements of an engine, in turn with the others; the least one counts."""
 
@@ -144,6 +147,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.operators", description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names of operators")
     options = parser.parse_args()
+    if not _THREADS.items() <= os.environ.items():  # numpy's library reads it when it is loaded
+        command = [sys.executable, "-m", "benchmarks.operators", *options.names]
+        sys.exit(subprocess.run(command, env={**os.environ, **_THREADS}, check=False).returncode)
     print(f"{'milliseconds':28} {'C':>9} {'torch':>9} {'interpreter':>11} {'/torch':>7} {'/interpreter':>12}")
     rows = []
     for single in OPERATORS:
