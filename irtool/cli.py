@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from . import __version__
-from .garbage import YOUNG
+from .gc_tuning import YOUNG
 from .signals import TERMINATING, Interrupted, Stopped, hold_endings, insist_on_endings
 
 

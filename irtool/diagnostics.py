@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from .likeness import nearest as nearest  # every room asks for it here
+from .did_you_mean import nearest as nearest  # every room asks for it here
 
 _WIDEST = 160
 """Longest stretch of a source line that is drawn; a caret in a 100 MB line must not print 100 MB."""

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.every_tier
 LAYERS = [
     (
         "providers",
-        "likeness",
+        "did_you_mean",
         "extras",
         "deferred",
         "signals",
         "post_order",
-        "garbage",
+        "gc_tuning",
         "isolation",
         "visible",
         "steps",
@@ -56,10 +56,10 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
-    "schedule": {"likeness", "post_order", "diagnostics", "plugin", "trampoline", "steps", "tir", "te"},
+    "schedule": {"did_you_mean", "post_order", "diagnostics", "plugin", "trampoline", "steps", "tir", "te"},
     "backends": {
         "hooks",
-        "likeness",
+        "did_you_mean",
         "post_order",
         "diagnostics",
         "plugin",

@@ -7,7 +7,7 @@ import re
 import textwrap
 
 from ..diagnostics import Code, UsageError
-from ..likeness import ask, most_alike
+from ..did_you_mean import ask, most_alike
 from ..plugin.codes import codes
 from .manual import for_markdown, for_terminal
 from .mistakes import BadValue

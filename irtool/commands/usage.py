@@ -9,7 +9,7 @@ import click
 from click.exceptions import BadOptionUsage, MissingParameter, NoSuchOption
 
 from ..diagnostics import Code
-from ..likeness import ask, most_alike
+from ..did_you_mean import ask, most_alike
 from .mistakes import BadValue, MissingWord, TooManyArguments, UnknownOption
 from .wrong_usage import ExtraArguments, WrongUsage, refused_value
 

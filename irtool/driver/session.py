@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError, ToolError, UsageError
 from ..files import temporary_folder
-from ..garbage import rare_searches
+from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
 from ..passes.core.resolve import resolve
 from .artifact import Artifact
@@ -109,7 +109,7 @@ class Session:
         check_calibration(options.precision, given.calibration)
         if given.passes:
             resolve(given.passes)  # an unknown pass is said before anything is read or made
-        with rare_searches(), temporary_folder() as work, ExitStack() as held:
+        with rare_collections(), temporary_folder() as work, ExitStack() as held:
             key = _key(given, options, self.measures) if self.cache else ""
             made = _cached(key, held) if key else None
             if made is None:

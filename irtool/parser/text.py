@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..diagnostics import Diagnostic, Diagnostics, IrError, Source, Span, nearest
+from ..did_you_mean import ask
 from ..ir import Expr, Function, Module, Type, Var, free_variables
-from ..likeness import ask
 from . import dialect
 from .builder import Builder
 from .builder.state import GaveUp, State

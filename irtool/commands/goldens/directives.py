@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...likeness import most_alike, nearest
+from ...did_you_mean import most_alike, nearest
 
 RUN, ERROR, XFAIL, REQUIRES = "RUN", "ERROR", "XFAIL", "REQUIRES"
 KNOWN = (RUN, ERROR, XFAIL, REQUIRES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 
-from ...likeness import nearest
+from ...did_you_mean import nearest
 
 
 def features() -> dict[str, Callable[[], bool]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, IrError
-from ...garbage import rare_searches
+from ...gc_tuning import rare_collections
 from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
@@ -61,7 +61,7 @@ def from_onnx(
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an unknown input, and where the package `onnx` is missing.
     """
-    with rare_searches():
+    with rare_collections():
         if not isinstance(model, Model):
             model = read_model(*load_model(model))
         check_calls(model)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...diagnostics import IrError, Span, nearest
+from ...did_you_mean import most_alike
 from ...ir import Call, Constant, Expr, GlobalVar, Type, Var
 from ...ir.meta import MetaNode
-from ...likeness import most_alike
 from ...ops.base import op, operators
 from .. import dialect
 from ..habits import keyword

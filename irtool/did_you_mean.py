@@ -1,4 +1,4 @@
-"""Which known names somebody may have meant by one that is not known."""
+"""Suggestions for an unknown name among the known ones: `did you mean …?`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _MOST = 3
 """Names that are offered."""
 _LEAST = 0.62
-"""The likeness below which a name is not offered."""
+"""The similarity below which a name is not offered."""
 _CLOSE = 0.17
 """How much less like than the best a name may be that is offered beside it."""
 _TYPO = 0.9
-"""From this likeness of letters on, a name is the one that was meant, misspelt: only its equals stand beside it."""
+"""From this similarity of letters on, a name is the one that was meant, misspelt: only its equals stand beside it."""
 _SHORTEST = 3
 """Letters that a part of a name must have to count as such."""
 _LETTERS_OF_A_MISTAKE = 3
@@ -62,7 +62,7 @@ def most_alike(name: str, known: Iterable[str]) -> list[str]:
 
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
-    scored = sorted((-score, k) for k in candidates if (score := _likeness(name, k, matcher)) >= _LEAST)
+    scored = sorted((-score, k) for k in candidates if (score := _similarity(name, k, matcher)) >= _LEAST)
     if not scored:
         return []
     best = scored[0][1]
@@ -75,7 +75,7 @@ def _folded(name: str) -> str:
     return name.casefold().translate(_LEFT_OUT)
 
 
-def _likeness(name: str, known: str, matcher: SequenceMatcher[str]) -> float:
+def _similarity(name: str, known: str, matcher: SequenceMatcher[str]) -> float:
     """From 0 to 1."""
     wanted, other = _folded(name), _folded(known)
     if not wanted or not other:

@@ -1,4 +1,4 @@
-"""Searches for garbage cycles are rare while something is built, and as they were afterwards."""
+"""Collections of reference cycles are rare during builds, and restored afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import irtool
-from irtool.garbage import YOUNG, rare_searches
+from irtool.gc_tuning import YOUNG, rare_collections
 
 SAMPLE = Path(irtool.__file__).parent.parent / "samples" / "mlp.relay"
 
@@ -24,7 +24,7 @@ def usual() -> Iterator[None]:
 
 
 def test_the_last_to_leave_restores_what_was_set(usual: None) -> None:
-    first, second = rare_searches(), rare_searches()
+    first, second = rare_collections(), rare_collections()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -36,7 +36,7 @@ def test_the_last_to_leave_restores_what_was_set(usual: None) -> None:
 @pytest.mark.parametrize("set_by_the_user", [0, 10 * YOUNG])
 def test_searches_that_are_rarer_already_stay_so(usual: None, set_by_the_user: int) -> None:
     gc.set_threshold(set_by_the_user)
-    with rare_searches():
+    with rare_collections():
         assert gc.get_threshold()[0] == set_by_the_user
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from irtool.likeness import ask, most_alike, nearest
+from irtool.did_you_mean import ask, most_alike, nearest
 from irtool.ops import operators
 from irtool.passes import passes
 from tests.command_line import irtool

@@ -1,4 +1,4 @@
-"""Python's searches for garbage cycles, made rare while much is made and little of it is thrown away."""
+"""Python's collections of reference cycles, made rare while many objects are made and few are released."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 YOUNG = 100_000
-"""Objects that are made between two searches for garbage cycles. With Python's own 700, a build spends an eighth of its time on them."""
+"""Objects that are made between two collections. With Python's own 700, a build spends an eighth of its time on them."""
 
 _lock = threading.Lock()
 _users = 0
@@ -16,7 +16,7 @@ _before: tuple[int, int, int] = (0, 0, 0)
 
 
 @contextmanager
-def rare_searches() -> Iterator[None]:
+def rare_collections() -> Iterator[None]:
     """Searches are rare meanwhile, in all threads; the last one to leave restores what was set when the first one came.
 
     Expressions, types and loop nests have no cycles: what is not needed any more goes without a search.
