@@ -36,8 +36,8 @@ def exact_session(model: Path | bytes, optimized: bool = True) -> Any:
     options = onnxruntime.SessionOptions() if is_qlinear or not optimized else exact_options()
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    given = with_unsigned_weights(proto).SerializeToString() if is_qlinear else model
-    return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+    source = with_unsigned_weights(proto).SerializeToString() if is_qlinear else model
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def with_unsigned_weights(model: Any) -> Any:
@@ -48,24 +48,24 @@ def with_unsigned_weights(model: Any) -> Any:
     import onnx
     from onnx import numpy_helper
 
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    constants = {i.name: i for i in made.graph.initializer}
+    converted = onnx.ModelProto()
+    converted.CopyFrom(model)
+    constants = {i.name: i for i in converted.graph.initializer}
     unsigned: dict[str, str] = {}
-    for node in made.graph.node:
+    for node in converted.graph.node:
         if node.op_type not in _QLINEAR:
             continue
         zero_point = constants.get(node.input[_ZERO_POINT])
-        own = [constants.get(node.input[k]) for k in (_WEIGHTS, _WEIGHTS_ZERO_POINT)]
+        pair = [constants.get(node.input[k]) for k in (_WEIGHTS, _WEIGHTS_ZERO_POINT)]
         if zero_point is None or zero_point.data_type != onnx.TensorProto.UINT8:
             continue
-        for k, tensor in zip((_WEIGHTS, _WEIGHTS_ZERO_POINT), own, strict=True):
-            if None in own or tensor is None or tensor.data_type != onnx.TensorProto.INT8:
+        for k, tensor in zip((_WEIGHTS, _WEIGHTS_ZERO_POINT), pair, strict=True):
+            if None in pair or tensor is None or tensor.data_type != onnx.TensorProto.INT8:
                 continue
             name = unsigned.setdefault(tensor.name, f"{tensor.name}_unsigned")
             if name not in constants:
                 array = numpy_helper.to_array(tensor).astype(np.int16) + 128
-                constants[name] = made.graph.initializer.add()
+                constants[name] = converted.graph.initializer.add()
                 constants[name].CopyFrom(numpy_helper.from_array(array.astype(np.uint8), name))
             node.input[k] = name
-    return made
+    return converted

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compare.exact_sums import exact_options
 from .inputs import inputs_of
 from .packages import PACKAGES, Row
 from .record import REFUSED
@@ -84,11 +85,8 @@ def _compare(model: Path, row: Row, folder: Path, result: dict[str, Any]) -> Non
 
     warnings.filterwarnings("ignore")
     onnxruntime.set_default_logger_severity(4)
-    options = onnxruntime.SessionOptions()
+    options = exact_options()
     options.intra_op_num_threads = 1
-    options.add_session_config_entry(
-        "session.x64quantprecision", "1"
-    )  # else it saturates sums of bytes where VNNI is missing
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     draws = [inputs_of(session, row, seed) for seed in range(DRAWS)]
     start = perf_counter()

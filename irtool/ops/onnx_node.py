@@ -67,8 +67,8 @@ class OnnxNode(Operator):
     The front end writes it, and replaces it by operators as soon as the extents are known. `op_type` is the operator in
     ONNX, `node` the node as the bytes of its protobuf in base64, `opsets` the versions that hold for it
     (`["ai.onnx=17"]`), `inputs` the names that the arguments have in the node, and `results` the types of the results as far
-    as they are known (`["float32[?, 4]"]`). `reason` says what is missing. Where `guessed`, extents that are open decide the ranks in `results`, which are
-    those of one branch.
+    as they are known (`["float32[?, 4]"]`). `reason` says what is missing. `guessed` marks ranks in `results` that open
+    extents decide, and that are those of one branch or of some extents.
     """
 
     op_type: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import zlib
@@ -70,8 +71,8 @@ def _typed(case: Case, seed: int) -> Iterator[irtool.Module]:
     """Modules of a case with some of its dimensions multiplied, those that are well-typed and not too large."""
     rng = random.Random(zlib.crc32(case.line.encode()) + seed)
     types = " ".join(str(t) for _, t, _ in case.parameters)
-    found = {int(d) for dims in _DIMENSIONS.findall(types) for d in re.findall(r"\d+", dims)}
-    sizes = sorted(d for d in found if d > 1)
+    extents = {int(d) for dims in _DIMENSIONS.findall(types) for d in re.findall(r"\d+", dims)}
+    sizes = sorted(d for d in extents if d > 1)
     for attempt in range(_TRIED if sizes else 0):
         chosen = sizes if not attempt else rng.sample(sizes, rng.randint(1, len(sizes)))
         larger = {d: d * rng.choice(_FACTORS) for d in chosen}
@@ -90,20 +91,15 @@ def _typed(case: Case, seed: int) -> Iterator[irtool.Module]:
             yield module
 
 
-def _multiplied(found: re.Match[str], larger: dict[int, int]) -> str:
-    return re.sub(r"\d+", lambda d: str(larger.get(int(d[0]), int(d[0]))), found[0])
+def _multiplied(dims: re.Match[str], larger: dict[int, int]) -> str:
+    return re.sub(r"\d+", lambda d: str(larger.get(int(d[0]), int(d[0]))), dims[0])
 
 
 def _is_moderate(module: irtool.Module) -> bool:
     types = [*(p.checked_type for p in module["main"].params), module["main"].body.checked_type]
-    return all(not isinstance(t, TensorType) or (t.is_static and _size(t) <= _MOST_ELEMENTS) for t in types)
-
-
-def _size(t: TensorType) -> int:
-    size = 1
-    for d in t.static_shape:
-        size *= d
-    return size
+    return all(
+        not isinstance(t, TensorType) or (t.is_static and math.prod(t.static_shape) <= _MOST_ELEMENTS) for t in types
+    )
 
 
 def _gradient(module: irtool.Module) -> irtool.Module | None:

@@ -7,6 +7,7 @@ import pytest
 
 import irtool
 from irtool.driver.prepare import prepare
+from irtool.ir.values import value_leaves
 from irtool.lower import lower_module
 from irtool.schedule import VectorTarget, schedule_program
 
@@ -36,17 +37,12 @@ def module(case: str) -> tuple[irtool.Module, list[np.ndarray]]:
     return parsed, [g.standard_normal(s).astype("float32") for s in (x, y)]
 
 
-def flat(value: object) -> list[np.ndarray]:
-    """The arrays of nested tuples."""
-    return [a for v in value for a in flat(v)] if isinstance(value, tuple | list) else [np.asarray(value)]
-
-
 @pytest.mark.parametrize("flags", ["mcpu=x86-64-v4", "mcpu=x86-64-v3,openmp=true,parallel_elements=1", "vector=none"])
 @pytest.mark.parametrize("case", [*CASES, *GRADIENTS])
 def test_results_are_those_of_the_interpreter(case: str, flags: str) -> None:
     parsed, values = module(case)
-    made = irtool.build(parsed, target=f"c{{{flags}}}").run(values)
-    for got, want in zip(flat(made), flat(irtool.evaluate(parsed, values)), strict=True):
+    outputs = irtool.build(parsed, target=f"c{{{flags}}}").run(values)
+    for got, want in zip(value_leaves(outputs), value_leaves(irtool.evaluate(parsed, values)), strict=True):
         np.testing.assert_allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ...tir.wide_pairs import DOT_WIDE
 from ...tir.words import DOTS, STEPS
-from ..instructions.listing import choices
 from ..vectors.types import VectorType
+from .by_instructions import by_instructions
 from .templates import fill
 from .vector_types import vector_type
 
@@ -55,25 +55,14 @@ def written(name: str, t: VectorType) -> str:
         made = fill(_WORDS, name=name, number=number, word=word, **words)
     elif name == DOT_WIDE:
         head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
-        made = "\n".join([head, _by_instructions(name, words, fill(_WIDE_PLAIN, **words)), "}"])
+        made = "\n".join([head, by_instructions(name, t.lanes, words, fill(_WIDE_PLAIN, **words)), "}"])
     elif name in DOTS:
         head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
-        made = "\n".join([head, _by_instructions(name, words, fill(_plain(*DOTS[name]), **words)), "}"])
+        plain = fill(_plain(*DOTS[name]), **words)
+        made = "\n".join([head, by_instructions(name, t.lanes, words, plain), "}"])
     else:
         return ""
     return "\n".join(line for line in made.split("\n") if line).replace("{", "{{").replace("}", "}}")
-
-
-def _by_instructions(name: str, words: dict[str, str], plain: str) -> str:
-    """The body of a function: that of the first instruction that the compiler has, or the plain one."""
-    lanes = int(words["lanes"])
-    parts: list[str] = []
-    for row, form in choices(name, lanes):
-        parts += [
-            f"#{'elif' if parts else 'if'} {row.condition(lanes)}",
-            fill(form.c, **words, **row.words.get(lanes, {})),
-        ]
-    return "\n".join([*parts, "#else", plain, "#endif"]) if parts else plain
 
 
 def _plain(a: str, b: str) -> str:

@@ -8,9 +8,9 @@ functions of `REORDERED` take the accumulators of two pairs of columns.
 from __future__ import annotations
 
 from ...tir.words import LONG_DOTS
-from ..instructions.listing import choices
 from ..instructions.row import MATRICES
 from ..vectors.types import VectorType
+from .by_instructions import by_instructions
 from .templates import fill
 from .vector_types import vector_type
 from .words import half_of
@@ -32,19 +32,17 @@ TYPES: dict[str, tuple[tuple[str, int], ...]] = dict.fromkeys(
 ) | dict.fromkeys(REORDERED, (("int32", 4),))
 """The types of vectors that a function uses."""
 
-_PRODUCT = """
-IRT_INLINE $t irt_v${name}_i32x4($t acc, irt_i64x2 a, irt_i64x2 b) {
-$instructions
-#else
-#ifdef __clang__
+_PLAIN = """#ifdef __clang__
   const $t a0 = __builtin_shufflevector(($t)a, ($t)a, 0, 0, 2, 2), a1 = __builtin_shufflevector(($t)a, ($t)a, 1, 1, 3, 3);
   const $t b0 = __builtin_shufflevector(($t)b, ($t)b, 0, 2, 0, 2), b1 = __builtin_shufflevector(($t)b, ($t)b, 1, 3, 1, 3);
 #else
   const $t a0 = __builtin_shuffle(($t)a, ($t){0, 0, 2, 2}), a1 = __builtin_shuffle(($t)a, ($t){1, 1, 3, 3});
   const $t b0 = __builtin_shuffle(($t)b, ($t){0, 2, 0, 2}), b1 = __builtin_shuffle(($t)b, ($t){1, 3, 1, 3});
 #endif
-  return irt_v${dot}_i32x4(irt_v${dot}_i32x4(acc, a0, b0), a1, b1);
-#endif
+  return irt_v${dot}_i32x4(irt_v${dot}_i32x4(acc, a0, b0), a1, b1);"""
+_PRODUCT = """
+IRT_INLINE $t irt_v${name}_i32x4($t acc, irt_i64x2 a, irt_i64x2 b) {
+$body
 }
 """
 _REORDER = """
@@ -62,11 +60,8 @@ def written(name: str, t: VectorType) -> str:
     """The text of such a function, with braces doubled; empty for other names."""
     words = {"name": name, "t": vector_type(*t)}
     if name in PRODUCTS:
-        dot = half_of(PRODUCTS[name])
-        parts: list[str] = []
-        for row, form in choices(name, t.lanes):
-            parts += [f"#{'elif' if parts else 'if'} {row.condition(t.lanes)}", fill(form.c, **words).strip("\n")]
-        made = fill(_PRODUCT, dot=dot, instructions="\n".join(parts), **words)
+        plain = fill(_PLAIN, dot=half_of(PRODUCTS[name]), **words)
+        made = fill(_PRODUCT, body=by_instructions(name, t.lanes, words, plain), **words)
     elif name in REORDERED:
         made = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **words)
     else:

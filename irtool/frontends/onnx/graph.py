@@ -279,10 +279,10 @@ class GraphImporter:
             types, is_guess = sampled_results(node, convert, around)
             if node.op_type == "If":
                 types, is_guess = self._types_of_arms(node, frame, types)
-            elif types is None:
+            else:
                 supposed = [replace(v, guessed=False) if v is not None else None for v in inputs]
-                types = inferred_results(node, site.opset, supposed, site.attributes)
-            is_guess |= error is None and node.op_type != "If"
+                types = types or inferred_results(node, site.opset, supposed, site.attributes)
+                is_guess = is_guess or error is None
         if types is None:
             raise unknown
         reason = reason_of(error.diagnostics) if error is not None else ""
