@@ -55,7 +55,7 @@ def uncoloured() -> Iterator[None]:
 
 
 def is_coloured(stream: Any) -> bool:
-    """Whether what goes to that stream is coloured."""
+    """True if what goes to that stream is coloured."""
     if _chosen != "auto":
         return _chosen == "always"
     if _is_captured or os.environ.get("NO_COLOR"):

@@ -141,7 +141,7 @@ class ImageRule:
 
 
 def is_image(path: str) -> bool:
-    """Whether a file begins as images do. False for one that cannot be read."""
+    """True if a file begins as images do. False for one that cannot be read."""
     from ..files import open_file
 
     try:

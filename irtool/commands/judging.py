@@ -100,7 +100,7 @@ class Judging:
         click.echo(f"the outputs agree with {self.expect}")
 
     def _differs(self, name: str, got: Any, wanted: Any) -> bool:
-        """Whether an output differs; what differs is printed."""
+        """True if an output differs; what differs is printed."""
         import numpy as np
 
         from .ulps import ulp_distance

@@ -46,7 +46,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _is_news(cls: type[Operator], version: str) -> bool:
-    """Whether the operator, or one of its attributes, came with that version or a later one."""
+    """True if the operator, or one of its attributes, came with that version or a later one."""
     came = [cls.since, *(f.metadata["since"] for f in cls.fields() if "since" in f.metadata)]
     return max(map(_number, came)) >= _number(version)
 

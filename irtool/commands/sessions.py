@@ -86,7 +86,7 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def has_sessions(page: str) -> bool:
-    """Whether there is anything to run."""
+    """True if there is anything to run."""
     return any(b.language == "console" for b in blocks(page.splitlines()))
 
 

@@ -13,7 +13,7 @@ _NARROWEST = 24
 
 
 def is_terminal(stream: Any = None) -> bool:
-    """Whether somebody reads along; the stream is standard output unless it is given."""
+    """True if somebody reads along; the stream is standard output unless it is given."""
     return bool((stream or sys.stdout).isatty())
 
 

@@ -47,13 +47,13 @@ def common_options(params: Sequence[click.Parameter]) -> Iterator[click.Paramete
 
 
 def is_quiet() -> bool:
-    """Whether the command that runs has been asked to print nothing but its result."""
+    """True if the command that runs has been asked to print nothing but its result."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_QUIET) or ctx.params.get("quiet"))
 
 
 def is_verbose() -> bool:
-    """Whether the command that runs has been asked, by the common `-v`, to tell more."""
+    """True if the command that runs has been asked, by the common `-v`, to tell more."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_VERBOSE))
 

@@ -74,7 +74,7 @@ class Command(click.Command):
 
 
 def takes_value(option: click.Option | None) -> bool:
-    """Whether an option is no flag."""
+    """True if an option is no flag."""
     return option is not None and not option.is_flag and not option.count
 
 

@@ -408,7 +408,7 @@ class Constraints:
         self._set(e, self.solver.add(rule))
 
     def _defines(self, e: Call, names: tuple[str, ...]) -> bool:
-        """Whether the module has these types; reports those that it lacks."""
+        """True if the module has these types; reports those that it lacks."""
         known = len(self.solver.diagnostics)
         for name in names:
             try:

@@ -109,7 +109,7 @@ class Expr:
         return len(self.checked_type.fields) if isinstance(self.checked_type, TupleType) else None
 
     def same_as(self, other: object) -> bool:
-        """Whether `other` is this very node: TVM's word for `is`."""
+        """True if `other` is this very node: TVM's word for `is`."""
         return self is other
 
     def astext(self, show_meta_data: bool = True) -> str:

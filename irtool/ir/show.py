@@ -99,7 +99,7 @@ class _Left:
 
 
 def _has_homonyms(root: Type, leaf: Callable[[object], str | None]) -> bool:
-    """Whether two type variables in a type, bound or free, have one name."""
+    """True if two type variables in a type, bound or free, have one name."""
     found = type_variables(root)
     return len({leaf(v) for v in found}) < len(found)
 

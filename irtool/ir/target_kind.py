@@ -80,7 +80,7 @@ class TargetKind(Plugin):
 
     @classmethod
     def has_hook(cls) -> bool:
-        """Whether the kind lowers its functions itself."""
+        """True if the kind lowers its functions itself."""
         return cls.relay_to_tir is not TargetKind.relay_to_tir
 
 

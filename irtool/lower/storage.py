@@ -245,7 +245,7 @@ class _Planner:
         return expr
 
     def _only_reshapes(self, e: Call) -> bool:
-        """Whether a kernel call (of a primitive function, or lowered) only gives its operand another shape."""
+        """True if a kernel call (of a primitive function, or lowered) only gives its operand another shape."""
         callee: Any = self.bound.get(e.op, e.op)
         if isinstance(callee, GlobalVar) and self.module is not None:
             callee = self.module.functions.get(callee.name)

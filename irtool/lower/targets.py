@@ -42,7 +42,7 @@ def targets_of(module: Module, target: Target | None = None) -> list[Target]:
 
 
 def is_target(record: Any) -> TypeGuard[MetaNode]:
-    """Whether it is a record of a target that the text has."""
+    """True if it is a record of a target that the text has."""
     return isinstance(record, MetaNode) and record.type_key == "Target" and record.missing is None
 
 

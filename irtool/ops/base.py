@@ -146,7 +146,7 @@ class Operator(Facts, Plugin):
 
     @classmethod
     def takes(cls, count: int) -> bool:
-        """Whether a call may have that many arguments."""
+        """True if a call may have that many arguments."""
         return cls.variadic or count == cls.arity or any(count == len(names) for names in cls.later_arguments)
 
     @classmethod
@@ -455,7 +455,7 @@ def _is_symbolic(value: Any) -> bool:
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether an attribute is, or lists, an extent that is known only when the program runs."""
+    """True if an attribute is, or lists, an extent that is known only when the program runs."""
     return any(map(is_unknown, value)) if isinstance(value, tuple) else _is_symbolic(value)
 
 

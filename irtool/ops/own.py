@@ -100,7 +100,7 @@ def missing(cls: type, method: str) -> str:
 
 
 def _has_arrays(dtype: str) -> bool:
-    """Whether arrays hold the dtype; names that other packages register with numpy do not count."""
+    """True if arrays hold the dtype; names that other packages register with numpy do not count."""
     from .dtypes import has_arrays
 
     return has_arrays(dtype)

@@ -399,5 +399,5 @@ def _kinds(hint: Any) -> list[Any]:
 
 
 def _may_be_number(key: Any) -> bool:
-    """Whether nodes of this type key stand for numbers: constants, and those that are known only when a program runs."""
+    """True if nodes of this type key stand for numbers: constants, and those that are known only when a program runs."""
     return key in NUMBERS or str(key).startswith("tir.")

@@ -1,4 +1,4 @@
-"""Passes, one file for each; `core` holds what a pass is, contexts, pipelines, the runner and shared helpers.
+"""Passes, one file for each; `core` holds base classes, contexts, pipelines, the runner and shared helpers.
 
 Every registered pass is an attribute by its name: `passes.FuseOps(fuse_opt_level=2)`, `passes.qnn.Legalize()`.
 """

@@ -1,4 +1,4 @@
-"""AnnotateTarget: what a target supports is marked as a region of its own."""
+"""AnnotateTarget: marks supported operators of a target as regions of their own."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _Annotator:
         return result
 
     def _choose(self, call: Call) -> str:
-        """The first target that supports what is called."""
+        """The first target that supports the called operator."""
         if isinstance(call.op, Op):
             found = (t for t in self.targets if t in self.known and self.known[t].supports(call))
             return next(found, DEFAULT)
@@ -161,5 +161,5 @@ class _Annotator:
 
 
 def _takes_nothing(e: Expr) -> bool:
-    """Whether nothing enters the node, so that no region begins there."""
+    """True if nothing enters the node, so that no region begins there."""
     return (isinstance(e, Call) and not e.args) or (isinstance(e, Tuple) and not e.fields)

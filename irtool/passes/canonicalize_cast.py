@@ -75,7 +75,7 @@ def _repeated_uses(root: Expr) -> dict[Expr, set[int]]:
 
 
 def _merges_casts(e: Expr) -> TypeGuard[Call]:
-    """Whether fusion would take a cast into the kernel of this call."""
+    """True if fusion would take a cast into the kernel of this call."""
     if not isinstance(e, Call) or not isinstance(e.op, Op):
         return False
     pattern = e.op.operator.pattern

@@ -15,7 +15,7 @@ from .core.context import PassContext
 @register_pass("ChangeBatch", level=1)
 @dataclass(frozen=True)
 class ChangeBatch(FunctionPass):
-    """Changes the extent of one axis of parameters, and with it the types of what is computed from them.
+    """Changes the extent of one axis of parameters, and the types of all values computed from them.
 
     ::
 

@@ -56,7 +56,7 @@ class _Moved:
 
 
 class _Composer:
-    """The rewriting of one function. Analysis looks at typed nodes as they were; what is made is made of their rewritten twins."""
+    """Rewrites one function. Analysis looks at typed nodes of the original; new nodes are built from their rewritten twins."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -79,7 +79,7 @@ class _Composer:
         return moved.expr if moved is not None and moved.saved else new
 
     def _push(self, e: Expr, weight: Any, axis: int) -> _Moved | None:
-        """`weight`, (outputs, inputs), applied along an axis of `e`, behind what `e` applies; None where it has to stay in front."""
+        """`weight`, (outputs, inputs), applied along an axis of `e` after the linear layers in `e`; None if it cannot move there."""
         if self.users[e] != 1 or not isinstance(e, Call) or extents_of(e) is None:
             return None
         if is_call_to(e, "image.resize2d"):

@@ -22,7 +22,7 @@ _DECOMPOSED: RuleTable[str, Decompose] = RuleTable(__name__, "the decomposition 
 
 
 def decomposed(*operators: str) -> Callable[[Decompose], Decompose]:
-    """Decorator: files what takes the place of calls of operators."""
+    """Decorator: files the replacement of calls of operators."""
     return _DECOMPOSED.file(*operators)
 
 

@@ -141,7 +141,7 @@ def _decorate(
 
 
 def _wrap_class(decorator: str, base: type[_Decorated], user: type, info: PassInfo) -> type[_Decorated]:
-    """A class of passes, each of which holds an instance of the user's class and does what its method does."""
+    """A class of passes, each of which holds an instance of the user's class and calls its method."""
     method = "transform_function" if issubclass(base, FunctionPass) else "transform_module"
     if not callable(getattr(user, method, None)):
         raise TypeError(f"the class {user.__name__} needs a method {method} to be decorated with {decorator}")

@@ -228,7 +228,7 @@ class _Defunctionalizer:
         return self.headers[key][0]
 
     def key_of(self, t: FuncType) -> str:
-        """What names the type: what it looks like, and a number where another one looks the same or has the name."""
+        """The name of the type: its text as an identifier, with a number if that is taken."""
         if t not in self.keys:
             taken = {n.removeprefix("Defunc_") for n in self.module.type_definitions}
             taken |= {n.removeprefix("apply_") for n in self.module.functions}

@@ -60,7 +60,7 @@ def eliminate(root: Expr, skip: Callable[[Expr], bool] = lambda e: False) -> Exp
 
 
 def _key(e: Expr) -> Any:
-    """What two nodes must agree in to be merged; None if this one never is."""
+    """The key of a node, equal for nodes that can be merged; None if this one never can."""
     if isinstance(e, TupleGetItem):
         return ("item", e.tuple, e.index)
     if not isinstance(e, Call) or not e.args or not isinstance(e.op, Op) or e.op.operator.stateful:

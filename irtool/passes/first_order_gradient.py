@@ -144,7 +144,7 @@ class _ReverseMode:
         return found
 
     def gradient(self, value: _Value) -> Expr:
-        """The gradient of a value as one expression; what nobody asked for has a gradient of zero."""
+        """The gradient of a value as one expression; zero for a value that the result does not depend on."""
 
         def gather(value: _Value) -> Steps:
             if not value.fields:

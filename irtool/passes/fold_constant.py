@@ -73,12 +73,12 @@ def fold_constants(e: Function, module: Module | None = None, fold_qnn: bool = F
 @overload
 def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr: ...
 def fold_constants(e: Expr, module: Module | None = None, fold_qnn: bool = False) -> Expr:
-    """`e` with what can be evaluated evaluated. Needs types only for the shapes of what is not constant."""
+    """`e` with its constant parts evaluated. Needs types only for the shapes of the others."""
     return ConstantFolder(module, fold_qnn).run(e)
 
 
 class ConstantFolder:
-    """Evaluates what it can, from the operands to the results."""
+    """Evaluates calls on constants, from the operands to the results."""
 
     def __init__(self, module: Module | None, fold_qnn: bool = False) -> None:
         self.module = module
@@ -96,7 +96,7 @@ class ConstantFolder:
         return rewrite_lets(root, lambda var, value: value if is_constant(value) else None, self.fold)
 
     def fold(self, old: Expr, new: Expr) -> Expr:
-        """What stands for `new`, which is `old` over folded children."""
+        """The replacement of `new`, which is `old` over folded children."""
         if old in self.inside:
             return new
         if isinstance(old, Call):
@@ -141,7 +141,7 @@ class ConstantFolder:
 
 
 def _place(call: Call, args: Sequence[Expr]) -> Span | None:
-    """The place of what a call on constants becomes: that of the weight in it, of the call, or of an argument."""
+    """The place of a folded call: that of the weight in it, of the call, or of an argument."""
     return _named(args) or call.span or next((a.span for a in args if a.span is not None), None)
 
 
@@ -177,7 +177,7 @@ def is_constant_tree(root: Expr) -> bool:
 
 
 def _is_quantized(e: Call) -> bool:
-    """Whether the operator belongs to the quantized dialect and has a meaning in ordinary arithmetic."""
+    """True if the operator belongs to the quantized dialect and has a meaning in ordinary arithmetic."""
     return e.op_name.startswith("qnn.") and e.op_class.name in operators
 
 
@@ -199,7 +199,7 @@ def _static_shape_query(old: Call) -> Expr | None:
 
 
 def can_be_constant(t: Type | None) -> bool:
-    """Whether tensors of the type, and tuples of them, can be written, and are worth making as far as the type is known."""
+    """True if tensors of the type, and tuples of them, can be written, and are worth making as far as the type is known."""
     return t is None or all(
         isinstance(x, TensorType) and has_arrays(x.dtype) and (not x.is_static or math.prod(x.static_shape) <= _LARGEST)
         for x in distinct_leaves(t)

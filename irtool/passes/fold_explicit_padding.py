@@ -50,7 +50,7 @@ def absorbs_padding(*names: str) -> Callable[[Absorb], Absorb]:
 
 @lru_cache(maxsize=1)
 def _rule(names: tuple[str, ...]) -> RewriteRule:
-    """Calls of these operators of what `nn.pad` makes."""
+    """Calls of these operators on a result of `nn.pad`."""
     x = wildcard()
     pad = is_op("nn.pad")(x, wildcard())
 

@@ -164,7 +164,7 @@ class _Fuser:
         return self.kernel(group, old, inner) if group == at else inner
 
     def arguments(self, group: int, old: tuple[Expr, ...], new: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The arguments as seen inside the group: parameters for what comes from elsewhere."""
+        """The arguments as seen inside the group: parameters for values from other groups."""
         out: list[Expr] = []
         for was, now in zip(old, new, strict=True):
             at = self.index.get(was)
@@ -212,7 +212,7 @@ def _type_over(parts: tuple[Expr, ...], type: Type | None) -> Type | None:
 
 
 def _inspect(body: Expr) -> tuple[bool, bool]:
-    """Whether a kernel calls anything, and whether all that it does is to reshape one tensor."""
+    """True if a kernel calls anything, and true if it only reshapes one tensor."""
     has_call, reshapes = False, True
     for e in post_order(body):
         if isinstance(e, Call):

@@ -90,7 +90,7 @@ class Gradient(ModulePass):
 
     @property
     def adds_up_results(self) -> bool:
-        """Whether it is the sum over all tensors of the result that is differentiated, or that over the first."""
+        """True if it is the sum over all tensors of the result that is differentiated, or that over the first."""
         return self.mode == "first_order"
 
     def transform(self, module: Module, context: PassContext) -> Module:

@@ -82,7 +82,7 @@ def _inlined(function: Function, inlinable: dict[str, Function], reducer: BetaRe
 
 
 def _called_only(root: Expr) -> set[GlobalVar]:
-    """Global names that occur as what is called and nowhere as a value."""
+    """Global names that occur as callees and nowhere as values."""
     called: set[Expr] = set()
     values: set[Expr] = set()
     for e in post_order(root):

@@ -17,7 +17,7 @@ from .qdq_insertion.plan import plan_quantization
 @register_pass("InsertQDQ", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class InsertQDQ(FunctionPass):
-    """Rounds the operands of convolutions, matrix products, and what is between them, to 8 bits.
+    """Rounds the operands of convolutions, matrix products and the operators between them to 8 bits.
 
     ::
 

@@ -1,4 +1,4 @@
-"""LabelOps: functions say what they are, for profilers."""
+"""LabelOps: labels functions with a structural hash and the layouts of their operators, for profilers."""
 
 from __future__ import annotations
 

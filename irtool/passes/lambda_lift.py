@@ -61,7 +61,7 @@ class LambdaLift(ModulePass):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What will become of a local function.
+    """The plan for a local function.
 
     Attributes:
         name: its name as a global function.
@@ -80,7 +80,7 @@ class _Plan:
         return bool(self.captured or self.types)
 
     def value(self) -> Expr:
-        """What the function is replaced by."""
+        """The replacement of the function."""
         function = GlobalVar(self.name)
         return Call(function, self.captured) if self.is_closure else function
 

@@ -73,7 +73,7 @@ class LazyGradientInit(ModulePass):
 
 
 def _is_in_reach(f: Function) -> bool:
-    """Whether `f` can compute on cells: every tensor that comes from elsewhere or goes there can be put in or taken out."""
+    """True if `f` can compute on cells: every tensor that comes from elsewhere or goes there can be put in or taken out."""
     if f.type_params:
         return False
     held: list[Expr] = []

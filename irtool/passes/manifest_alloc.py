@@ -315,7 +315,7 @@ def _size(shape: Expr, type: TensorType) -> Expr:
 
 
 def _place(e: Expr) -> Span | None:
-    """Where a call stands: its own place, else that of an argument or of what it calls, as passes make calls without one."""
+    """The place of a call: its own, else that of an argument or of its callee, as passes make calls without one."""
     parts = (*e.args, *post_order(e.op)) if isinstance(e, Call) else ()
     return e.span or next((part.span for part in parts if part.span is not None), None)
 

@@ -130,7 +130,7 @@ class _Lifetimes:
         self._live, self._added, self._own = outside
 
     def _block(self, e: Expr) -> Steps:
-        """From what is live after the block to what is live before it."""
+        """Computes the live variables before a block from those after it."""
         lets, body = let_chain(e)
         if isinstance(without_device(body), If | Match):
             raise _not_normal(body)
@@ -170,7 +170,7 @@ class _Lifetimes:
                 self._added[-1].append(v)
 
     def _used(self, value: Expr) -> list[Var]:
-        """The variables that a binding itself needs: of a branch the condition only; of a function what it captures."""
+        """The variables that a binding itself needs: of a branch its condition only; of a function its captures."""
         inner = without_device(value)
         root = inner.cond if isinstance(inner, If) else inner.data if isinstance(inner, Match) else inner
         found: dict[Var, None] = {}

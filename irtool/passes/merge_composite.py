@@ -1,4 +1,4 @@
-"""MergeComposite: what a target computes in one go becomes one function."""
+"""MergeComposite: turns each match of a target's patterns into one composite function."""
 
 from __future__ import annotations
 

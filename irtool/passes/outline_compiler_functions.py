@@ -37,7 +37,7 @@ class OutlineCompilerFunctionsWithExistingGlobalSymbols(ModulePass):
 
 
 class _Outliner:
-    """Outlines what one function holds; what is outlined is added to `functions`."""
+    """Outlines the functions inside of one function into `functions`."""
 
     def __init__(self, functions: dict[str, Function], root: Function, compiler: str) -> None:
         self.functions = functions

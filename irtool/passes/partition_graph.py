@@ -87,7 +87,7 @@ def _drop_default(old: Expr, new: Expr) -> Expr:
 
 @dataclass
 class _Outline:
-    """What is known of a region's function while the region is rewritten.
+    """The function of a region during the rewriting of that region.
 
     Attributes:
         params: the parameters with the arguments of the call, in the order in which the inputs are met.

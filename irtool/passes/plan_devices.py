@@ -102,7 +102,7 @@ def _prepared(function: object, module: Module) -> object:
 
 
 def _is_open(e: Expr) -> bool:
-    """Whether `e` is an `on_device` that leaves the device of its value open."""
+    """True if `e` is an `on_device` that leaves the device of its value open."""
     return is_call_to(e, "on_device") and e.attrs.constrain_body and not e.attrs.constrain_result
 
 
@@ -112,7 +112,7 @@ def _fixed(e: Expr) -> Expr:
 
 
 def _is_lowered(e: Call, module: Module) -> bool:
-    """Whether a lowered call is one of a kernel whose loops are written out."""
+    """True if a lowered call is one of a kernel with its loops written out."""
     return isinstance(e.args[1], Tuple) and not isinstance(module.functions.get(e.args[0].name), Function)  # type: ignore[attr-defined]  # what is lowered has a global name
 
 

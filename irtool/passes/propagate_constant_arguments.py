@@ -1,4 +1,4 @@
-"""PropagateConstantArguments: what every call hands to a function as the same constant stands in its body."""
+"""PropagateConstantArguments: puts a constant argument that all calls of a function share into its body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PropagateDequantize: dequantize moves behind what integers compute exactly."""
+"""PropagateDequantize: moves dequantize behind operators with an exact integer form."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class _Propagation:
         return self.types.get(e, e.checked_type)
 
     def _one_in_registers(self, operands: Sequence[Operand]) -> list[Operand]:
-        """A kernel computes one product and what is added to it: of two operands that are made here the later one is stored, as bytes."""
+        """Stores the later of two products as bytes: a kernel keeps one product in registers, with the operators after it."""
         made = [o.expr for o in operands if isinstance(o, QuantizedTensor) and o.centred is not None]
         if len(made) < 2 or made[0] is made[1]:
             return list(operands)
@@ -170,7 +170,7 @@ class _Propagation:
         return rounded(divide(data, array_constant(np.asarray(grid.scale), "float32")), grid).expr
 
     def _piece(self, e: Expr, grid: Grid) -> Expr | None:
-        """A part of what is quantized, quantized by itself."""
+        """One operand of a concatenation, quantized by itself."""
         x = self._operand(e)
         if not isinstance(x, QuantizedTensor):
             return None

@@ -14,7 +14,7 @@ from .core.context import PassContext
 @register_pass("QuantizeAnnotate", level=1)
 @dataclass(frozen=True)
 class QuantizeAnnotate(FunctionPass):
-    """Rounds operands of convolutions, dense layers and what follows them: the second step of TVM's `relay.quantize`.
+    """Rounds the operands of convolutions, of dense layers and of operators after them: the second step of TVM's `relay.quantize`.
 
     ::
 

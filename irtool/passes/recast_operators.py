@@ -60,7 +60,7 @@ class Recast(FunctionPass):
         return rewritten
 
     def recast(self, old: Expr, new: Expr) -> Expr:
-        """A chosen call in the other data type. Raises IrError where it takes or gives what cannot be cast."""
+        """A chosen call in the other data type. Raises IrError for an operand or result that cannot be cast."""
         assert isinstance(old, Call) and isinstance(new, Call)
         result = old.checked_type
         if not isinstance(result, TensorType):

@@ -120,7 +120,7 @@ class _Reducer(PrecisionConverter):
         return super().convert(old, new)
 
     def result(self, old: Expr, new: Expr) -> Expr:
-        """What a function gives, in the types that it had: unrounded where nothing else reads it."""
+        """The result of a function, in its original types: unrounded if nothing else reads it."""
         if isinstance(old, Tuple) and isinstance(new, Tuple):
             fields = tuple(
                 self.exact(a, b) if dtype_of(a) == "float32" else b for a, b in zip(old.fields, new.fields, strict=True)
@@ -177,7 +177,7 @@ class _Reducer(PrecisionConverter):
         return some
 
     def following(self, old: Call, new: Call) -> Expr | None:
-        """A call that goes on from rounded values: in float32 if it computes, on what is rounded if it moves elements."""
+        """A call on rounded values: in float32 if it computes, in the rounded type if it moves elements."""
         operator = old.op.operator  # type: ignore[attr-defined]  # an operator, as the caller has seen
         if operator.pattern in (Pattern.ELEMWISE, Pattern.BROADCAST) and dtype_of(old) == "float32":
             args = tuple(self.exact(a, b) for a, b in zip(old.args, new.args, strict=True))
@@ -275,7 +275,7 @@ def _products(order: Iterable[Expr]) -> list[Call]:
 
 
 def _has_gain(product: Call, most_uses: float) -> bool:
-    """True if a layer reads constant weights that are used so seldom, and rounding the data costs little of what that saves."""
+    """True if a layer reads constant weights seldom, so that rounding its data costs little of the bytes that it saves."""
     if len(product.args) < 2 or not isinstance(product.args[1], Constant):
         return False
     return round(_uses(product, 1), 6) <= most_uses and _uses(product, 0) >= _LEAST_USES_OF_DATA

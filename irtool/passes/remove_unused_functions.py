@@ -1,4 +1,4 @@
-"""RemoveUnusedFunctions: what no entry function reaches goes."""
+"""RemoveUnusedFunctions: removes functions that no entry function reaches."""
 
 from __future__ import annotations
 

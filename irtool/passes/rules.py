@@ -1,4 +1,4 @@
-"""The decorators that file what passes do with an operator, for the file that defines the operator.
+"""Decorators that file a pass's rule for an operator, used in the file that defines the operator.
 
 Each takes the names of operators; the function below it is the rule, found by name when the pass meets a call::
 

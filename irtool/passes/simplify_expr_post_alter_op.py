@@ -1,4 +1,4 @@
-"""SimplifyExprPostAlterOp: what AlterOpLayout leaves behind goes away."""
+"""SimplifyExprPostAlterOp: simplifies the expressions that AlterOpLayout makes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .simplify import arithmetic, casts, clips, movement
 @register_pass("SimplifyExprPostAlterOp", level=0, required=("InferType",))
 @dataclass(frozen=True)
 class SimplifyExprPostAlterOp(FunctionPass):
-    """Rewrites what AlterOpLayout and Legalize leave to simpler, equivalent expressions until nothing changes.
+    """Simplifies the results of AlterOpLayout and Legalize until nothing changes.
 
     ::
 

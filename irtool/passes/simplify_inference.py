@@ -74,12 +74,12 @@ _UNPACKED: RuleTable[str, Unpack] = RuleTable(__name__, "the inference form of")
 
 
 def unpacked(*operators: str) -> Callable[[Unpack], Unpack]:
-    """Decorator: files what takes the place of calls of operators with one result."""
+    """Decorator: files the replacement of calls of operators with one result."""
     return _UNPACKED.file(*operators)
 
 
 def _widened(e: Call, data_type: TensorType, unpack: Unpack) -> Expr:
-    """What takes the place of `e`, computed in the dtype that the operator itself computes in."""
+    """The replacement of `e`, computed in the dtype that the operator itself computes in."""
     wide = accumulator_dtype(data_type.dtype)
     if wide == data_type.dtype:
         return unpack(e, data_type)

@@ -1,4 +1,4 @@
-"""SinkConcatenate: what is computed element by element of a concatenation is computed of its parts."""
+"""SinkConcatenate: elementwise operators move from a concatenation to its operands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Cuts:
 
 
 class _Sinker:
-    """The rewriting of one function: what becomes parts is found among the nodes as they were."""
+    """Rewrites one function: nodes to cut are chosen among the nodes of the original."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -87,7 +87,7 @@ class _Sinker:
         return _Cuts(e, axis, tuple(accumulate(sizes, initial=0))) if len(sizes) == len(fields) else None
 
     def _is_layer(self, e: Expr) -> bool:
-        """True for a layer, and for what is computed of one, and of nothing else, element by element."""
+        """True for a layer, and for an elementwise function of a single one."""
         while isinstance(e, Call) and len(self.users[e]) == 1:
             operator = called_operator(e)
             if operator is None or operator.pattern not in _FUSED:
@@ -98,7 +98,7 @@ class _Sinker:
         return False
 
     def _of_parts(self, e: Expr) -> _Cuts | None:
-        """The cuts of what is computed element by element of one concatenation and constants."""
+        """The cuts of an elementwise function of one concatenation and constants."""
         operator = called_operator(e)
         if operator is None or not isinstance(e, Call):
             return None

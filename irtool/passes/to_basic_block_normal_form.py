@@ -37,5 +37,5 @@ class ToBasicBlockNormalForm(ModulePass):
 
 
 def is_basic_block_normal_form(root: Module | Expr) -> bool:
-    """Whether the pass would have nothing to bind; `ir.analysis.check_basic_block_normal_form` says what it would."""
+    """True if the pass has nothing to bind; `ir.analysis.check_basic_block_normal_form` lists the nodes that it would bind."""
     return not basic_block_violations(root)

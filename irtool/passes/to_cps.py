@@ -111,7 +111,7 @@ class UnCPS(ModulePass):
 
 
 def _takes_continuation(f: Function) -> bool:
-    """Whether the last parameter goes on with one value to the answer that the function is polymorphic in."""
+    """True if the last parameter goes on with one value to the answer that the function is polymorphic in."""
     if not f.params or not f.type_params:
         return False
     k, answer = f.params[-1].checked_type or f.params[-1].type_annotation, f.type_params[-1]
@@ -275,7 +275,7 @@ class _Conversion:
         return (yield k(GlobalVar(name, e.span)))
 
     def returns(self, e: Expr) -> bool:
-        """Whether calls of `e` return: operators, constructors, and finished global functions that share nodes."""
+        """True if calls of `e` return: operators, constructors, and finished global functions that share nodes."""
         if not isinstance(e, GlobalVar):
             return isinstance(e, Op | Constructor)
         f = self.module.functions.get(e.name)
@@ -351,7 +351,7 @@ class _Conversion:
         return self.visit_all((e.ref, e.value), lambda rv: self.let_bind(RefWrite(rv[0], rv[1], e.span), k))
 
     def type_arguments(self, e: Call) -> Sequence[Type]:
-        """Those of a call, once what they say of functions is in the new style; a global function has one more, the answer."""
+        """The type arguments of a call, with function types in the new style; a global function has one more, the answer."""
         converted = tuple(cps_type(t, self.answer, self.types) for t in e.type_args)
         return (
             (*converted, self.answer)

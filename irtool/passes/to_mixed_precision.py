@@ -244,7 +244,7 @@ class PrecisionConverter:
         return dataclasses.replace(attrs, **{field: self.dtype}) if now == "" or now.startswith("float") else attrs
 
     def is_converted(self, t: Type, span: Span | None) -> bool:
-        """Whether every floating-point tensor of the type is already of the wanted type."""
+        """True if every floating-point tensor of the type is already of the wanted type."""
         for part in distinct_leaves(t):
             if not isinstance(part, TensorType):
                 raise IrError(f"ToMixedPrecision handles tensors and tuples only, not {part!r}", span)

@@ -43,7 +43,7 @@ def _leave(old: Expr, new: Expr) -> Expr:
 
 
 def _scaled(e: Expr) -> tuple[int, int] | None:
-    """Which operands of the product that a call's weights are, are the constant and the scale of fewer data; None if they are none."""
+    """Positions of the constant and the smaller scale in the product of a call's weights; None for another call."""
     if not isinstance(e, Call) or not is_call_to(e, "nn.conv2d", "nn.dense"):
         return None
     if is_call_to(e, "nn.conv2d") and (

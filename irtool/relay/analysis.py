@@ -29,7 +29,7 @@ def post_order_visit(expr: Expr, visit: Callable[[Expr], object]) -> None:
 
 
 def check_basic_block_normal_form(what: Expr | Module) -> bool:
-    """Whether every shared expression has one scope that it is evaluated in."""
+    """True if every shared expression has one scope that it is evaluated in."""
     from ..passes.to_basic_block_normal_form import is_basic_block_normal_form
 
     return is_basic_block_normal_form(what)

@@ -87,7 +87,7 @@ class _NodeMap:
 
 
 def match(pattern: DFPattern, expr: Expr) -> bool:
-    """Whether the pattern matches at the expression itself."""
+    """True if the pattern matches at the expression itself."""
     return bool(_matches(pattern, expr))
 
 

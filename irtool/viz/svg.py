@@ -88,5 +88,5 @@ def _heading(graph: Graph, around: Node) -> str:
 
 
 def _is_control(n: Node) -> bool:
-    """Whether a node is no kernel, whose title names its operators, but an `if`, a `match` or a function as a value."""
+    """True if a node is no kernel, whose title names its operators, but an `if`, a `match` or a function as a value."""
     return n.label in ("if", "match", "fn")

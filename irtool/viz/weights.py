@@ -77,7 +77,7 @@ def _place(call: Call, position: int, found: set[Var]) -> int:
 
 
 def _is_vector(e: Expr) -> bool:
-    """Whether a tensor is one value for each channel: of one axis, or of others of one step behind it."""
+    """True if a tensor is one value for each channel: of one axis, or of others of one step behind it."""
     t = e.checked_type
     if not isinstance(t, TensorType) or not t.shape:
         return False

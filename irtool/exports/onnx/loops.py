@@ -135,7 +135,7 @@ def _end(loop: _Loop, e: Expr, frame: Frame, graph: Graph) -> Steps:
 
 
 def _leads_on(loop: _Loop, e: If) -> bool:
-    """Whether another turn may follow from an `if`."""
+    """True if another turn may follow from an `if`."""
     callees = loop.emitter.callees
     for part in post_order(e.true_branch, e.false_branch):
         if isinstance(part, GlobalVar | Var | Function):

@@ -138,7 +138,7 @@ class CallLowering:
 
 
 def _is_closed(e: Expr) -> bool:
-    """Whether nothing inside of it is lowered: kernels, and what is known of external functions."""
+    """True if nothing inside of it is lowered: kernels, and what is known of external functions."""
     return isinstance(e, Function) and (is_primitive(e) or bool(e.attrs.get("Extern")))
 
 

@@ -45,7 +45,7 @@ def _is_record(value: Any) -> bool:
 
 
 def _is_open(value: Any) -> bool:
-    """Whether such a record stands in `value`."""
+    """True if such a record stands in `value`."""
     seen: set[int] = set()
     stack = [value]
     while stack:

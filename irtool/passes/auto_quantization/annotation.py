@@ -1,4 +1,4 @@
-"""Which values are rounded, and as what: `relay.op.annotation.simulated_quantize` around operators."""
+"""Annotation of rounded values: `relay.op.annotation.simulated_quantize` around operators, by rules for each of these."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Annotated(Undecided):
 
 
 class Annotator:
-    """The rules, and what they count: TVM's `QuantizeContext`."""
+    """The rules and their counters: TVM's `QuantizeContext`."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Annotator:
         return with_function(result, params=(*result.params, *free_variables(result)))
 
     def attach(self, e: Expr, kind: int) -> Expr:
-        """A value rounded as one of that kind, with parameters for its scale and limits; what is rounded so already as it is."""
+        """Rounds a value as one of that kind, with parameters for its scale and limits; keeps one that is rounded so already."""
         if is_call_to(e, SIMULATED) and (e.attrs.kind, e.attrs.sign, e.attrs.rounding) == (kind, True, "round"):
             return e
         if isinstance(e.checked_type, TensorType) and not e.checked_type.shape:
@@ -99,7 +99,7 @@ class Annotator:
         return rule(old, args)
 
     def _is_skipped(self, old: Call) -> bool:
-        """Whether a call is left as it is; counts convolutions."""
+        """True if a call is left as it is; counts convolutions."""
         if self.stopped:
             return True
         if self.skip_convolutions is None or not is_call_to(old, "nn.conv2d"):

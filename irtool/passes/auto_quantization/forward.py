@@ -38,7 +38,7 @@ An operand that is a tuple is a `Tuple` over realized fields: `Forward.fields` h
 
 
 class Forward:
-    """One run over a function. `shared` makes of an undecided value with several uses what each of them gets."""
+    """One run over a function. `shared` settles an undecided value with several uses."""
 
     def __init__(self, rules: Mapping[str, Rule], shared: Callable[[Undecided], Undecided] | None = None) -> None:
         self.rules = rules
@@ -53,7 +53,7 @@ class Forward:
         return rewrite(function, self._leave, memo=self.memo)
 
     def value(self, old: Expr) -> Value:
-        """What an expression of the original became."""
+        """The replacement of an expression of the original."""
         return self.undecided.get(old) or self.memo[old]
 
     def fields(self, old: Tuple) -> list[Value]:

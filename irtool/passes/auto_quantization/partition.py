@@ -1,4 +1,4 @@
-"""Where a network is cut into sections of low precision: hints to cast, behind convolutions and what follows them."""
+"""Cuts of a network into sections of low precision: hints to cast, after convolutions and the operators that follow them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls do with the channels of their operands.
+"""Channels of calls and their operands.
 
 Layers make channels of their own: convolutions of one group, concatenations, and zeros that are added by the network itself. Others keep
 those of their operands, one by one: depthwise convolutions, and operators with a rule for it.
@@ -57,7 +57,7 @@ def adds_channels(e: Expr) -> bool:
 
 
 def fields_of(e: Expr) -> tuple[Expr, ...]:
-    """What is put together along the axis of channels; nothing for another call."""
+    """The operands of a concatenation along the axis of channels; nothing for another call."""
     shape = extents_of(e)
     if not isinstance(e, Call) or not is_call_to(e, "concatenate") or shape is None or len(shape) < 3:
         return ()

@@ -1,4 +1,4 @@
-"""How many channels a tensor gets so that they fill vectors, and where its own are among them."""
+"""Padded channels: their number, and the positions of a tensor's own channels among them."""
 
 from __future__ import annotations
 

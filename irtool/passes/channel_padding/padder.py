@@ -16,7 +16,7 @@ from .channels import PaddedChannels, whole_channels
 
 
 class Padder:
-    """The rewriting of a function, in which some calls get channels: beside what stands for their results, these with all channels."""
+    """Rewrites a function: chosen calls get padded channels. Each has two results then, the original one and the padded one."""
 
     def __init__(self, chosen: Set[Expr], lanes: int) -> None:
         self.chosen = chosen
@@ -24,7 +24,7 @@ class Padder:
         self.padded: dict[Expr, tuple[Expr, PaddedChannels]] = {}
 
     def leave(self, old: Expr, new: Expr) -> Expr:
-        """What stands for a node, of operands that were rewritten."""
+        """The replacement of a node, given its rewritten operands."""
         if not isinstance(old, Call) or not isinstance(new, Call):
             return new
         if is_layer(old) and old.args[0] in self.padded:

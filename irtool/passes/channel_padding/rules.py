@@ -1,4 +1,4 @@
-"""What operators do with added channels: finite numbers must stay finite, since weights of zero make zeros of these only."""
+"""Values of added channels, by operator. They must stay finite, since a weight of zero makes zero of finite numbers only."""
 
 from __future__ import annotations
 
@@ -88,5 +88,5 @@ def pooled(call: Call, added: Sequence[float]) -> float | None:
 
 @keeps_channels("image.resize2d", "nn.upsampling")
 def resized(call: Call, added: Sequence[float]) -> float | None:
-    """What lies between elements."""
+    """Interpolation stays within the range of its elements, up to an overshoot."""
     return added[0] * _OVERSHOOT if call.attrs.layout == "NCHW" else None

@@ -1,4 +1,4 @@
-"""Where channels are added.
+"""The choice of tensors that get channels.
 
 Tensors between which channels are kept are a web: all of them get channels, or none. A web begins with the layers that make its
 channels. It is worth it if these, or layers that read it, compute much, and if what is copied of it for others is little beside that.
@@ -94,7 +94,7 @@ class _Webs:
         return self._leaves_vectors(e) or any(x in self.of for x in fields)
 
     def _web_of(self, layer: Call) -> _Web:
-        """A web that begins. A layer with few results has vectors along what it sums, without channels that are added."""
+        """A web that begins. A layer with few results has its vectors along the reduction axis, without added channels."""
         gains = is_layer(layer) and known_extents(layer)[1] > _FEW and self._leaves_vectors(layer)
         return _Web([layer], updates=_updates(layer) if gains else 0)
 
@@ -111,7 +111,7 @@ class _Webs:
             self.of.update(dict.fromkeys(other.tensors, web))
 
     def counted(self) -> list[_Web]:
-        """The webs, with what their readers compute and others copy, too."""
+        """The webs, with the multiply-adds of their readers and the copies of other users."""
         for e, web in self.of.items():
             for user, _ in self.users[e]:
                 if isinstance(user, Tuple) and all(u in self.of for u, _ in self.users[user]):

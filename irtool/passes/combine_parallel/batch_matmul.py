@@ -38,7 +38,7 @@ class _BatchMatmul(Combiner):
     operator = "nn.batch_matmul"
 
     def is_supported(self, e: Call) -> bool:
-        """Whether it is known how many columns the product has; the batch may be open."""
+        """True if it is known how many columns the product has; the batch may be open."""
         return isinstance(tensor(e.args[1]).shape[1], int)
 
     def are_compatible(self, a: Call, b: Call) -> bool:

@@ -23,17 +23,17 @@ Group = list[Branch]
 
 
 class Combiner:
-    """How the branches of one operator are combined. Subclasses say what is compatible and how to join and to split."""
+    """Rules for combining the branches of one operator. Subclasses define compatible calls, joining and splitting."""
 
     operator: str = ""
 
     def is_supported(self, e: Call) -> bool:
-        """Whether the call may start a branch: its second operand, the weights, must have a known shape, to be joined and to
+        """True if the call may start a branch: its second operand, the weights, must have a known shape, to be joined and to
         tell the parts of the result."""
         return tensor(e.args[1]).is_static
 
     def are_compatible(self, a: Call, b: Call) -> bool:
-        """Whether two calls of the operator on the same data can be combined."""
+        """True if two calls of the operator on the same data can be combined."""
         raise NotImplementedError
 
     def combine(self, branches: Group) -> Call:
@@ -41,7 +41,7 @@ class Combiner:
         raise NotImplementedError
 
     def is_arg_compatible(self, branches: Group, a: Call, b: Call, index: int) -> bool:
-        """Whether operand `index` of the later calls `a` and `b` can be combined."""
+        """True if operand `index` of the later calls `a` and `b` can be combined."""
         raise NotImplementedError
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:
@@ -110,7 +110,7 @@ class _Gathered:
         self.scope: Scope | None = None
 
     def takes(self, e: Call) -> bool:
-        """Whether the call can be one with those that begin the branches. Calls come in the order of computation."""
+        """True if the call can be one with those that begin the branches. Calls come in the order of computation."""
         if not self.branches:
             return True
         first = self.branches[0][0]
@@ -165,7 +165,7 @@ def _combine(branches: Group, combiner: Combiner, replaced: dict[Expr, Expr], de
 
 
 def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool:
-    """Whether the calls at `depth` of all branches can be combined."""
+    """True if the calls at `depth` of all branches can be combined."""
     first = branches[0][depth]
     if not all(_keeps_places(b[depth], b[depth].args[parent], combiner.joined_axis(branches)) for b in branches):
         return False
@@ -182,7 +182,7 @@ def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool
 
 
 def _keeps_places(e: Call, value: Expr, joined: int | None) -> bool:
-    """Whether each element of `e` is computed from that of `value` in the same place, whatever is joined along an axis."""
+    """True if each element of `e` is computed from that of `value` in the same place, whatever is joined along an axis."""
     assert isinstance(e.op, Op)
     operator, shape = e.op.operator, tensor(value).shape
     if tensor(e).shape != shape:
@@ -195,7 +195,7 @@ def _keeps_places(e: Call, value: Expr, joined: int | None) -> bool:
 
 
 def _are_known(branches: Group, depth: int, parent: int, dependence: Dependence) -> bool:
-    """Whether the other operands of the calls at `depth` of all branches are known before all of these."""
+    """True if the other operands of the calls at `depth` of all branches are known before all of these."""
     calls = [b[depth] for b in branches]
     operands = [a for e in calls for i, a in enumerate(e.args) if i != parent]
     targets, first = {*calls}, min(dependence.place[e] for e in calls)

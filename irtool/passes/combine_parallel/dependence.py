@@ -1,4 +1,4 @@
-"""Which expressions depend on others, through the values of variables too, and where their variables are bound."""
+"""Dependences between expressions, also through values of variables, and the scopes of their variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...ir.scope import Scope, Scopes, common_scope
 
 
 class Dependence:
-    """What the expressions below a root depend on."""
+    """Dependences between the expressions below a root."""
 
     def __init__(self, root: Expr) -> None:
         self.root = root
@@ -21,7 +21,7 @@ class Dependence:
         self.binds_inside = any(binders(e) for e in order if e is not root)
 
     def reaches(self, start: Expr, targets: Collection[Expr], first: int) -> bool:
-        """Whether `start` is computed from one of the targets, none of which has a place before `first`."""
+        """True if `start` is computed from one of the targets, none of which has a place before `first`."""
         seen: set[Expr] = set()
         stack = [start]
         while stack:
@@ -44,7 +44,7 @@ class Dependence:
         return reduce(common_scope, scopes)
 
     def is_bound(self, e: Expr, scope: Scope | None) -> bool:
-        """Whether the free variables of `e` are bound around a scope, as `around` gives it."""
+        """True if the free variables of `e` are bound around a scope, as `around` gives it."""
         if scope is None:
             return True
         bound = (self._binding.get(v) for v in free_variables(e))

@@ -1,4 +1,4 @@
-"""Passes of TVM's `tir.transform` that have no counterpart here, and why: what they transform does not occur in loop nests."""
+"""Passes of TVM's `tir.transform` without a counterpart here, each with the reason: loop nests lack the construct that it transforms."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def expand_to_axis(bias: Expr, rank: int, axes: Sequence[int]) -> Expr:
 
 
 def broadcasts_on_axes(left: TensorType, right: TensorType, axes: Sequence[int]) -> list[int] | None:
-    """Whether `right` broadcasts against `left` and varies on exactly `axes` of it, where it must have the full extent.
+    """The axes of `right` to squeeze so that it varies on exactly `axes` of `left`, with their full extents.
 
     Returns the axes of `right` that are 1 and would be squeezed away to leave only the matched ones; None if it does not
     match.
@@ -44,5 +44,5 @@ def broadcasts_on_axes(left: TensorType, right: TensorType, axes: Sequence[int])
 
 
 def squeeze(e: Expr, axes: Sequence[int]) -> Expr:
-    """`e` without these dimensions of 1; `e` itself if there are none."""
+    """`e` without these dimensions of 1; `e` itself if no axes are given."""
     return call("squeeze", e, axis=tuple(axes)) if axes else e

@@ -1,4 +1,4 @@
-"""What a pass is.
+"""Base classes of passes.
 
 A pass is a frozen dataclass: its fields are its options under TVM's parameter names, its docstring is its manual
 and shows before ⇒ after. A `FunctionPass` transforms one function at a time and never sees those that are marked as
@@ -52,7 +52,7 @@ def _judged_later(p: Any, arguments: Sequence[Any], result: Any) -> str:
 
 
 def _wrong_passes(p: Any, arguments: Sequence[Any], result: Any) -> str:
-    """What is wrong with what `passes` of a sequence from outside returned."""
+    """The error in the result of `passes` of a sequence from outside; empty if it has none."""
     if isinstance(result, tuple | list) and all(isinstance(i, Pass) for i in result):
         return ""
     return "returned something else than a list of passes"
@@ -91,7 +91,7 @@ class Pass(Plugin):
 
     @property
     def needs_types(self) -> bool:
-        """Whether the module must be well typed before the pass and after it."""
+        """True if the module must be well typed before the pass and after it."""
         return True
 
     @property
@@ -169,7 +169,7 @@ class Pass(Plugin):
 
 
 def is_optimizable(function: Any) -> bool:
-    """Whether function passes see it: a Relay function not marked Compiler, Extern or SkipOptimization."""
+    """True if function passes see it: a Relay function not marked Compiler, Extern or SkipOptimization."""
     return isinstance(function, Function) and not any(
         function.attrs.get(mark) for mark in ("Compiler", "Extern", "SkipOptimization")
     )

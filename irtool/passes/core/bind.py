@@ -1,4 +1,4 @@
-"""Giving a module what it lacks: values of parameters, data of constants that were cut off."""
+"""Values for a module: of parameters, and of constants with data that was cut off."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) ->
 
 
 def count_missing_constants(module: Module) -> int:
-    """How many constants there are whose data was cut off."""
+    """The number of constants with data that was cut off."""
     found = {e.data for f in module.functions.values() if isinstance(f, Function) for e in _missing_in(f)}
     return len({(d.key, d.index) for d in found if isinstance(d, MissingData)})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ConfigOption:
-    """One key of `PassContext.config`: the kind of its value, what holds where it is not given, and a sentence on it."""
+    """One key of `PassContext.config`: the kind of its value, its default, and a sentence on it."""
 
     kind: Any
     default: Any = None

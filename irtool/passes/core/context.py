@@ -1,4 +1,4 @@
-"""The context that passes run under: level, what is required or disabled, options, target, instruments."""
+"""The context that passes run under: level, required and disabled passes, options, target, instruments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What the context needs to know of a pass: its level, its name, and the passes that must run before it.
+    """Facts of a pass for the context: its level, its name, and the passes that must run before it.
 
     `needs_types` is False for a pass that takes and leaves modules which are not well typed as a whole; `runs_others` is
     True for one that only runs other passes.
@@ -49,7 +49,7 @@ class PassInfo:
 
 
 def _undecided(instrument: Any, arguments: Sequence[Any], result: Any) -> str:
-    """What is wrong with what `should_run` of an instrument from outside returned."""
+    """The error in the result of `should_run` of an instrument from outside; empty if it has none."""
     return "returned None, not True or False" if result is None else ""
 
 
@@ -83,7 +83,7 @@ class PassInstrument(Plugin):
         """The stage has changed `program`, or made it."""
 
     def report(self) -> str:
-        """What a command that was given the instrument says in the end, on standard error; nothing if empty."""
+        """The instrument's message at the end of a command, on standard error; nothing if empty."""
         return ""
 
 
@@ -145,7 +145,7 @@ class PassContext:
 
     @classmethod
     def entered(cls) -> PassContext | None:
-        """The innermost context that was entered in this thread; None where there is none."""
+        """The innermost context that was entered in this thread, or None."""
         stack = getattr(cls._local, "stack", None)
         return stack[-1] if stack else None
 
@@ -184,7 +184,7 @@ class PassContext:
         return f"PassContext({', '.join(shown)})"
 
     def pass_enabled(self, info: PassInfo) -> bool:
-        """Whether a `Sequential` runs this pass: disabled wins, then required, then the level decides.
+        """True if a `Sequential` runs this pass: disabled wins, then required, then the level decides.
 
         A pass goes by its name in its `PassInfo`, and by its own where that is another.
         """
@@ -240,7 +240,7 @@ class PassContext:
         instruments: Iterable[PassInstrument] | None = None,
         target: str | Mapping[str, Any] | Target | None = None,
     ) -> PassContext:
-        """This context with what is given in place of its own; of `config`, key by key.
+        """This context with the given settings in place of its own; of `config`, key by key.
 
         It collects warnings of its own. Entering it tells only the instruments that are given here: those of this context
         have been told.
@@ -270,7 +270,7 @@ class PassContext:
         return inner
 
     def infer_known(self, module: Module) -> Module:
-        """Infers types as far as something decides them, and warns of what stays open."""
+        """Infers types as far as they are determined, and warns of open ones."""
         from ...infer import infer_known_types
 
         start = time.perf_counter()
@@ -325,7 +325,7 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _options(keys: Collection[str]) -> dict[str, Any]:
-    """What passes declare of these options: from the modules that the index names, or, if it lacks one, from all passes."""
+    """Declarations of these options by passes: from the modules that the index names, or, if it lacks one, from all passes."""
     index = indexed("option")
     modules = dict.fromkeys(index[k][0] for k in keys if k in index)
     known = {k: option for m in modules for cls in passes.defined_in(m) for k, option in cls.config.items()}

@@ -1,4 +1,4 @@
-"""How much evaluating constants may make and compute: one budget for all of a module that a pass transforms.
+"""Limits of constant folding in bytes and multiplications: one budget for all of a module that a pass transforms.
 
 A call on constants may be a few words that stand for gigabytes (`repeat`, `tile`, `dyn.zeros`), and each may be below a limit of its own. So
 what counts is all together: what results have beyond the constants that they replace, and the multiplications and moves that they take. A
@@ -33,7 +33,7 @@ _WEIGHT_FACTOR = 4
 
 
 class FoldingBudget:
-    """What is left for the folds of a module. `made` has the bytes of all results that were admitted."""
+    """The remaining budget for the folds of a module. `made` has the bytes of all admitted results."""
 
     def __init__(self, weight_bytes: int = 0) -> None:
         self.bytes_left = MOST_BYTES + _WEIGHT_FACTOR * weight_bytes
@@ -53,8 +53,7 @@ class FoldingBudget:
         return cls(sum(data.values()))
 
     def admits(self, call: Call, result: Type | None) -> bool:
-        """Whether there is room for the value of a call on constants, of which it takes its share then. `result` is the type that is
-        known of it."""
+        """Charges the value of a call on constants to the budget; False if it does not fit. `result` is its known type."""
         size = _size(call, result)
         if size is None:
             return True  # it depends on the values of operands, and has no more elements than these

@@ -1,4 +1,4 @@
-"""Telling equal functions apart from different ones, and what each takes from outside, in linear time."""
+"""Keys of functions, equal for equal functions, and the captured variables of each, in linear time."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def instantiate(
 
 
 def types_of_call(function: Function, call: Call) -> dict[TypeVar, Type]:
-    """What the type parameters of `function` are in this call of it: as written there, or as inferred.
+    """The type arguments of `function` in this call of it, written or inferred.
 
     Of those that neither says, nothing is known; inference will find them.
     """
@@ -80,7 +80,7 @@ def types_of_call(function: Function, call: Call) -> dict[TypeVar, Type]:
 
 
 def settle_type_arguments(module: Module) -> Module:
-    """The typed module with `()` for what inference left open in the type arguments of calls; itself where nothing is open.
+    """The typed module with `()` for open type arguments of calls; the module itself if no type is open.
 
     ::
 

@@ -30,12 +30,12 @@ class KernelCall:
 
     @property
     def only_reshapes(self) -> bool:
-        """Whether the kernel gives its first argument another shape and does nothing else."""
+        """True if the kernel gives its first argument another shape and does nothing else."""
         return bool(self.attrs.get(RESHAPE_ONLY))
 
 
 def kernel_call(e: Expr, module: Module, bound: Mapping[Var, Expr]) -> KernelCall | None:
-    """What `e` calls if it calls a kernel; `bound` are the primitive functions that variables stand for."""
+    """The kernel that `e` calls, if any; `bound` has the primitive functions that are values of variables."""
     if is_call_to(e, "call_lowered"):
         assert isinstance(e, Call)
         if not isinstance(e.args[0], GlobalVar) or not isinstance(e.args[1], Tuple):

@@ -1,4 +1,4 @@
-"""Binding nodes with `let` in the scope in which they are evaluated: what the two normal forms have in common."""
+"""Binding of nodes with `let` in the scope of their evaluation: the common part of the two normal forms."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _Binder:
         return LetBlock(bindings, body)
 
     def visit(self, e: Expr, var: Var | None = None) -> Steps:
-        """What stands for `e` where it is used; if `var` is given, that variable is bound to it as well."""
+        """The replacement of `e` at its uses; if `var` is given, that variable is bound to it as well."""
         done = self.memo.get(e)
         if done is not None:
             if var is not None:
@@ -273,7 +273,7 @@ def _expr(now: Expr | LetBlock) -> Expr:
 
 
 def _is_settled(scopes: Scopes) -> bool:
-    """Whether binding anew would change nothing.
+    """True if binding anew would change nothing.
 
     So it is if what each `let` binds is used there only and is no `let` itself, and nothing tells of devices.
     """

@@ -1,4 +1,4 @@
-"""Rewriting that takes `let`s away: what a variable stands for goes to where the variable is used."""
+"""Rewriting that removes `let`s: the value of a variable goes to the uses of the variable."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ def known(device: Device) -> Device:
 
 
 def without_device(e: Expr) -> Expr:
-    """What `e` is without the annotations around it that say where it is."""
+    """`e` without the device annotations around it."""
     while is_call_to(e, "on_device"):
         e = e.args[0]
     return e
 
 
 def is_fixed(e: Expr) -> TypeGuard[Call]:
-    """Whether `e` is an `on_device` that says where both its body and its value are."""
+    """True if `e` is an `on_device` that says where both its body and its value are."""
     return is_call_to(e, "on_device") and e.attrs.constrain_body and e.attrs.constrain_result
 
 
@@ -53,7 +53,7 @@ class LexicalDevices:
 
     @contextmanager
     def inside(self, device: Device) -> Iterator[None]:
-        """What is walked in the block is on that device, unless something nearer says otherwise."""
+        """Puts all expressions walked in the block on that device, unless an inner annotation has another."""
         device = known(device)
         if device is None:
             yield

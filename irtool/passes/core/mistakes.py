@@ -1,4 +1,4 @@
-"""What is wrong with pipelines, and what passes cannot do."""
+"""Errors in pipelines, and refusals of passes."""
 
 from __future__ import annotations
 

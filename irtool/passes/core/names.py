@@ -1,4 +1,4 @@
-"""Names of passes as lists of required and disabled ones use them: what counts as known."""
+"""Names of passes in lists of required and disabled ones: known names, and errors for others."""
 
 from __future__ import annotations
 

@@ -210,8 +210,8 @@ class _Reader:
 
 
 def pass_before_option(word: str) -> str:
-    """The pass in a word such as `FuseOpsfuse_opt_level`, what is left of `FuseOps{fuse_opt_level=1,…}` when a shell has
-    expanded its braces; empty if it is none."""
+    """The pass in a word such as `FuseOpsfuse_opt_level`, left by a shell that expanded the braces of
+    `FuseOps{fuse_opt_level=1,…}`; empty for another word."""
     for n in range(len(word) - 1, 2, -1):
         if word[n].islower() and (cls := passes.find(word[:n])) is not None:
             return word[:n] if word[n:] in [f.name for f in cls.fields()] or not cls.fields() else ""
@@ -219,7 +219,7 @@ def pass_before_option(word: str) -> str:
 
 
 def quote_braces(name: str, option: str) -> str:
-    """What to write instead of such a word."""
+    """The correct spelling of such a word."""
     return f"shells take braces away that are not quoted: write --passes='{name}{{{option}=…}}'"
 
 
@@ -244,7 +244,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_call(text: str, what: str = "instrument") -> tuple[str, dict[str, Any]]:
-    """A name and its options out of `NAME` or `NAME{option=value …}`; `what` that is, for messages."""
+    """A name and its options out of `NAME` or `NAME{option=value …}`; `what` names the kind of thing in messages."""
     reader = _Reader(text, what)
     if reader.kind != "word":
         reader.fail("expected a name")
@@ -256,7 +256,7 @@ def parse_call(text: str, what: str = "instrument") -> tuple[str, dict[str, Any]
 
 
 def _written(p: Pass, span: Span) -> Pass:
-    """The pass with a note of where it stands in the text, for what is wrong with its options."""
+    """The pass with its place in the text, for errors in its options."""
     object.__setattr__(p, "written", span)
     return p
 

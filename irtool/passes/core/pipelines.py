@@ -177,7 +177,7 @@ def _build() -> tuple[PipelineRow, ...]:
 
 @dataclass(frozen=True)
 class Described:
-    """A pipeline: what it is, and its rows in order."""
+    """A pipeline: its description, and its rows in order."""
 
     summary: str
     rows: tuple[PipelineRow, ...]

@@ -1,4 +1,4 @@
-"""Functions that passes leave as they are, and what they share with the rest."""
+"""Functions that passes leave unchanged, and the nodes that they share with others."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ RESHAPE_ONLY = "relay.reshape_only"
 
 
 def is_primitive(e: Expr) -> TypeGuard[Function]:
-    """Whether `e` is a kernel: a function that becomes one loop nest, and whose inside is on one device."""
+    """True if `e` is a kernel: a function that becomes one loop nest, and whose inside is on one device."""
     return isinstance(e, Function) and bool(e.attrs.get("Primitive"))
 
 
 def is_finished(e: Expr) -> bool:
-    """Whether `e` is a kernel, or a function for another compiler."""
+    """True if `e` is a kernel, or a function for another compiler."""
     return is_primitive(e) or (isinstance(e, Function) and "Compiler" in e.attrs)
 
 
 def only_reshapes(f: Function) -> bool:
-    """Whether a kernel is marked as one that gives its argument another shape and does nothing else, and is one.
+    """True if a kernel is marked as one that gives its argument another shape and does nothing else, and is one.
 
     FuseOps makes the mark; a pass that changes the inside of kernels may since have added a cast, which copies.
     """
@@ -57,7 +57,7 @@ def without_wrong_mark(f: Function) -> Function:
 
 
 def separate_primitives(root: Function) -> Function:
-    """`root` with finished functions copied that share a node with what is around them, or with one another.
+    """`root` with copies of finished functions that share a node with their surroundings, or with one another.
 
     What is inside of them stays as it is: a pass that rewrites around them would otherwise leave two nodes that bind the same
     variable, or bind what is shared outside, where the inside does not read it.

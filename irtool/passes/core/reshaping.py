@@ -9,7 +9,7 @@ from ...ops.base import call
 
 
 def reshape_to(e: Expr, shape: Sequence[Dim]) -> Expr:
-    """`e` in exactly this shape: an extent of 0 is none, and not the code that copies the one that was there."""
+    """`e` in exactly this shape: an extent of 0 means 0, and not the code for an extent of the operand."""
     if 0 in shape:
         return call("reshape", e, newshape=tuple(shape), allowzero=True)
     return call("reshape", e, newshape=tuple(shape))

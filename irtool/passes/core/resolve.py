@@ -26,7 +26,7 @@ def resolve(items: str | Pass | Sequence[PassLike]) -> list[Pass]:
 
 
 def listed(items: str | Pass | Sequence[PassLike]) -> Sequence[PassLike]:
-    """The items one by one. Raises UsageError for what is neither a text, nor a pass, nor a list of them."""
+    """The items one by one. Raises UsageError unless they are a text, a pass, or a list of these."""
     if isinstance(items, str | Pass):
         return [items]
     if not isinstance(items, list | tuple):

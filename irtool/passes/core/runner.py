@@ -18,7 +18,7 @@ from .mistakes import CannotTransform
 
 
 class PassFailure(InternalError):
-    """A pass failed or broke the module. `module` is what it was given, `failed` the pass, `context` what it ran under."""
+    """A pass failed or broke the module. `module` is its input, `failed` the pass, `context` the context of the run."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ def has_untyped_functions(module: Module) -> bool:
 
 
 def _fill_places(after: Module, before: Module) -> None:
-    """Gives what a pass made its place in the source, so that what is found out about it later can be shown there."""
+    """Gives new nodes of a pass their places in the source, so that later errors can be shown there."""
     for name, f in after.functions.items():
         if isinstance(f, Function) and before.functions.get(name) is not f:
             fill_places(f)
@@ -110,7 +110,7 @@ def _failure(p: Pass, module: Module, context: PassContext, diagnostics: Sequenc
 
 
 def _apply(p: Pass, module: Module, context: PassContext) -> Module:
-    """What the pass makes of the module, or of the functions of it that are selected."""
+    """The result of the pass on the module, or on the selected functions."""
     selection = context.selection
     if selection is None or p.runs_others:
         with sharing_budget(module):
@@ -130,7 +130,7 @@ def _apply(p: Pass, module: Module, context: PassContext) -> Module:
 
 
 def _as_selected(p: Pass, context: PassContext) -> Pass:
-    """The pass with the choice of functions under which it ran: what it takes to run it again."""
+    """The pass with its selection of functions, so that it can be run again."""
     if context.selection is None:
         return p
     return context.selection.around(p)
@@ -148,7 +148,7 @@ def run_in_sequence(p: Pass, module: Module, context: PassContext, waiting: tupl
 
 
 def _fits_alone(after: Module, context: PassContext) -> bool:
-    """Whether what is selected type-checks without the functions around it: then the choice of functions is to blame."""
+    """True if the selected functions type-check alone: then the choice of functions is to blame."""
     assert context.selection is not None
     try:
         context.infer(context.selection.narrow(after))

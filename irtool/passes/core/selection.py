@@ -1,4 +1,4 @@
-"""Which functions of a module a pass is to see."""
+"""Selection of the functions of a module that a pass transforms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Selection:
         )
 
     def widen(self, narrowed: Module, module: Module) -> Module:
-        """What a pass made of the narrowed module, with the functions outside as they are in `module`, in their places."""
+        """The transformed narrowed module, with the functions outside as they are in `module`, in their places."""
         inside = {n: f for n, f in narrowed.functions.items() if n not in self.outside}
         kept = {
             n: f if n in self.outside else inside[n]

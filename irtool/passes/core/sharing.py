@@ -10,7 +10,7 @@ from .primitive_functions import is_primitive
 
 
 def is_tree(e: Expr) -> bool:
-    """Whether no node that computes something is used twice."""
+    """True if no node that computes something is used twice."""
     return _shared(e) is None
 
 

@@ -23,7 +23,7 @@ def static_form(e: Call) -> Call:
 
 
 def _known_value(e: Expr) -> np.ndarray | None:
-    """The value of a constant, or of a tensor without elements; None for what is known only when the program runs."""
+    """The value of a constant, or of a tensor without elements; None for a value known only at run time."""
     if isinstance(e, Constant):
         return to_array(e) if has_data(e) else None
     t = e.checked_type

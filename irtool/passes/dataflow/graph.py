@@ -1,4 +1,4 @@
-"""The graph that patterns are matched in: who feeds whom, and which node all of what leaves another one leads to."""
+"""The graph that patterns are matched in: users and post-dominators of nodes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ExprGraph:
 
     @cached_property
     def external(self) -> list[bool]:
-        """Whether something outside uses the node: the root only."""
+        """For each node, whether something outside uses it: the root only."""
         return [e is self.root for e in self.nodes]
 
     @cached_property
@@ -112,5 +112,5 @@ def _steps(e: Expr) -> list[tuple[str, Expr]]:
 
 
 def is_call_position(e: Expr, source: Expr) -> bool:
-    """Whether `source` is what `e` calls, rather than one of its operands."""
+    """True if `source` is the callee of `e` rather than one of its operands."""
     return isinstance(e, Call) and e.op is source

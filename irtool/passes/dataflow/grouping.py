@@ -151,7 +151,7 @@ class _Grouper:
 
 
 def _border(part: DFPattern, nodes: Iterable[Expr]) -> Iterable[Expr]:
-    """What lies outside where this part of the pattern matched."""
+    """The nodes just outside the match of this part of the pattern."""
     if isinstance(part, TuplePattern) and part.fields is None:
         return [f for e in nodes if isinstance(e, Tuple) for f in e.fields]
     if isinstance(part, CallPattern) and part.args is None:
@@ -160,7 +160,7 @@ def _border(part: DFPattern, nodes: Iterable[Expr]) -> Iterable[Expr]:
 
 
 def _extract(root: Expr, inputs: dict[Expr, Var]) -> tuple[dict[Expr, Expr], str]:
-    """Everything from the root up to the inputs, over variables instead of those; and the names of what is computed."""
+    """Everything from the root up to the inputs, over variables instead of those; and the names of the computing nodes."""
     names: list[str] = []
 
     def leave(old: Expr, new: Expr) -> Expr:

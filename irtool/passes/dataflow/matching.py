@@ -1,4 +1,4 @@
-"""Whether a pattern matches at a node, and which node each part of it then matched."""
+"""Matching of a pattern at a node, with the node that each part of the pattern matched."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from .patterns import (
 
 
 def matches(pattern: DFPattern, e: Expr) -> bool:
-    """Whether the pattern matches at `e`."""
+    """True if the pattern matches at `e`."""
     return Matcher(ExprGraph(e)).match(pattern, e)
 
 
 class PatternMatch(Mapping[DFPattern, Expr]):
-    """What each part of a pattern matched: `match[p]` is the node; `match.all(p)` lists them where `p` is a path."""
+    """The node that each part of a pattern matched: `match[p]`; `match.all(p)` lists the nodes if `p` is a path."""
 
     def __init__(self, found: Mapping[DFPattern, list[Expr]], before: PatternMatch | None = None) -> None:
         self._found = found
@@ -59,7 +59,7 @@ class PatternMatch(Mapping[DFPattern, Expr]):
         return iter(self._found.items())
 
     def type_of(self, pattern: DFPattern) -> Type | None:
-        """The type of what the part matched, before anything was rewritten."""
+        """The type of the node that the part matched, before any rewriting."""
         return (self._before or self)[pattern].checked_type
 
 
@@ -73,7 +73,7 @@ class Matcher:
         self._once = True
 
     def match(self, pattern: DFPattern, e: Expr) -> bool:
-        """Whether the pattern matches at `e`; `matches` then holds what its parts matched."""
+        """True if the pattern matches at `e`; `matches` then holds the nodes of its parts."""
         self.matches = {}
         self._trail = []
         self._once = True
@@ -153,7 +153,7 @@ class Matcher:
         return reached and self._parent_is_dominated(p, e)
 
     def _all_paths(self, p: DominatorPattern, e: Expr) -> bool:
-        """Whether every way up from `e` stays on nodes that match `path` until it meets one that matches `parent`."""
+        """True if every way up from `e` stays on nodes that match `path` until it meets one that matches `parent`."""
         graph = self.graph
         start = graph.index[e]
         seen = {start}
@@ -278,13 +278,13 @@ _OPERATOR_FACTS = {
 
 
 def operator_fact(e: Op, name: str) -> Any:
-    """What an operator declares under TVM's name for it; None if it declares nothing."""
+    """An operator's fact under TVM's name for it; None if it has no such fact."""
     fact = _OPERATOR_FACTS.get(name)
     return fact(e.operator) if fact else None
 
 
 def has_attribute(e: Expr, name: str, value: Any) -> bool:
-    """Whether a call, function or operator has the attribute, with that value."""
+    """True if a call, function or operator has the attribute, with that value."""
     if isinstance(e, Op):
         have = operator_fact(e, name)
     elif isinstance(e, Call):

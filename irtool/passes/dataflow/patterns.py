@@ -1,4 +1,4 @@
-"""What can be said about a piece of a dataflow graph."""
+"""The classes of dataflow patterns, and functions that build them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _partition: Hook[[DFPattern, Expr, Mapping[str, Any] | None, Any], Expr] = Hook(
 
 
 class DFPattern:
-    """Base of patterns. `p(a, b)` is a call of what `p` matches, `p | q` either, `p + q` … calls of the operators."""
+    """Base of patterns. `p(a, b)` is a call of a callee that `p` matches, `p | q` either, `p + q` … calls of the operators."""
 
     def parts(self) -> tuple[DFPattern, ...]:
         """The patterns directly below, in the order in which the matched nodes are evaluated."""
         return ()
 
     def match(self, expr: Expr) -> bool:
-        """Whether this matches at the expression itself: TVM's word for `matches`."""
+        """True if this matches at the expression itself: TVM's word for `matches`."""
         return _matches(self, expr)
 
     def partition(self, expr: Expr, attrs: Mapping[str, Any] | None = None, check: Any = None) -> Expr:
@@ -68,7 +68,7 @@ class DFPattern:
         return AltPattern(self, wrap(self))
 
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
-        """This, where all of what leads to it comes from `parent` through nodes that match `path`."""
+        """This pattern, if all paths to it come from `parent` through nodes that match `path`."""
         return DominatorPattern(parent, path or wildcard(), self)
 
 
@@ -260,7 +260,7 @@ def is_expr(expr: Expr) -> DFPattern:
 
 
 def is_op(name: str) -> DFPattern:
-    """That operator (not a call of it: `is_op("add")(x, y)` is one). Raises UsageError for an unknown one."""
+    """The operator of that name (not a call of it: `is_op("add")(x, y)` is one). Raises UsageError for an unknown one."""
     return ExprPattern(operator_node(name))
 
 

@@ -1,4 +1,4 @@
-"""Replacing what matches patterns, again and again until nothing matches that would change."""
+"""Rewriting of matches by rules, until nothing changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_ROUNDS = 100
 
 @dataclass(frozen=True, eq=False)
 class RewriteRule:
-    """A pattern and what to put in its place.
+    """A pattern and the replacement of its matches.
 
     Attributes:
         needs_types: types are inferred before the rule is tried.

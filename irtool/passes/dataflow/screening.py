@@ -26,7 +26,7 @@ class Screen:
         self.starts = _called(pattern)
 
     def may_match(self, root: Expr) -> bool:
-        """Whether anything below the root may match, judged by the operators that occur."""
+        """True if anything below the root may match, judged by the operators that occur."""
         present = {e.name for e in post_order(root) if isinstance(e, Op)}
         return self.may_match_with(present)
 
@@ -35,7 +35,7 @@ class Screen:
         return _possible(self.pattern, present)
 
     def may_start(self, e: Expr) -> bool:
-        """Whether the pattern as a whole may match at this node."""
+        """True if the pattern as a whole may match at this node."""
         if self.starts is None:
             return True
         return isinstance(e, Call) and isinstance(e.op, Op) and e.op.name in self.starts

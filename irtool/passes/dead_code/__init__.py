@@ -1,1 +1,1 @@
-"""What DeadCodeElimination asks: which values are pure, and how often variables are used."""
+"""Analyses of DeadCodeElimination: purity of values, and numbers of uses of variables."""

@@ -1,4 +1,4 @@
-"""How often each variable of a `let` is needed."""
+"""Numbers of necessary uses of each variable of a `let`."""
 
 from __future__ import annotations
 

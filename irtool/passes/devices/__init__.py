@@ -1,1 +1,1 @@
-"""What PlanDevices is made of: the devices there are, constraints between expressions, and writing down what follows."""
+"""The parts of PlanDevices: devices of a module, constraints between expressions, and annotations for the result."""

@@ -54,7 +54,7 @@ class DeviceCapturer:
         return p if p.virtual_device == device else Var(p.name, p.type_annotation, p.span, None, device)
 
     def _seen(self, e: Expr) -> VirtualDevice:
-        """The device of what will stand in the place of `e`, once annotations are gone."""
+        """The device of the replacement of `e`, once annotations are gone."""
         return self.constraints.device(without_device(e))
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
@@ -103,7 +103,7 @@ class DeviceCapturer:
         return Function(params, body, old.ret_type, old.type_params, old.attrs, old.span, None, device)  # type: ignore[arg-type]  # a variable becomes a variable
 
     def _part(self, around: VirtualDevice, needed: VirtualDevice, actual: VirtualDevice, e: Expr) -> Expr:
-        """What `e`, which is on the device `actual`, becomes where it is `needed`, below an annotation `around` it."""
+        """The replacement of `e`, which is on the device `actual`, at a use on `needed`, below an annotation `around` it."""
         if isinstance(e, Op | Constructor):
             return e
         result = self.memo[e]

@@ -83,7 +83,7 @@ def join(a: VirtualDevice, b: VirtualDevice) -> VirtualDevice | None:
 
 
 def fill(device: VirtualDevice, default: VirtualDevice) -> VirtualDevice:
-    """`device`, with what it leaves open taken from `default` (whose target goes with its own device type only)."""
+    """`device`, with its open fields taken from `default` (the target only if device types agree)."""
     kind = default.device_type if device.device_type < 0 else device.device_type
     target = device.target
     if target is None and kind == default.device_type:

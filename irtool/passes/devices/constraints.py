@@ -1,4 +1,4 @@
-"""Which expressions must be on the same device, and the choice of a device for those that nothing decides."""
+"""Constraints that put expressions on the same device, and default devices for unconstrained ones."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from .domains import Domain, Domains
 
 
 def is_planned(function: object) -> bool:
-    """Whether a module's function takes part in planning."""
+    """True if a module's function takes part in planning."""
     return isinstance(function, Function) and not (
         "Compiler" in function.attrs or function.attrs.get("Extern") or function.attrs.get("SkipOptimization")
     )
 
 
 def callee_and_arguments(call: Call) -> tuple[Expr, tuple[Expr, ...]]:
-    """What is called with what; the call of a lowered function is one of that function with the fields of the tuple."""
+    """Callee and arguments of a call; a call of a lowered function is one of that function with the fields of the tuple."""
     if is_call_to(call, "call_lowered") and isinstance(call.args[1], Tuple):
         return call.args[0], call.args[1].fields
     return call.op, call.args
@@ -93,7 +93,7 @@ class DeviceConstraints:
         return self.domains.device(self.domain(e))
 
     def callee(self, call: Call) -> Domain:
-        """The domain of what is called, as a function of the call's arguments."""
+        """The domain of the callee, as a function of the call's arguments."""
         callee, _ = callee_and_arguments(call)
         if not isinstance(callee, Op | Constructor):
             return self.domains.find(self.domain(callee))
@@ -203,7 +203,7 @@ class DeviceConstraints:
                 self._require(p, make(p.checked_type, canonical(p.virtual_device)), self.domain(p))
 
     def _close_copies(self, function: Function) -> None:
-        """Where a copy is allowed but nothing asks for one, both sides are put on one device if that is possible."""
+        """Puts both sides of an optional copy on one device, if that is possible."""
         for e in post_order(function, enter=lambda e: not is_primitive(e)):
             if is_call_to(e, "on_device") and not (e.attrs.constrain_body or e.attrs.constrain_result):
                 self.domains.unify_if_possible(self.domain(e), self.domain(e.args[0]))

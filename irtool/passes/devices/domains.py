@@ -1,4 +1,4 @@
-"""Device domains: what is known of the device of an expression, solved by unification.
+"""Device domains: partial knowledge of the device of an expression, solved by unification.
 
 A domain is that of a value (one device, perhaps not known yet) or that of a function (a domain for each parameter and one
 for the result). Union-find without path compression, so that a unification that turns out to be impossible can be undone.
@@ -61,7 +61,7 @@ class Domains:
         return d.parts
 
     def find(self, d: Domain) -> Domain:
-        """What stands for all domains that are equal to `d`."""
+        """The representative of all domains equal to `d`."""
         while d.parent is not None:
             d = d.parent
         return d
@@ -128,14 +128,14 @@ class Domains:
         return False
 
     def result(self, d: Domain) -> Domain:
-        """The domain of the value itself, or of what calling it gives in the end: a function is where its result is."""
+        """The domain of the value itself, or of the final result of calling it: a function is on the device of its result."""
         d = self._end_of(d)
         while parts := self.parts(d):
             d = self._end_of(parts[-1])
         return d
 
     def _end_of(self, d: Domain) -> Domain:
-        """What calling a function gives in the end, as far as parts have been made."""
+        """The final result of calling a function, as far as parts have been made."""
         passed: list[Domain] = []
         d = self.find(d)
         while d.parts:
@@ -146,11 +146,11 @@ class Domains:
         return d
 
     def device(self, d: Domain) -> VirtualDevice:
-        """The device of a value, or of what calling it gives in the end."""
+        """The device of a value, or of the final result of calling it."""
         return self._end_of(d).device
 
     def set_default(self, d: Domain, default: VirtualDevice) -> None:
-        """Takes what is still open, of the value or of everything about the function, from `default`."""
+        """Takes everything open, of the value or of all parts of the function, from `default`."""
         stack = [d]
         while stack:
             d = self.find(stack.pop())

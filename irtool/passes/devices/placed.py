@@ -11,7 +11,7 @@ from ..core.primitive_functions import is_primitive
 
 
 def placed(function: Function) -> Mapping[Expr, VirtualDevice | None]:
-    """Where each expression of a function is once devices have been planned; None where nothing says.
+    """The device of each expression of a function after device planning; None if no annotation determines it.
 
     Parameters and functions say so themselves, `on_device` that fixes its value says it of what is inside, a variable is where
     the value that a `let` binds to it is, and everything else is where what is around it is. Of an expression that is used in

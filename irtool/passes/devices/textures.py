@@ -1,4 +1,4 @@
-"""Which tensors of a function go to the textures of an Adreno GPU, and in which flattening.
+"""The choice of tensors for the textures of an Adreno GPU, and of the flattening of each.
 
 A texture is a two-dimensional image of elements of four channels each. A tensor fits if it has five axes with four elements
 along the last; its other axes are divided into rows and columns in one of three ways. Kernels that have implementations on
@@ -132,7 +132,7 @@ class _Finder:
                 self.produced.pop(arg, None)
 
     def kernel(self, e: Call, kernel: Function) -> None:
-        """A call of a kernel that works on textures: what it gives, and what it can take."""
+        """A call of a kernel that works on textures: scopes of its result and of its parameters."""
         device = self.devices.of(e)
         type = e.checked_type
         self.produced[e] = self.scope(type, device) if isinstance(type, TensorType) else TEXTURE
@@ -155,7 +155,7 @@ class _Finder:
             self.produced[e] = scope
 
     def on_textures(self, kernel: Function) -> bool:
-        """Whether a kernel has an implementation on textures: the operator that its arguments reach first decides."""
+        """True if a kernel has an implementation on textures: the operator that its arguments reach first decides."""
         if kernel not in self.kernels:
             found = False
             seen: set[Expr] = set()
@@ -231,7 +231,7 @@ def _supports_textures(e: Call) -> bool:
 
 
 def without_annotation(e: Expr) -> Expr:
-    """What is inside fixed `on_device` annotations."""
+    """The expression inside fixed `on_device` annotations."""
     while is_fixed(e):
         e = e.args[0]
     return e

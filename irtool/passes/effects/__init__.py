@@ -1,1 +1,1 @@
-"""What evaluation does besides giving a value: the one analysis that every pass asks before it moves or drops an expression."""
+"""Side effects of expressions: the one analysis for passes that move or drop an expression."""

@@ -1,4 +1,4 @@
-"""Whether evaluating an expression can be told apart from not evaluating it.
+"""Purity: evaluation of a pure expression cannot be told apart from its omission.
 
 An expression is *pure* if its evaluation neither reads nor writes any state, and *call-pure* if, besides, its value is no
 function whose call would. The analysis errs on the side of impurity: functions that are parameters, or come out of tuples,
@@ -61,12 +61,12 @@ MOST_ROUNDS = 8
 
 
 def pure_variables(module: Module) -> dict[Var, bool]:
-    """For each variable that the analysis met, whether what it is bound to is pure."""
+    """Purity of the value of each variable that the analysis met."""
     return {v: p.evaluation for v, p in _settled(module, creates=False).variables.items()}
 
 
 class Effects:
-    """Which expressions may be moved past others, evaluated another number of times, or dropped.
+    """Expressions that may be moved past others, evaluated another number of times, or dropped.
 
     In a module without any source of effects (references, random numbers, external functions) nothing has any.
     """
@@ -75,11 +75,11 @@ class Effects:
         self._analysis = _of_module(module) if module is not None else _Analysis(Module({}), creates=True)
 
     def is_pure(self, e: Expr) -> bool:
-        """Whether the evaluation of `e` has no effect and depends on none: no state is read, written or created."""
+        """True if the evaluation of `e` has no effect and depends on none: no state is read, written or created."""
         return trampoline(self._analysis.visit(e)).evaluation
 
     def only_field(self, e: Tuple, index: int) -> bool:
-        """Whether a field may stand for the projection of the whole tuple: no other field has an effect."""
+        """True if a field may stand for the projection of the whole tuple: no other field has an effect."""
         return all(self.is_pure(f) for i, f in enumerate(e.fields) if i != index)
 
 
@@ -95,7 +95,7 @@ def _of_module(module: Module) -> _Analysis:
 
 
 def _settled(module: Module, creates: bool) -> _Analysis:
-    """The analysis of all functions of a module, in rounds: what recursive functions are assumed to be is what they turned out to be."""
+    """The analysis of all functions of a module, in rounds until the assumptions on recursive functions hold."""
     assumed: dict[Var | str, Purity] = {}
     for left in range(MOST_ROUNDS, -1, -1):
         analysis = _Analysis(module, creates, assumed, _PURE if left else _IMPURE)
@@ -114,7 +114,7 @@ def _is_closed(function: Function) -> bool:
 
 
 def _has_sources(module: Module) -> bool:
-    """Whether anything in the module has an effect by itself."""
+    """True if anything in the module has an effect by itself."""
     for f in module.functions.values():
         if not isinstance(f, Function) or f.attrs.get("Extern"):
             return True
@@ -127,7 +127,7 @@ def _has_sources(module: Module) -> bool:
 
 
 class _Analysis:
-    """What is known of each expression.
+    """Purity of each expression.
 
     Attributes:
         functions: those of the module.
@@ -165,16 +165,16 @@ class _Analysis:
         return done
 
     def begin(self, name: Var | str) -> None:
-        """Begins the value of what may call itself."""
+        """Begins a value that may call itself."""
         self.open.add(name)
 
     def inside(self, name: Var | str) -> Purity:
-        """What a function that is not finished is, for calls inside itself."""
+        """The assumed purity of an unfinished function, for calls inside itself."""
         self.used[name] = self.assumed.get(name, self.unless_known)
         return self.used[name]
 
     def finish(self, name: Var | str, truth: Purity) -> None:
-        """Ends the value of what may have called itself."""
+        """Ends a value that may have called itself."""
         self.open.discard(name)
         used = self.used.pop(name, truth)
         if (used.evaluation and not truth.evaluation) or (used.call and not truth.call):
@@ -191,7 +191,7 @@ class _Analysis:
         return done
 
     def no_function(self, e: Expr) -> bool:
-        """Whether the value is no function: where nobody has inferred its type, it may be one if effects are not to move."""
+        """True if the value is no function. A value without an inferred type may be one if effects are not to move."""
         t = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
         return self.harmless or (not isinstance(t, FuncType) and not (t is None and self.creates))
 

@@ -1,4 +1,4 @@
-"""How a tensor is quantized, and what a rule may ask about its arguments."""
+"""Affine types, the parameters of quantized tensors, and functions for rules on the quantization of arguments."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ Types = MutableMapping[Expr, AnyAffine]
 
 
 def fold(e: Expr) -> Expr:
-    """`e` with what is constant in it computed."""
+    """`e` with its constant parts evaluated."""
     return fold_constants(e)
 
 
 def nearly_equal(a: Expr, b: Expr) -> bool:
-    """Whether two expressions are constants of about the same value, or the same expression."""
+    """True if two expressions are constants of about the same value, or the same expression."""
     a, b = fold(a), fold(b)
     if isinstance(a, Constant) and isinstance(b, Constant):
         if not isinstance(a.data, MissingData) and not isinstance(b.data, MissingData):
@@ -126,13 +126,13 @@ def find_rule(operator: type[Operator], optional: Collection[str] = ()) -> Affin
 
 
 def is_quantized_alone(operator: type[Operator]) -> bool:
-    """Whether calls become integer outside of regions, too (in networks trained with quantization in mind, whose last
+    """True if calls become integer outside of regions, too (in networks trained with quantization in mind, whose last
     region has no quantize)."""
     return bool(operator.integer_form) or _ALONE.find(operator.name) is not None
 
 
 def tensor_type(types: Types, e: Expr) -> Affine:
-    """How a tensor is quantized. Raises NotSupported where it is not."""
+    """The affine type of a tensor. Raises NotSupported if it is not quantized."""
     found = types.get(e)
     if not isinstance(found, Affine):
         raise NotSupported("an argument is not quantized")

@@ -344,15 +344,15 @@ def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine
 
 
 def _in_own_terms(e: Call, t: Affine) -> Affine:
-    """How the result is quantized where the integer operator keeps the operands' type and the region ends in another one: as the
-    operands are, if that leaves room for other values than theirs."""
+    """The affine type of a result if the integer operator keeps the operands' type and the region ends in another one:
+    the operands' own, if that leaves room for other values than theirs."""
     if t.dtype != "int32":
         raise NotSupported(f"{e.attrs.name} gives {t.dtype}, which need not have the range of the region's result")
     return t
 
 
 def _constant_like(e: Expr, t: Affine) -> Expr:
-    """A constant, quantized as the other operand is. Raises NotSupported where it is none, or is beyond the other's range."""
+    """A constant, quantized as the other operand is. Raises NotSupported for another expression, or a value beyond the other's range."""
     if not isinstance(e, Constant) or isinstance(e.data, MissingData):
         raise NotSupported("an operand is neither quantized nor a constant")
     scale, zero = _single(fold(t.scale)), _single(fold(t.zero_point))
@@ -365,7 +365,7 @@ def _constant_like(e: Expr, t: Affine) -> Expr:
 
 
 def _largest(t: Affine) -> int:
-    """The greatest magnitude of an element minus its zero point; of 32 bits what is taken for granted."""
+    """The greatest magnitude of an element minus its zero point; 0 for 32 bits, which are assumed wide enough."""
     if t.dtype == "int32":
         return 0
     low, high = limits(t.dtype)

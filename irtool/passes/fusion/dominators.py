@@ -14,7 +14,7 @@ from ...ops.base import Pattern
 
 
 class Graph(Protocol):
-    """What the tree is built from: `outputs[i]` are the users of node `i` as `(number, pattern)`."""
+    """The graph of the tree: `outputs[i]` are the users of node `i` as `(number, pattern)`."""
 
     @property
     def outputs(self) -> list[list[tuple[int, int]]]: ...
@@ -52,7 +52,7 @@ class PostDominators:
             self._place(i, ancestor, strongest)
 
     def dominates(self, a: int, b: int) -> bool:
-        """Whether every way from `b` to the outside leads through `a`, another node."""
+        """True if every way from `b` to the outside leads through `a`, another node."""
         if a == b:
             return False
         depth, jump = self._depth, self._jump

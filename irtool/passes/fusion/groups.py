@@ -76,7 +76,7 @@ class Groups:
             self._merge(between, end)
 
     def _condition(self, i: int, pattern: int, end: int, phase: int) -> Condition | None:
-        """What must hold between node `i` and its post-dominator in the first two phases; None if they never fuse."""
+        """The condition on the nodes between node `i` and its post-dominator in the first two phases; None if they never fuse."""
         if self.pattern[end] == _TUPLE or self.find(i) == self.find(end):
             return None
         read_as = self.tree.pattern[i]

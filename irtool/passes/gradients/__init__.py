@@ -1,1 +1,1 @@
-"""Gradients of operators: `rule` says what one is, each other module holds those of a family."""
+"""Gradients of operators: `rule` defines gradient rules, each other module holds the rules of a family."""

@@ -48,7 +48,7 @@ def _rows(e: Expr, shape: Sequence[int], width: int) -> Expr:
 
 @gradient("nn.dense")
 def dense(s: GradientSite) -> list[Expr]:
-    """g w and gᵀ x; what stands before the last axis are rows, however many axes it has."""
+    """g w and gᵀ x; all axes before the last are rows."""
     _require_one_dtype(s)
     data, weight = s.args
     units, width = s.shape(1)
@@ -244,7 +244,7 @@ def avg_pool2d(s: GradientSite) -> list[Expr]:
 
 
 def _by_counted_padding(s: GradientSite) -> Expr:
-    """The gradient, larger where a window reaches beyond the padding: what lies there does not count to the mean of the window,
+    """The gradient, larger for windows that reach beyond the padding: elements beyond it do not count to the mean of the window,
     and `nn.avg_pool2d_grad` divides by the extents of the window."""
     import numpy as np
 

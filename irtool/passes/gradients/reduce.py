@@ -1,4 +1,4 @@
-"""Gradients of reductions: the gradient is spread over what was reduced."""
+"""Gradients of reductions: the gradient is spread over the reduced axes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def mean(s: GradientSite) -> list[Expr]:
 
 @gradient("variance")
 def variance(s: GradientSite) -> list[Expr]:
-    """2 (x - m) / n, and what that adds up to with the sign turned; 2 x / n and -2 m where `m` is the mean of `x`.
+    """2 (x - m) / n, and its negated sum; 2 x / n and -2 m where `m` is the mean of `x`.
 
     The second form is TVM's. Its terms differ from those of the first by what the gradient of the mean takes back to `x`.
     """
@@ -76,7 +76,7 @@ def variance(s: GradientSite) -> list[Expr]:
 
 
 def _is_own_mean(s: GradientSite) -> bool:
-    """Whether the program says that the second argument is the mean of the first over the same axes."""
+    """True if the program says that the second argument is the mean of the first over the same axes."""
     if len(s.sources) < 2:
         return False
     data, center = s.sources

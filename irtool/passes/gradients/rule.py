@@ -1,4 +1,4 @@
-"""What a gradient rule is, and where rules are found.
+"""Gradient rules, and their registry.
 
 A rule gets a `GradientSite`: a call of its operator in the program that is differentiated, and the gradient of the loss with
 respect to the call's result. It returns the gradients with respect to the arguments, one for each.

@@ -131,7 +131,7 @@ def _plain_bounds(s: GradientSite) -> Bounds | None:
 
 
 def _mean_the_same(s: GradientSite, bounds: Bounds, axis: int, extent: Dim) -> bool:
-    """Whether `strided_set` with these bounds sets what the slice takes along an axis, element for element."""
+    """True if `strided_set` with these bounds sets the elements that the slice takes along an axis, in the same order."""
     import numpy as np
 
     if not isinstance(extent, int):
@@ -198,7 +198,7 @@ def one_hot(s: GradientSite) -> list[Expr]:
 
 
 def _hot(s: GradientSite) -> Expr:
-    """Where the on-values are: by comparison, as TVM has it, where both values are known to differ in the result's dtype."""
+    """A mask of the on-values: by comparison, as in TVM, if both values are known to differ in the result's dtype."""
     indices, on_value, _ = s.args
     dtypes = {t.dtype for t in (*s.types[1:], s.type) if isinstance(t, TensorType)}
     known = [e.data for e in s.sources[1:] if isinstance(e, Constant)]
@@ -266,7 +266,7 @@ def take(s: GradientSite) -> list[Expr]:
 
 
 def _is_inside(s: GradientSite, extent: int) -> bool:
-    """Whether the indices are known to be those of elements."""
+    """True if the indices are known to be those of elements."""
     known = s.sources[1] if len(s.sources) > 1 else None
     if not isinstance(known, Constant) or isinstance(known.data, MissingData):
         return False

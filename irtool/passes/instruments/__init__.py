@@ -1,4 +1,4 @@
-"""Instruments: what can be watched, checked or limited while passes run. One file each.
+"""Instruments: observers, checks and limits of running passes. One file each.
 
 An instrument that command lines know by name is registered::
 

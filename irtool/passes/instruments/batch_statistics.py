@@ -1,4 +1,4 @@
-"""What a function computes when batch_norm is in training: in numpy, from the definition."""
+"""Results of functions with batch_norm in training mode: in numpy, from the definition."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def batch_norm(operands: tuple[Any, ...], attrs: Any, momentum: float) -> tuple[
 
 
 def has_inner_norms(module: Module, entry: str) -> bool:
-    """Whether a batch_norm is in a function inside the entry, or in another function, out of reach."""
+    """True if a batch_norm is in a function inside the entry, or in another function, out of reach."""
     outside = {e for e in post_order(module[entry].body, enter=lambda e: not isinstance(e, Function)) if _is_norm(e)}
     return any(_is_norm(e) and e not in outside for f in module.relay_functions.values() for e in post_order(f.body))
 

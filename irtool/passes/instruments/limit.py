@@ -36,7 +36,7 @@ class StopAfter(PassInstrument):
         self.reached = self.reached or self.limit in (len(self._ran), info.name)
 
     def check_reached(self) -> None:
-        """Raises UsageError if all passes ran and none was the one to stop after: what came out is not what was asked for."""
+        """Raises UsageError if all passes ran, but none was the one to stop after: the module is not the one asked for."""
         if self.reached:
             return
         what = f"{self.limit} passes" if isinstance(self.limit, int) else f"pass {self.limit}"

@@ -1,4 +1,4 @@
-"""Prints modules around passes, and programs around stages: before or after named ones, after each that changed something, or what changed."""
+"""Prints modules around passes and programs around stages: before or after named ones, after each change, or as differences."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Printing(PassInstrument):
     def _after(
         self, name: str, wanted: bool, watched: bool, text: Callable[[], str], is_prerequisite: bool = False
     ) -> None:
-        """Prints what is wanted after a step. That it changed nothing is said of steps that somebody named."""
+        """Prints the module or the difference after a step. "No change" is printed for steps that were named only."""
         old = self._open.pop() if self._open else ""  # the stage that makes the program begins with nothing
         new = text() if wanted or watched else ""
         if wanted:

@@ -42,7 +42,7 @@ def _milliseconds(seconds: float) -> str:
 
 @dataclass(eq=False)
 class Row:
-    """One run of a pass. `depth` is 0 for a pass that was named, more for what it ran in turn."""
+    """One run of a pass. `depth` is 0 for a pass of the pipeline, more for prerequisites and nested passes."""
 
     name: str
     depth: int
@@ -85,7 +85,7 @@ class Timing(PassInstrument):
 
     @staticmethod
     def import_all() -> None:
-        """Imports what reading, passes and printing use, so that none of them is billed for it."""
+        """Imports the modules of reading, passes and printing, so that no pass is billed for it."""
         from ...infer import infer_types
         from ...interp import evaluate  # noqa: F401
         from ...ops import operators
@@ -99,7 +99,7 @@ class Timing(PassInstrument):
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Counts the time of what runs inside as `name`'s, and as no pass's."""
+        """Counts the time of the block as `name`'s, and as no pass's."""
         start = time.perf_counter()
         try:
             yield
@@ -110,7 +110,7 @@ class Timing(PassInstrument):
                 self._open[-1].inner += seconds
 
     def watch(self, instrument: PassInstrument, name: str) -> PassInstrument:
-        """An instrument that does what `instrument` does, whose time counts as that of the stage `name`."""
+        """A wrapper of `instrument`, with its time counted for the stage `name`."""
         return _Watched(instrument, self, name)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:

@@ -70,7 +70,7 @@ class CheckValues(PassInstrument):
         self._known = (None, []) if changes == "derivative" else (module, got)
 
     def _fault(self, info: PassInfo, changes: str, before: Module, want: Any, got: Any, seed: int) -> str | None:
-        """What is wrong with the results for one seed, by what the pass is to do to them."""
+        """The error in the results for one seed, by the pass's contract."""
         if changes == "derivative":
             if not isinstance(got, tuple) or len(got) != 2:
                 return "it is not the result and the gradients"
@@ -168,7 +168,7 @@ def difference(want: Any, got: Any, rtol: float, atol: float, path: str = "") ->
 
 
 def _how(x: Any, y: Any) -> str:
-    """By how much two arrays of one shape differ, and in how many places one has what is no finite number, and the other not."""
+    """The difference of two arrays of one shape: the largest one, and the number of places with a finite number in one only."""
     import numpy as np
 
     both = np.isfinite(x) & np.isfinite(y)
@@ -200,7 +200,7 @@ def distance(want: Any, got: Any, tolerance: float, path: str = "") -> str | Non
 
 
 def _first(compare: Compare, want: Any, got: Any, path: str) -> str | None:
-    """What `compare` says of the first pair of arrays of which it says something; other leaves than arrays are passed over."""
+    """The first message of `compare` on a pair of arrays; other leaves than arrays are skipped."""
     stack = [(want, got, path)]
     while stack:
         a, b, where = stack.pop()

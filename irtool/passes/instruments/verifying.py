@@ -45,7 +45,7 @@ class Verifying(PassInstrument):
 
 
 def _malformed_nests(module: Module, before: Module) -> list[Diagnostic]:
-    """What is wrong with the loop nests that the pass made."""
+    """Errors in the loop nests that the pass made."""
     changed = {
         n: f for n, f in module.functions.items() if before.functions.get(n) is not f and not isinstance(f, Expr)
     }

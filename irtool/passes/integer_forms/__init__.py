@@ -1,1 +1,1 @@
-"""Exact integer arithmetic on quantized tensors: what PropagateDequantize makes of operators around qnn.dequantize."""
+"""Exact integer arithmetic on quantized tensors: PropagateDequantize's replacements of operators around qnn.dequantize."""

@@ -92,7 +92,7 @@ def _product(
 
 
 def _sum_bound(x: QuantizedTensor, w: QuantizedTensor, steps: int, axis: int) -> int:
-    """What the four sums are, at most, together. `axis` is that of the weights along which results lie."""
+    """An upper bound of the four sums together. `axis` is the weights' axis of results."""
     zero_x = int(np.abs(x.zero).max())
     if isinstance(w.expr, Constant) and has_data(w.expr):
         wide = np.abs(np.asarray(w.expr.data).astype(np.int64))

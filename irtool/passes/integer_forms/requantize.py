@@ -1,4 +1,4 @@
-"""Quantizing what was just dequantized, with one multiplication."""
+"""Quantization of dequantized tensors with one multiplication."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def scaled(x: QuantizedTensor, ratio: np.ndarray) -> Expr:
 
 @dataclass(frozen=True)
 class Grid:
-    """What real numbers are quantized to: `round(clip(x, least, most) / scale) + zero`, clipped to a type of bytes.
+    """A quantization of real numbers: `round(clip(x, least, most) / scale) + zero`, clipped to a type of bytes.
 
     `rounding` is that of `qnn.quantize`.
     """

@@ -1,4 +1,4 @@
-"""What operators on dequantized tensors are on their integers, where that is the same thing exactly."""
+"""Integer forms of operators on dequantized tensors, for exactly equal results."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def global_average(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...])
 
 @exact_form("nn.avg_pool2d")
 def average(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) -> QuantizedTensor | None:
-    """That of a window over all there is, as `nn.global_avg_pool2d`."""
+    """The form of a window over the full image, as `nn.global_avg_pool2d`."""
     (x,) = operands
     if not isinstance(x, QuantizedTensor) or e.attrs.count_include_pad or e.attrs.layout not in ("NCHW", "NHWC"):
         return None

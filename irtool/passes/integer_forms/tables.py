@@ -35,7 +35,7 @@ class Tabulated:
 
 
 def tabulate(e: Expr, grid: Grid, type_of: TypeOf, known: dict[Expr, Tabulated]) -> Tabulated | None:
-    """What an expression gives as quantized, where it is an elementwise function of one tensor of bytes; None for any other.
+    """The table of an expression, if it is an elementwise function of one tensor of bytes; None for any other.
 
     `known` has the tensors that are such functions of another one: what is computed from these is one of that.
     """
@@ -69,7 +69,7 @@ def _identity(dtype: str) -> np.ndarray:
 
 
 def _elementwise(e: Expr, type_of: TypeOf) -> list[Expr] | None:
-    """What an elementwise function is made of, operands first, down to bytes that are dequantized; None for any other."""
+    """The operators of an elementwise function, operands first, down to dequantized bytes; None for any other."""
     whole = type_of(e)
     order: dict[Expr, None] = {}
     stack: list[tuple[Expr, bool]] = [(e, False)]

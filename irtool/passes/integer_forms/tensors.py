@@ -1,4 +1,4 @@
-"""Quantized tensors with constant parameters, and what is known of the integers."""
+"""Quantized tensors with constant parameters, and bounds of their integers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class QuantizedTensor:
 
 
 def quantized_tensor(e: Expr, type_of: Callable[[Expr], Any], bounds: dict[Expr, int]) -> QuantizedTensor | None:
-    """What a dequantize takes. None for anything else, for parameters that are no constants, and for scales that are not positive.
+    """The operand of a dequantize. None for other calls, for parameters other than constants, and for scales that are not positive.
 
     `bounds` has those of integers that are known better than by their type.
     """

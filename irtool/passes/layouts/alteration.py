@@ -15,7 +15,7 @@ _ALTERATIONS: RuleTable[str, Alteration] = RuleTable(__package__, "the alteratio
 
 
 def alteration(*operators: str) -> Callable[[Alteration], Alteration]:
-    """Decorator: files what AlterOpLayout makes of calls of operators, on targets that have the key `cpu`."""
+    """Decorator: files AlterOpLayout's replacement of calls of operators, on targets with the key `cpu`."""
     return _ALTERATIONS.file(*operators)
 
 

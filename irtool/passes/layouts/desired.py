@@ -19,12 +19,12 @@ _CONVERSIONS: RuleTable[str, Conversion] = RuleTable(__package__, "the conversio
 
 
 def conversion(*operators: str) -> Callable[[Conversion], Conversion]:
-    """Decorator: files what ConvertLayout does with calls of operators whose facts do not say it."""
+    """Decorator: files ConvertLayout's rule for operators without `kernel_layouts`."""
     return _CONVERSIONS.file(*operators)
 
 
 def find_conversion(operator: type[Operator]) -> Conversion | None:
-    """Rule that gives calls of an operator the desired layouts: its own, that of its `kernel_layouts`, or that of pools; None if there is none."""
+    """The rule that gives calls of an operator the desired layouts: its own, that of its `kernel_layouts`, or that of pools; or None."""
     own = _CONVERSIONS.find(operator.name)
     if own is not None:
         return own
@@ -34,7 +34,7 @@ def find_conversion(operator: type[Operator]) -> Conversion | None:
 
 
 def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_layout: str, groups: int) -> bool:
-    """Whether a grouped convolution has one input channel per group."""
+    """True if a grouped convolution has one input channel per group."""
     data_letters = re.sub(r"\d+[a-z]", "", data_layout)
     kernel_letters = re.sub(r"\d+[a-z]", "", kernel_layout)
     channels = data.shape[data_letters.index("C")]
@@ -46,7 +46,7 @@ def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_
 
 
 def require_layouts(name: str, wanted: Sequence[str]) -> None:
-    """Raises UsageError where what is wanted for the operator of that name is neither a layout nor `default`."""
+    """Raises UsageError unless each desired layout of the operator of that name is a layout or `default`."""
     if not isinstance(wanted, list | tuple) or not all(isinstance(layout, str) for layout in wanted):
         raise UsageError(f"desired_layouts of {name} must be a list of layouts, not {wanted!r}")
     for layout in wanted:

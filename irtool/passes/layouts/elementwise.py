@@ -79,7 +79,7 @@ def broadcast_layouts(s: LayoutSite) -> tuple[tuple[MaybeLayout, ...], MaybeLayo
 
 
 def transform_like(old: Layout, ref_old: Layout, ref_new: Layout) -> Layout | None:
-    """What `old` becomes when it is changed as `ref_old` was into `ref_new`, axes matched from the right; None if it cannot be."""
+    """`old` changed as `ref_old` was into `ref_new`, axes matched from the right; None if it cannot be."""
     large, small = (ref_old, old) if len(ref_old) > len(old) else (old, ref_old)
     head, tail = large.slice(0, len(large) - len(small)), large.slice(len(large) - len(small), len(small))
     if any(a.primal in tail or a.primal.lower() in tail for a in head.axes) or not isomorphic(tail, small):
@@ -104,7 +104,7 @@ def transform_like(old: Layout, ref_old: Layout, ref_new: Layout) -> Layout | No
 
 
 def isomorphic(a: Layout, b: Layout) -> bool:
-    """Whether two layouts are equal up to the names of axes; parts of one axis answer to parts of one axis."""
+    """True if two layouts are equal up to the names of axes; parts of one axis answer to parts of one axis."""
     if len(a) != len(b):
         return False
     there: dict[str, str] = {}

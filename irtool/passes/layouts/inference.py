@@ -1,4 +1,4 @@
-"""What a layout rule is, and where rules are found.
+"""Layout rules, and their registry.
 
 A rule is asked twice about a call. First, with `new` None, which layouts the call's inputs and outputs have, as far as the
 producers of the inputs know theirs (`old`). Then, after producers have changed theirs to `new`, which layouts the call wants
@@ -47,7 +47,7 @@ class LayoutSite:
         return axis % len(self.shape()) if axis < 0 else axis
 
     def is_split(self, axis: int) -> bool:
-        """Whether an axis of the first input is in two parts in its new layout."""
+        """True if an axis of the first input is in two parts in its new layout."""
         return self.moved is not None and self.moved[1].factor(self.moved[0].axes[self.axis(axis)].letter) != -1
 
     def replaced(self, **changes: Any) -> Any:
@@ -72,7 +72,7 @@ class Layouts:
 
     @property
     def known(self) -> bool:
-        """Whether every layout is known."""
+        """True if every layout is known."""
         return None not in self.inputs and None not in self.outputs
 
 

@@ -10,7 +10,7 @@ parse = Layout.parse
 
 @shared_layout_rule("convolution")
 def convolution(s: LayoutSite) -> Layouts:
-    """Those that the attributes say: other operators are made to fit convolutions, not the other way round."""
+    """The layouts of the attributes: other operators are made to fit convolutions, not the other way round."""
     at = s.attrs
     result = getattr(at, "out_layout", "") or at.data_layout  # one of few bits has no layout of its own for the result
     return Layouts((parse(at.data_layout), parse(at.kernel_layout)), (parse(result),), at)
@@ -33,14 +33,14 @@ def quantized_convolution(s: LayoutSite) -> Layouts:
 
 @layout_rule("nn.correlation")
 def correlation(s: LayoutSite) -> Layouts:
-    """That of its attributes."""
+    """The layout of its attributes."""
     layout = parse(s.attrs.layout)
     return Layouts((layout, layout), (layout,), s.attrs)
 
 
 @layout_rule("image.dilation2d")
 def dilation(s: LayoutSite) -> Layouts:
-    """Those of its attributes."""
+    """The layouts of its attributes."""
     data = parse(s.attrs.data_layout)
     return Layouts((data, parse(s.attrs.kernel_layout)), (data,), s.attrs)
 
@@ -133,7 +133,7 @@ def dense_pack(s: LayoutSite) -> Layouts:
 
 @layout_rule("qnn.contrib_dense_pack")
 def quantized_dense_pack(s: LayoutSite) -> Layouts:
-    """Those of `nn.contrib_dense_pack`; scales and zero points are vectors."""
+    """The layouts of `nn.contrib_dense_pack`; scales and zero points are vectors."""
     found = dense_pack(s)
     return Layouts((*found.inputs, *(parse("N"),) * 4), found.outputs, s.attrs)
 

@@ -135,7 +135,7 @@ class _Rewriter:
         return _outputs(old, result, first, second)
 
     def meet(self, e: Expr, old_made: MaybeLayout, old_used: MaybeLayout, made: MaybeLayout, used: MaybeLayout) -> Expr:
-        """An argument in the layout that the call wants: what producer and consumer did may be one transform or two."""
+        """Brings an argument into the layout of its use: the changes of producer and consumer may be one transform or two."""
         if old_used == old_made:
             return self.transform(e, made, used)
         if old_made is not None:
@@ -144,7 +144,7 @@ class _Rewriter:
 
 
 def _flatten(arguments: tuple[Expr, ...]) -> tuple[list[Expr], list[Changed]]:
-    """The arguments with tuples of one level opened: their plain values, and what is known of their layouts."""
+    """The arguments with tuples of one level opened: their plain values, and their known layouts."""
     values, produced = [], []
     for a in arguments:
         for e in a.fields if isinstance(a, Tuple) else (a,):
@@ -168,7 +168,7 @@ def _unflatten(arguments: tuple[Expr, ...], values: list[Expr]) -> tuple[Expr, .
 
 
 def _have_ranks(layouts: Sequence[MaybeLayout], result: Type) -> bool:
-    """Whether layouts have as many axes as the tensors: those of a dense layer have two, its results may have more."""
+    """True if layouts have as many axes as the tensors: those of a dense layer have two, its results may have more."""
     fields = result.fields if isinstance(result, TupleType) else (result,)
     ranks = [len(t.shape) if isinstance(t, TensorType) else None for t in fields]
     return all(x is None or r is None or len(x) == r for x, r in zip(layouts, ranks))

@@ -1,1 +1,1 @@
-"""Rules that replace a call of an operator by other calls: `rule` says what one is, each other module holds a family."""
+"""Rules that replace a call of an operator by other calls: `rule` defines such rules, each other module holds a family."""

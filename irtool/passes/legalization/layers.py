@@ -1,4 +1,4 @@
-"""Layers in forms that there is code for: transposed convolutions in NCHW, gradients of weights as convolutions."""
+"""Layers in supported forms: transposed convolutions in NCHW, gradients of weights as convolutions."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def conv2d_backward_weight(s: LegalizationSite) -> Expr | None:
 
 @legalization(LEGALIZE, "erf")
 def erf(s: LegalizationSite) -> Expr | None:
-    """Of what is narrower than float32: in that; float64 keeps its precision."""
+    """Computes erf of types narrower than float32 in float32; float64 keeps its precision."""
     t = s.tensor(0)
     if t.dtype in ("float32", "float64"):
         return None

@@ -199,7 +199,7 @@ def _for_target(s: LegalizationSite, op: str) -> Expr | None:
 
 
 def _has_byte_products(s: LegalizationSite, op: str) -> bool:
-    """Whether canonicalization makes a product of 8-bit numbers of it, minus terms that are constant or cheap to sum."""
+    """True if canonicalization makes a product of 8-bit numbers of it, minus terms that are constant or cheap to sum."""
     zeros = s.args[2:4]
     if not {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"} or s.attrs.out_dtype != "int32":
         return False

@@ -38,7 +38,7 @@ def is_zero(e: Expr, dtype: str = "int32") -> bool:
 
 
 def constant_values(e: Expr, what: str) -> np.ndarray:
-    """The value of an expression that must be a constant. Raises IrError, naming `what`, where it is none."""
+    """The value of an expression that must be a constant. Raises IrError, naming `what`, otherwise."""
     if not isinstance(e, Constant) or isinstance(e.data, MissingData):
         raise IrError(f"the {what} must be a constant", e.span)
     return e.data
@@ -187,7 +187,7 @@ def _scaled(e: Expr, factor: float, shape: Sequence[Dim], rounding: str, working
 
 
 def has_fast_rounding(target: Target | None) -> bool:
-    """Whether the target is an x86 processor with SSE 4.1 (any newer than 2008 that is named)."""
+    """True if the target is an x86 processor with SSE 4.1 (any newer than 2008 that is named)."""
     if target is None or target.kind not in ("llvm", "c"):
         return False
     return has_sse42(target.option("mcpu"))
@@ -228,5 +228,5 @@ def scale_product(a: Expr, b: Expr) -> float:
 
 
 def same_parameters(scale: Expr, zero_point: Expr, other_scale: Expr, other_zero_point: Expr) -> bool:
-    """Whether two tensors are quantized alike, as far as constants tell."""
+    """True if two tensors are quantized alike, as far as constants tell."""
     return same_scalar(scale, other_scale) and same_scalar(zero_point, other_zero_point)

@@ -1,4 +1,4 @@
-"""What a legalization rule is, and where rules are found.
+"""Legalization rules, and their registry.
 
 Rules are filed under TVM's names of three maps: `FTVMLegalize` (forms that a target has good code for),
 `FTVMQnnLegalize` (quantized operators that a target has instructions for) and `FTVMQnnCanonicalize` (quantized operators as
@@ -76,7 +76,7 @@ _RULES: RuleTable[tuple[str, str], LegalizationRule] = RuleTable(__package__, "t
 
 
 def legalization(map_name: str, *operators: str) -> Callable[[LegalizationRule], LegalizationRule]:
-    """Decorator: files a rule for operators. A rule returns what takes the call's place, or None to leave it."""
+    """Decorator: files a rule for operators. A rule returns the replacement of the call, or None to leave it."""
     return _RULES.file(*((map_name, name) for name in operators))
 
 

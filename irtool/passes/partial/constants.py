@@ -12,7 +12,7 @@ from .values import Partial, StaticTensor, StaticTuple
 
 
 def computes_tensors(callee: Expr) -> bool:
-    """Whether a call of an operator or of a primitive function has no effects and, on tensors, always ends.
+    """True if a call of an operator or of a primitive function has no effects and, on tensors, always ends.
 
     So it is without recursion, which functions have by their names alone, by what a variable holds or by way of data and
     references: functions in it are called where they stand.
@@ -53,7 +53,7 @@ def known_tensors(values: Sequence[Partial]) -> tuple[Expr, ...] | None:
 
 
 def evaluated(e: Call) -> Expr | None:
-    """What a call on constants gives, as constants; None if that fails, or is nothing that constants can be."""
+    """The result of a call on constants, as constants; None if evaluation fails, or the result cannot be a constant."""
     from ...infer import infer_expr
     from ...interp import evaluate_expr
 

@@ -1,4 +1,4 @@
-"""The partial evaluator: an interpreter whose values may be unknown, and which writes code for what it cannot decide."""
+"""The partial evaluator: an interpreter on values that may be unknown, which writes code for everything undecided."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Evaluator:
         return _VISIT[e.__class__](self, e, lets) if name is None else self.named(e, lets, name)
 
     def named(self, e: Expr, lets: LetList, name: Var) -> Steps:
-        """Evaluates what a `let` binds: a function keeps the name, by which it may call itself."""
+        """Evaluates the value of a `let`: a function keeps the name, by which it may call itself."""
         if isinstance(e, Function):
             return self.bind_function(e, lets, name)
         return self.visit(e, lets)
@@ -213,7 +213,7 @@ class Evaluator:
         return self.partial(StaticFunction(apply), lets.push(code.residual, name))
 
     def free_variables(self, function: Function) -> list[Var]:
-        """What `function` uses from around it. Functions in one another are looked into together, once."""
+        """The free variables of `function`. Functions in one another are searched together, once."""
         if function not in self._free:
             self._free.update(free_variables_of_functions(function))
         return self._free[function]
@@ -227,7 +227,7 @@ class Evaluator:
         return function
 
     def static_function(self, function: Function, name: Expr) -> Callable[..., Steps]:
-        """How to apply a function now: its body is evaluated, unless that would never end."""
+        """Application of a function now: its body is evaluated, unless that would never end."""
         captured = {v: self.lookup(v) for v in self.free_variables(function) if v is not name}
         if function.attrs.get("Primitive"):
             atoms = {v: p.dynamic for v, p in captured.items()}
@@ -383,7 +383,7 @@ class Evaluator:
         return self.partial(None, lets.push(Match(data.dynamic, tuple(clauses), e.complete, e.span)))
 
     def fits(self, pattern: Pattern, value: Partial) -> bool | None:
-        """Whether a value matches a pattern (None: unknown); the pattern's variables are bound on the way."""
+        """True if a value matches a pattern (None: unknown); the pattern's variables are bound on the way."""
         status: bool | None = True
         stack = [(pattern, value)]
         while stack:

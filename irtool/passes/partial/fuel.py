@@ -1,4 +1,4 @@
-"""What keeps the unrolling of recursive functions finite, and all of the evaluation within a bound.
+"""Limits of partial evaluation: unrolling of recursive functions ends, and all of the evaluation stays within a bound.
 
 Each time a function is applied inside its own body, its arguments must have become smaller: older (a part of a value that
 was there before is older than a new value) or a smaller non-negative integer. The pairs of (time, integer) of all
@@ -26,7 +26,7 @@ Fuel = tuple[tuple[int, int], ...] | None
 
 
 def fuel_of(value: Partial) -> tuple[int, int]:
-    """When the value was made, and the integer that it is, if it is known to be a positive one (else 0)."""
+    """The value's time of creation, and its integer, if it is known to be a positive one (else 0)."""
     known = value.known
     if isinstance(known, StaticTensor) and known.constant.is_scalar and known.constant.dtype in ("int32", "int64"):
         return value.created, max(0, int(known.constant.data))  # type: ignore[arg-type]  # a scalar has data
@@ -46,7 +46,7 @@ class SpentError(Exception):
 
 
 class Allowance:
-    """Steps that applications may take: in sum, so many as a module of that size has, and each of them half of what is left,
+    """Steps for applications: in sum, as many as a module of that size has, and for each at most half of the remaining ones,
     with all applications inside it.
     """
 
@@ -59,7 +59,7 @@ class Allowance:
 
     @property
     def lasts(self) -> bool:
-        """Whether functions can still be applied."""
+        """True if functions can still be applied."""
         return self.left > _LEAST
 
     def work(self, steps: int) -> None:

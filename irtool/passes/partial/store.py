@@ -1,4 +1,4 @@
-"""What references are known to hold, with rollback."""
+"""Known values of references, with rollback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReferenceStore:
         self._frames[-1].values[ref] = value
 
     def lookup(self, ref: StaticRef) -> Partial | None:
-        """What the reference holds, or None if that is not known any more."""
+        """The value of the reference, or None if it is no longer known."""
         for frame in reversed(self._frames):
             if ref in frame.values:
                 return frame.values[ref]
@@ -48,7 +48,7 @@ class ReferenceStore:
 
     @property
     def depth(self) -> int:
-        """How many frames there are: more after unknown code ran."""
+        """The number of frames: more after unknown code ran."""
         return len(self._frames)
 
     def invalidate(self) -> None:

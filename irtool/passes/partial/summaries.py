@@ -1,4 +1,4 @@
-"""What a call of a global function with unknown arguments comes to, so that its body need not be evaluated for each call."""
+"""Results of global functions for unknown arguments, so that a body is evaluated once for all of its calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Summary:
 
 
 class Summaries:
-    """Summaries by the number of the function, and what decides whether there can be one."""
+    """Summaries by the number of the function, and the conditions for one."""
 
     def __init__(self) -> None:
         self._found: dict[int, Summary] = {}
@@ -41,7 +41,7 @@ class Summaries:
         self._recurs.append(False)
 
     def note_recursion(self) -> None:
-        """A function was applied in its own body: what comes of that depends on how old the arguments are."""
+        """Notes that a function was applied in its own body: its result depends on the age of the arguments."""
         self._recurs[-1] = True
 
     def end(self, number: int, summary: Summary | None, steps: int) -> None:
@@ -59,7 +59,7 @@ class Summaries:
 
 
 def moved(result: Partial, made: dict[Expr, Partial], atoms: dict[Expr, Expr], clock: int) -> Partial:
-    """`result` with other atoms. `made` has what stands for some of its parts: arguments for parameters."""
+    """`result` with other atoms. `made` has replacements of some of its parts: arguments for parameters."""
     memo: dict[Partial, Partial] = {}
     stack = [(result, False)]
     while stack:
@@ -85,7 +85,7 @@ def moved(result: Partial, made: dict[Expr, Partial], atoms: dict[Expr, Expr], c
 
 
 def _is_closed(result: Partial) -> bool:
-    """Whether what is known holds in any call: it has no references, and no functions with variables from around them."""
+    """True if the known part holds in any call: it has no references, and no functions with captured variables."""
     seen: set[Partial] = set()
     stack = [result]
     while stack:
@@ -108,7 +108,7 @@ def _fields(value: Partial) -> tuple[Partial, ...]:
 
 
 def variables(residual: Function) -> list[Var]:
-    """Those that the `let`s of a residual function bind, in order."""
+    """The variables that the `let`s of a residual function bind, in order."""
     found, body = [], residual.body
     while isinstance(body, Let):
         found.append(body.var)

@@ -1,4 +1,4 @@
-"""Partially static values: what is known of a value now, and the code that computes it at run time."""
+"""Partially static values: the known part of a value, and the code that computes it at run time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...ir import Constant, Constructor, Expr
 
 
 class Static:
-    """What is known of a value."""
+    """The known part of a value."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class StaticData(Static):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StaticRef(Static):
-    """One particular reference: what it holds is in the store, under this object."""
+    """One particular reference: its value is in the store, under this object."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,4 +1,4 @@
-"""The marks on the edges of regions: `annotation.compiler_begin` on what goes in, `annotation.compiler_end` on what comes out.
+"""Marks on the edges of regions: `annotation.compiler_begin` on inputs, `annotation.compiler_end` on outputs.
 
 The compiler named `default` is irtool itself.
 """
@@ -16,27 +16,27 @@ _END = "annotation.compiler_end"
 
 
 def begin(e: Expr, compiler: str) -> Call:
-    """`e` as what enters a region."""
+    """`e` as an input of a region."""
     return call(_BEGIN, e, span=e.span, compiler=compiler)
 
 
 def end(e: Expr, compiler: str) -> Call:
-    """`e` as what leaves a region."""
+    """`e` as an output of a region."""
     return call(_END, e, span=e.span, compiler=compiler)
 
 
 def is_begin(e: Expr) -> TypeGuard[Call]:
-    """Whether a region begins here."""
+    """True if a region begins here."""
     return is_call_to(e, _BEGIN)
 
 
 def is_end(e: Expr) -> TypeGuard[Call]:
-    """Whether a region ends here."""
+    """True if a region ends here."""
     return is_call_to(e, _END)
 
 
 def is_mark(e: Expr) -> TypeGuard[Call]:
-    """Whether a region begins or ends here."""
+    """True if a region begins or ends here."""
     return is_call_to(e, _BEGIN, _END)
 
 

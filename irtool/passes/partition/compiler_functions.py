@@ -8,5 +8,5 @@ from ...ir import Function
 
 
 def is_compiler_function(f: Any, compiler: str = "") -> TypeGuard[Function]:
-    """Whether it is a function for that compiler, or for any one if `compiler` is empty."""
+    """True if it is a function for that compiler, or for any one if `compiler` is empty."""
     return isinstance(f, Function) and "Compiler" in f.attrs and compiler in ("", f.attrs["Compiler"])

@@ -358,7 +358,7 @@ _BINARY: Mapping[type, Callable[[Any, Any], DFPattern]] = {
 
 
 def _manual(name: str) -> str:
-    """How a function or a method is written, from the notation above."""
+    """The notation of a function or a method, from the table above."""
     shown = [w for line in (__doc__ or "").split("\n") if line.startswith("    ") for w in line.split("   ") if w]
     fitting = [w.strip() for w in shown if w.strip().startswith((f"{name}(", f"p.{name}("))]
     return f"write {' or '.join(fitting)}" if fitting else ""

@@ -1,4 +1,4 @@
-"""The regions of a function: what lies between the marks where a compiler's part begins and where it ends.
+"""The regions of a function: the nodes between the marks of a compiler's begin and end.
 
 A region grows downstream: each `compiler_begin` opens one, a node belongs to the region of its arguments, and where a node
 takes arguments from several open regions, they become one. A `compiler_end` closes the edge that it stands on: what follows
@@ -87,7 +87,7 @@ class Regions:
         source.merged_into = into
 
     def _edges(self, source: Region, into: Region) -> list[Call]:
-        """The marks where what `source` made enters the other region."""
+        """The marks of inputs of `into` that `source` made."""
         if len(source.ends) < len(into.inputs):
             return [b for e in source.ends for b in self._begins_after.get(e, ()) if b in into.inputs]
         return [b for b in into.inputs if self.of(b.args[0]) is source]
@@ -162,7 +162,7 @@ class Regions:
 
 
 def is_empty(region: Region, begin: Call) -> bool:
-    """Whether the region holds nothing but this mark: what enters there is handed on as it is."""
+    """True if the region holds nothing but this mark, so that its input is its output."""
     return not region.ends and len(region.inputs) == 1 and region.size == 1 and begin in region.inputs
 
 

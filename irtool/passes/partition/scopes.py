@@ -1,4 +1,4 @@
-"""In which scope a region can be called: where everything that it takes is bound."""
+"""Scopes in which a region can be called: all of its inputs are bound there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .regions import Region
 
 
 def values_of_variables(order: Iterable[Expr]) -> dict[Var, Expr]:
-    """What each variable of a `let` or a pattern comes from."""
+    """The value behind each variable of a `let` or a pattern."""
     found: dict[Var, Expr] = {}
     for e in order:
         if isinstance(e, Let):
@@ -32,7 +32,7 @@ class RegionScopes:
         self._of_region = {r: self._innermost(needs[b] for b in r.inputs) for r in regions}
 
     def can_merge(self, parent: Region, region: Region) -> bool:
-        """Whether one call can stand for both: what `parent` gives to others is used where the inputs of `region` are bound."""
+        """True if one call can stand for both: results of `parent` are used where the inputs of `region` are bound."""
         needed = self._of_region[region]
         if needed is self._outermost:
             return True
@@ -43,7 +43,7 @@ class RegionScopes:
         )
 
     def merge(self, parent: Region, into: Region) -> None:
-        """The merged region needs what both need."""
+        """Gives the merged region the inner one of both scopes."""
         self._of_region[into] = self._innermost((self._of_region[into], self._of_region.pop(parent)))
 
     def _innermost(self, scopes: Iterable[Scope]) -> Scope:

@@ -1,4 +1,4 @@
-"""What a target supports, as data: a table of rules.
+"""Supported operators of targets, as data: tables of rules.
 
 `targets.json` beside this file holds targets that come with irtool; `libraries` holds those whose conditions a table cannot
 say. A file of the same form adds others or replaces them; `register_target` does so from Python::
@@ -38,7 +38,7 @@ from ..core.context import PassContext
 
 @dataclass(frozen=True)
 class SupportRule:
-    """What a target accepts of some operators."""
+    """Calls of some operators that a target accepts."""
 
     operators: tuple[str, ...]
     dtypes: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class SupportRule:
     check: Callable[[Call], bool] | None = None
 
     def accepts(self, call: Call) -> bool:
-        """Whether the call of one of the operators meets the conditions; its arguments are typed."""
+        """True if the call of one of the operators meets the conditions; its arguments are typed."""
         found = [t.dtype for a in call.args for t in _tensors(a.checked_type)]
         if self.dtypes and not all(d in self.dtypes for d in found):
             return False
@@ -63,13 +63,13 @@ class SupportRule:
 
 @dataclass(frozen=True)
 class TargetTable:
-    """What is known of one target."""
+    """The rules of one target."""
 
     rules: tuple[SupportRule, ...] = ()
     optimize: str = ""
 
     def supports(self, call: Call) -> bool:
-        """Whether the target can take over the call of an operator; its arguments are typed."""
+        """True if the target can take over the call of an operator; its arguments are typed."""
         return isinstance(call.op, Op) and any(call.op.name in r.operators and r.accepts(call) for r in self.rules)
 
 

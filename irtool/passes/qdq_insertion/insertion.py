@@ -99,7 +99,7 @@ class Insertion:
         return Call(new.op, args, new.attrs, new.type_args, new.span)
 
     def _biased(self, old: Expr, new: Expr) -> Expr:
-        """Of what adds the bias of a layer: the bias in units of the products, so that it is added to them in int32."""
+        """The addition of a layer's bias, with the bias in units of the products, so that it is added to them in int32."""
         if not (is_call_to(old, "nn.bias_add") and isinstance(old, Call) and isinstance(new, Call)):
             return new
         layer = self.heads.get(old.args[0])  # type: ignore[call-overload]  # a head is looked up by identity

@@ -1,4 +1,4 @@
-"""Which operators are computed in integers, and how each takes part in a layer.
+"""Sets of operators with integer forms, by their role in a layer.
 
 A layer is a *head* with *followers*, computed together without rounding in between: a convolution, its bias and its relu.
 What an operator becomes in integers is a matter of `FakeQuantizationToInteger`; operators that it has no rule for are in none

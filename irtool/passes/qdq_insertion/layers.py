@@ -1,4 +1,4 @@
-"""Layers: what is quantized as one, and how it is called."""
+"""Layers: calls that are quantized together, and their names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Layer:
 
 
 def name_calls(order: Sequence[Expr]) -> dict[Expr, str]:
-    """What calls of operators are named: numbers count the calls of each operator, quantized or not, from 0."""
+    """Names for calls of operators: numbers count the calls of each operator, quantized or not, from 0."""
     counts: Counter[str] = Counter()
     names: dict[Expr, str] = {}
     for e in order:

@@ -1,4 +1,4 @@
-"""What is quantized: layers, and the points between them at which real numbers are rounded."""
+"""The plan of a quantization: layers, and the tensors between them that are rounded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .layers import Layer, aliases_of, matches, name_calls, top_level
 
 @dataclass
 class Plan:
-    """What is quantized in a function.
+    """The layers and points of a quantized function.
 
     Attributes:
         layers: in the order of evaluation.

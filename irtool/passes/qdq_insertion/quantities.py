@@ -13,7 +13,7 @@ LEAST_SCALE = float(2.0**-100)
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a tensor is rounded: an element stands for `scale * (q - zero_point)`."""
+    """The quantization of a tensor: an element stands for `scale * (q - zero_point)`."""
 
     scale: float
     zero_point: int

@@ -1,4 +1,4 @@
-"""Moving scales backward, from a multiplication up into the weights of what produced its operand.
+"""Moving scales backward: from a multiplication up into the weights of the layer that produced its operand.
 
 First, from the inputs to the result, producers tell which scales they could take up, as long as nothing else uses what
 lies between; then each multiplication that finds such a producer gives its scale away.
@@ -165,7 +165,7 @@ def _offer_of_dense(e: Call, offers: Offers) -> Message | None:
 
 
 def _sums_are_wider(e: Call) -> bool:
-    """Whether `out_dtype` gives results another dtype than the weight has: a scale of that dtype does not fit the weight."""
+    """True if `out_dtype` gives results another dtype than the weight has: a scale of that dtype does not fit the weight."""
     result = e.checked_type
     return isinstance(result, TensorType) and result.dtype != operand_types(e)[1].dtype
 

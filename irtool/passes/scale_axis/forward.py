@@ -1,4 +1,4 @@
-"""Moving scales forward, from a multiplication down into the weights of what consumes it.
+"""Moving scales forward: from a multiplication down into the weights of the layer that consumes it.
 
 First, from the result to the inputs, consumers tell which scales they could take up; then, from the inputs to the
 result, multiplications that were asked for one give their scale away and it travels to the consumer.
@@ -122,7 +122,7 @@ def asks_for(*operators: str) -> Callable[[Question], Question]:
 
 
 def passes_on(*operators: str) -> Callable[[Way], Way]:
-    """Decorator: files what calls of operators do with arguments that are scaled."""
+    """Decorator: files the rule for calls of operators on scaled arguments."""
     return _WAYS.file(*operators)
 
 
@@ -162,8 +162,7 @@ def _ask_for_dense(e: Call, message: Message | None) -> Asked:
 
 
 def _weight_takes_scale(e: Call) -> bool:
-    """Whether the data's scale may go into the weight: it is of the weight's dtype, and integers do not wrap before sums that are
-    wider."""
+    """True if the data's scale may go into the weight: it has the weight's dtype, and integers do not wrap before wider sums."""
     data, weight = operand_types(e)
     result = e.checked_type
     wraps = "int" in weight.dtype and isinstance(result, TensorType) and result.dtype != weight.dtype

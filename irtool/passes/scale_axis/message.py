@@ -1,4 +1,4 @@
-"""What the folding of scales knows of a value: along which of its axes a scale may be moved through it.
+"""Messages between nodes in scale folding: the axes of a value along which a scale may be moved through it.
 
 A scaled value is a triple of value, axes, and a scale with one dimension for each of the axes: along axis `axes[i]` the
 value is still to be multiplied with dimension `i` of the scale.
@@ -25,7 +25,7 @@ class Message:
 
 
 def intersect(a: Message | None, b: Message | None) -> Message | None:
-    """What both allow; None (nothing may be moved) if either does not allow anything."""
+    """The intersection of both; None (nothing may be moved) if either is None."""
     if a is None or b is None:
         return None
     return Message(tuple(x for x in a.axes if x in b.axes), a.require_positive or b.require_positive)
@@ -60,7 +60,7 @@ def to_axes(scale: Expr, shape: Sequence[Dim], axes: Sequence[int]) -> Expr | No
 
 @dataclass(frozen=True)
 class ConvAxes:
-    """Where a convolution keeps its channels: axes of the data (or the result), and of the weights; -1 for none."""
+    """The axes of a convolution's channels: of the data (or the result), and of the weights; -1 for none."""
 
     channels: int
     inner_channels: int
@@ -79,7 +79,7 @@ class ConvAxes:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the weights are stored in blocks of channels."""
+        """True if the weights are stored in blocks of channels."""
         return self.inner_outputs >= 0
 
 

@@ -1,1 +1,1 @@
-"""The rewrites of SimplifyExpr, by what they are about. Each module gives a list of rules."""
+"""The rewrites of SimplifyExpr, by subject. Each module gives a list of rules."""

@@ -50,7 +50,7 @@ def identity() -> RewriteRule:
 
 
 def _changes_zeros(e: Call, value: float) -> bool:
-    """Whether adding or subtracting that zero makes another zero of one of a float."""
+    """True if adding or subtracting that zero makes another zero of one of a float."""
     if value or not isinstance(e.checked_type, TensorType) or not is_float(e.checked_type.dtype):
         return False
     return (math.copysign(1, value) > 0) == (e.op_name == "add")
@@ -116,7 +116,7 @@ def consecutive_additions() -> RewriteRule:
 
 
 def _add_up(a: Expr, b: Expr) -> bool:
-    """Whether two constants are integers, or floats of the same signs whose sum is finite."""
+    """True if two constants are integers, or floats of the same signs whose sum is finite."""
     assert isinstance(a, Constant) and isinstance(b, Constant)
     if not is_float(a.dtype):
         return True

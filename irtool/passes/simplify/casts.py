@@ -61,7 +61,7 @@ _EXACT_FLOATS = {
 
 
 def widens(source: str, target: str) -> bool:
-    """Whether a cast keeps every value: NaN, infinities, the sign of zero and the largest numbers among them.
+    """True if a cast keeps every value: NaN, infinities, the sign of zero and the largest numbers among them.
 
     TVM takes all casts from integers to floats for such, and those from signed to unsigned numbers.
     """
@@ -80,7 +80,7 @@ def widens(source: str, target: str) -> bool:
 
 
 def loses_nothing(source: str, middle: str, target: str) -> bool:
-    """Whether a cast by way of `middle` gives what one cast from `source` to `target` does.
+    """True if a cast by way of `middle` gives the same result as one cast from `source` to `target`.
 
     Floats are cut to int32 (int64 for wide and unsigned results) before they wrap, integers only wrap: what is beyond must not
     occur.

@@ -50,7 +50,7 @@ def consecutive_transposes() -> RewriteRule:
 
 
 def axis_order(e: Call, rank: int) -> list[int]:
-    """Which axis of its input each of the first `rank` axes of a transpose (or layout transform) is."""
+    """The input axis of each of the first `rank` axes of a transpose (or layout transform)."""
     if is_call_to(e, "transpose"):
         if e.attrs.axes is None:
             return list(range(rank - 1, -1, -1))

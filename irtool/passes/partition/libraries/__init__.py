@@ -1,4 +1,4 @@
-"""Libraries whose conditions take more than a table to say, one per module: what each computes in one go, and what by itself.
+"""Libraries with conditions beyond a table, one per module: their composite functions, and the operators that they support alone.
 
 A module defines `LIBRARY`; it is found by its file, which has the library's name with `_` for `-`.
 """

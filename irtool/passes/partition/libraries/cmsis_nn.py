@@ -64,7 +64,7 @@ def _conv2d(e: Call) -> bool:
 
 
 def _pad_can_be_fused(e: Call) -> bool:
-    """Whether there is at most one element more at the bottom and at the right than at the top and at the left."""
+    """True if there is at most one element more at the bottom and at the right than at the top and at the left."""
     conv = find_call(e, "qnn.conv2d")
     pad = conv.args[0]
     assert isinstance(pad, Call)
@@ -100,7 +100,7 @@ def _binary(e: Call) -> bool:
 
 
 def _softmax(e: Call) -> bool:
-    """The result must be scaled by 1 / 256 around -128, which is what the library computes."""
+    """True if the result is scaled by 1 / 256 around -128, as in the library."""
     scale, zero = (_value(a) for a in e.args[1:])
     is_scaled = scale.size == zero.size == 1 and (scale.item(), zero.item()) == (1 / 256, -128)
     return is_scaled and e.attrs.out_dtype == "int8" and dtype_of(find_call(e, "qnn.dequantize").args[0]) == "int8"

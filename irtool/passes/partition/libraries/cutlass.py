@@ -1,4 +1,4 @@
-"""CUTLASS: products of matrices and convolutions on tensor cores, with what comes behind them."""
+"""CUTLASS: products of matrices and convolutions on tensor cores, with their epilogues."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _conv2d = _convolution("nn.conv2d", "OHWI")
 
 
 def _residual(operator: str, e: Call) -> bool:
-    """What is added has the shape of what is computed, and does not come from the same convolution itself."""
+    """True if the addend has the result's shape, and does not come from the same convolution itself."""
     lhs, rhs = find_call(e, operator).args
     sources = [first_call(side, "nn.conv2d") for side in (lhs, rhs)]
     conv = next((s for s in sources if s is not None), None)

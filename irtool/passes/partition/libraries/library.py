@@ -1,4 +1,4 @@
-"""What a library is, and questions that several of them ask."""
+"""The definition of a library, and conditions that several libraries share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Composite = tuple[str, DFPattern, Callable[[Any], bool]]
 
 @dataclass(frozen=True)
 class Library:
-    """What a library takes over.
+    """The patterns and operators that a library takes over.
 
     Attributes:
         name: the name of the target, and of the table of patterns.
@@ -54,7 +54,7 @@ def tensor(e: Expr) -> TensorType:
 
 
 def first_call(e: Expr, *names: str) -> Call | None:
-    """The first call of one of these operators, from `e` along first arguments; None if there is none."""
+    """The first call of one of these operators, from `e` along first arguments, or None."""
     while True:
         if isinstance(e, TupleGetItem):
             e = e.tuple
@@ -67,7 +67,7 @@ def first_call(e: Expr, *names: str) -> Call | None:
 
 
 def find_call(e: Expr, *names: str) -> Call:
-    """The nearest such call, where a pattern has said that there is one.
+    """The nearest such call, in an expression of which a pattern requires one.
 
     A pattern of an operator that commutes matches its operands the other way round, too.
     """
@@ -90,7 +90,7 @@ def _by_distance(e: Expr) -> Iterator[Call]:
 
 
 def is_depthwise(conv: Call) -> bool:
-    """Whether a convolution has one output channel for each input channel, and a group for each."""
+    """True if a convolution has one output channel for each input channel, and a group for each."""
     data, weight, at = tensor(conv.args[0]), tensor(conv.args[1]), conv.attrs
     channels = _extent(data, at.data_layout, "C")
     return channels == _extent(weight, at.kernel_layout, "O") == at.groups
