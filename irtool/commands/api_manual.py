@@ -1,4 +1,4 @@
-"""The reference of the Python API, `docs/python-api.md`: what `irtool.__all__` names, from signatures and docstrings."""
+"""The reference of the Python API, `docs/python-api.md`: the names of `irtool.__all__`, from signatures and docstrings."""
 
 from __future__ import annotations
 

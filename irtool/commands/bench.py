@@ -99,7 +99,7 @@ def command(
     trace: str | None,
     **flags: Any,
 ) -> None:
-    """Compile FILE, time runs of it and of each of its kernels, and print them beside what the machine can do.
+    """Compile FILE, time runs of it and of each of its kernels, and print them beside the limits of the machine.
 
     Every time is the best of a round; the median of the rounds is printed. Kernels run singly, with their weights in memory as
     in the network, and count as often as a run executes them. Inputs and weights that nobody gives are random.
@@ -145,7 +145,7 @@ def command(
 
 @dataclass(frozen=True)
 class _Subject:
-    """A module with its weights bound, and what its entry is run on."""
+    """A module with its weights bound, and the inputs of its entry."""
 
     module: Module
     entry: str

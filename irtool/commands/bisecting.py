@@ -51,7 +51,7 @@ def bisect(
 
 
 def _explained(error: Any, entry: str, count: int, context: dict[str, Any]) -> str:
-    """What is said of a pass that failed in `CheckValues`: by the runner, the pass and the module that it was given."""
+    """The message for a pass that failed in `CheckValues`, from the runner, the pass and the module before it."""
     from ..printer import to_text
     from ..reduction import Case, Search, reduce_case
     from ..reduction.predicates.changing import ChangesResults

@@ -165,7 +165,7 @@ def command(
 
 
 def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
-    """What calibrated a build, where something did."""
+    """The calibration of a build, or None."""
     from ..driver.precision import Calibrated
 
     found = (report.get("precision") or {}).get("calibrated")
@@ -196,7 +196,7 @@ def _build_input(
     precision: PrecisionChoice,
     said: list[str],
 ) -> BuildInput:
-    """What is built; `said` gets what is said when it is read."""
+    """The input of the build; `said` gets the messages of reading it."""
     from ..driver.session import BuildInput
 
     given = asked
@@ -231,7 +231,7 @@ def _build_input(
 def module_to_build(
     subject: Subject, given: Given, entry: str, missing_constants: str, said: list[str]
 ) -> tuple[Module, Given]:
-    """The module as it is compiled, constants filled in, and what is known of its parameters; `said` gets what was said."""
+    """The module to compile, constants filled in, and the known facts of its parameters; `said` gets the messages."""
     from ..diagnostics import render
     from ..ir.odd_weights import odd_weights
     from ..passes.core.bind import fill_missing_constants
@@ -253,7 +253,7 @@ def module_to_build(
 
 
 def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: float) -> None:
-    """Prints what was asked for: the explanation, the output itself, a summary."""
+    """Prints the requested outputs: the explanation, the output itself, a summary."""
     if reports.explain:
         from .explaining import explain
 

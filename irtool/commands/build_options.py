@@ -15,7 +15,7 @@ from .grouped import as_flags, grouped
 
 @dataclass(frozen=True)
 class OutputChoice:
-    """What a command line says of the output: `-o`, `--name`, `--emit`; empty or None where it says nothing."""
+    """The output options of a command line: `-o`, `--name`, `--emit`; empty or None if not given."""
 
     path: str | None = None
     name: str | None = None
@@ -32,7 +32,7 @@ class ScheduleChoice:
 
 @dataclass(frozen=True)
 class ReportChoice:
-    """What is told of a build beside its files."""
+    """The reports of a build beside its files."""
 
     explain: bool = False
     report_file: str | None = None

@@ -1,4 +1,4 @@
-"""`--calibrate`, as every command has it: what ranges of 8 bits are found from."""
+"""`--calibrate` for all commands that have it: the samples from which ranges of 8 bits are found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RANDOM = "random"
 
 
 def calibrate_option(argument: str, help: str = "") -> Any:
-    """The option, whose values the command gets as `argument`; `help` is put before what it says."""
+    """The option; the command gets its values as `argument`. `help` is put before its own help text."""
     return click.option(
         "--calibrate",
         argument,
@@ -29,8 +29,7 @@ def calibrate_option(argument: str, help: str = "") -> Any:
 
 
 def check_calibrate(data: Sequence[str], asker: str) -> None:
-    """Raises UsageError where nothing calibrates what the command line asks for, `asker`, and where random inputs are asked for
-    beside files."""
+    """Raises UsageError if nothing calibrates the request of the command line, `asker`, or if random inputs are given beside files."""
     from ..diagnostics import UsageError
 
     if not data:

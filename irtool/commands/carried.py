@@ -1,4 +1,4 @@
-"""Command lines that are to run elsewhere: what files they read is brought along, what they write goes to `%t`."""
+"""Command lines that are to run elsewhere: their input files are copied along, their output goes to `%t`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LARGEST = 1 << 28
 
 @dataclass(frozen=True)
 class _Word:
-    """A word of a command line. `parameter` is what it belongs to, None for flags and names; `head` is what stands in it before
-    a value: `--name=`, `-n`."""
+    """A word of a command line. `parameter` is the option or argument that it is a value of, None for flags and names; `head` is the
+    text before the value: `--name=`, `-n`."""
 
     text: str
     parameter: click.Parameter | None = None

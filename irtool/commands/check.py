@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be checked beside the syntax."""
+    """The checks of a command line beside that of the syntax."""
 
     given: Given
     entry: str | None

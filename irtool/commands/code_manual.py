@@ -1,4 +1,4 @@
-"""What can be said of the codes of diagnostics from their classes: the list, one manual page, and `docs/errors.md`."""
+"""Manuals of the codes of diagnostics, from their classes: the list, one manual page, and `docs/errors.md`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def example_command(cls: type[Code]) -> str:
 
 
 def list_codes() -> str:
-    """One line for each code: its name, what it stands for."""
+    """One line for each code: its name and its meaning."""
     return show_table([(cls.name, title(cls)) for cls in codes], (5,), head=False)
 
 
@@ -83,7 +83,7 @@ def reference() -> str:
 
 
 def _files(cls: type[Code]) -> list[tuple[str, str]]:
-    """The files of the example, each with what it is."""
+    """The files of the example, each with its kind."""
     files = [(f"the example {_FILE}", cls.example), (f"the plug-in {_PLUGIN}", cls.plugin)]
     return [(what, text) for what, text in files if text]
 

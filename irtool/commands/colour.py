@@ -43,8 +43,7 @@ def choose(when: str) -> None:
 
 @contextlib.contextmanager
 def uncoloured() -> Iterator[None]:
-    """Commands that run inside are not coloured unless they are told to, whatever the environment says; what was chosen outside
-    stays chosen there."""
+    """Commands in the block are not coloured unless they are told to, whatever the environment has; the choice outside is kept."""
     global _chosen, _is_captured
     before = _chosen, _is_captured
     _chosen, _is_captured = "auto", True
@@ -55,7 +54,7 @@ def uncoloured() -> Iterator[None]:
 
 
 def is_coloured(stream: Any) -> bool:
-    """True if what goes to that stream is coloured."""
+    """True if text on that stream is coloured."""
     if _chosen != "auto":
         return _chosen == "always"
     if _is_captured or os.environ.get("NO_COLOR"):
@@ -73,7 +72,7 @@ def paint_message(text: str) -> str:
 
 
 def paint_diff(text: str) -> str:
-    """A unified diff: what went, what came, and where."""
+    """Colours a unified diff: removed lines, added lines, and places."""
     return own_escapes("\n".join(map(_paint_diff_line, visible(text).split("\n"))))
 
 

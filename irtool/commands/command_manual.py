@@ -1,4 +1,4 @@
-"""The reference of the commands, `docs/commands.md`: what `irtool COMMAND --help` says, from the same declarations."""
+"""The reference of the commands, `docs/commands.md`: the texts of `irtool COMMAND --help`, from the same declarations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _options(command: click.Command, ctx: click.Context) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """What Markdown would read as something else, outside code."""
+    """Escapes text that Markdown would read as markup, outside code."""
     parts = text.split("`")
     for i in range(0, len(parts), 2):
         for mark in "\\|<*_[":

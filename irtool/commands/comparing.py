@@ -1,4 +1,4 @@
-"""Whether two ways of running give the same, up to what their number format leaves open.
+"""Comparison of the outputs of two ways of running, up to the precision of their number formats.
 
 Results that differ by more than the tolerance are judged against a run of the interpreter in double precision: rounding errors
 grow in deep networks and where large numbers cancel, and then neither way is right. The second way agrees with the first if its

@@ -44,7 +44,7 @@ mcpu_option = click.option("--mcpu", default=None, show_default="native", metava
 
 
 def runner_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds `--runner`, which the command gets as a tuple of words; `what` says in the help which programs it runs."""
+    """Adds `--runner`, which the command gets as a tuple of words; `what` names the programs that it runs, for the help."""
     return click.option(
         "--runner",
         default="",

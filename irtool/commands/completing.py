@@ -24,7 +24,7 @@ VARIABLE = "_IRTOOL_COMPLETE"
 class _Bash(BashComplete):
     @staticmethod
     def _check_version() -> None:
-        """The script says itself what it needs; a bash is not started to ask."""
+        """Does nothing: the script checks the version of bash itself; no bash is started to ask."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         at = int(os.environ["COMP_CWORD"])
@@ -42,7 +42,7 @@ class _Bash(BashComplete):
 
 
 class _WholeWords(ShellComplete):
-    """A shell that replaces `--option=val` by what it is given."""
+    """A shell that replaces all of `--option=val` by a completion."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         found = super().get_completions(args, incomplete)
@@ -65,12 +65,12 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _F
 
 
 def script(group: click.Group, shell: str) -> str:
-    """What makes that shell complete the arguments of irtool, as a script that it reads."""
+    """The script that completes irtool's arguments in that shell."""
     return SHELLS[shell](group, {}, "irtool", VARIABLE).source()
 
 
 def complete(group: click.Group, instruction: str) -> int:
-    """Prints what a shell asks for, `bash_complete` or `bash_source`; returns the exit code."""
+    """Answers a request of a shell, `bash_complete` or `bash_source`; returns the exit code."""
     shell, _, wanted = instruction.partition("_")
     if shell not in SHELLS or wanted not in ("source", "complete"):
         click.echo(f"error: {VARIABLE}={instruction} is not SHELL_complete of {', '.join(SHELLS)}", err=True)

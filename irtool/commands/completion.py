@@ -1,4 +1,4 @@
-"""`irtool completion`: prints what makes a shell complete irtool's arguments."""
+"""`irtool completion`: prints a script that completes irtool's arguments in a shell."""
 
 from __future__ import annotations
 

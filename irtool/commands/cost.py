@@ -1,4 +1,4 @@
-"""What a module costs once it is compiled: products, calls and memory of its kernels, and a chart of its arena."""
+"""The costs of a compiled module: products, calls and memory of its kernels, and a chart of its arena."""
 
 from __future__ import annotations
 

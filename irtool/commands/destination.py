@@ -1,4 +1,4 @@
-"""Where the output of a build goes: a folder, a file that is named, or standard output."""
+"""The output of a build: a folder, a named file, or standard output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .mistakes import ClashingOptions
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a build goes.
+    """The place for the output of a build.
 
     Attributes:
         folder: of its files; None if the output is printed.
@@ -35,7 +35,7 @@ class Destination:
 
 
 def find_destination(choice: OutputChoice, target: str, file: str) -> Destination:
-    """Where the build of `file` goes.
+    """The place for the output of the build of `file`.
 
     Without `-o`, that is `NAME.out`, or standard output for `tir`. `-o` names a folder, or, with the ending of the output, its
     file; a path that is a folder, or ends with `/`, is one whatever its ending. Raises UsageError for an output that cannot be

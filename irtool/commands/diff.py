@@ -1,4 +1,4 @@
-"""`irtool diff`: compares two modules by structure or by what they compute, and shows where they differ."""
+"""`irtool diff`: compares two modules by structure or by results, and shows the places of differences."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _read(left: str, right: str, infer: bool, given: Given) -> tuple[Module, Mod
 
 
 def _read_one(path: str, given: Given) -> Module:
-    """A module with what is known of it: its own weights, and of those that are given the others that it has parameters for."""
+    """A module with its parameters' known facts: its own weights, and those of the given ones that it has parameters for."""
     from ..parser.params import ParameterFile
     from .subject import read_module
 
@@ -107,7 +107,7 @@ def _read_one(path: str, given: Given) -> Module:
 
 
 def _places(a: Module, b: Module) -> Iterator[Diagnostic]:
-    """What is said of each difference, none if the modules are equal."""
+    """A diagnostic for each difference; none if the modules are equal."""
     from ..diagnostics import Diagnostic
     from ..ir import Constant
     from ..ir.difference import differences
@@ -142,7 +142,7 @@ def _text(a: Module, b: Module, left: str, right: str, types: str) -> list[str]:
 
 
 def _value_differences(a: Module, b: Module, notes: list[str]) -> Iterator[Diagnostic]:
-    """What is said of each function that computes something else on the right; `notes` get what was made up for that."""
+    """A diagnostic for each function with other results on the right; `notes` get the random inputs used."""
     from ..diagnostics import Diagnostic, IrError
     from ..interp import evaluate
     from ..interp.feeds import name_random, random_inputs

@@ -1,4 +1,4 @@
-"""`irtool doctor`: what is there, and what each part is for."""
+"""`irtool doctor`: installed tools, and the features that each enables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .wrong_usage import Command
 )
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 def command(style: str) -> None:
-    """Look at what irtool uses here: Python, the C compiler and its options, the processor, caches, plug-ins, optional packages.
+    """List the tools that irtool uses here: Python, the C compiler and its options, the processor, caches, plug-ins, optional packages.
 
     \b
     Examples:

@@ -132,7 +132,7 @@ def command(
 
 
 def _one_sample(given: Given) -> Given:
-    """What is known of parameters without the arrays of the set, whose shapes are those of many samples."""
+    """Known facts of parameters without the arrays of the set, which have the shapes of many samples."""
     from dataclasses import replace
 
     return replace(given, inputs=(), single={})
@@ -155,7 +155,7 @@ def _is_calibrated_on(precision: PrecisionChoice, given: Given) -> bool:
 
 
 def _runner(module: Module, entry: str, via: str, level: int, chosen: PassChoice) -> Callable[[Sequence[Any]], Any]:
-    """What gives the outputs for the inputs of one sample."""
+    """A function from the inputs of one sample to its outputs."""
     if via == "interp":
         from ..interp import evaluate
 

@@ -1,4 +1,4 @@
-"""What irtool finds on a machine, for `irtool doctor`."""
+"""The tools and packages on a machine, for `irtool doctor`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _version(name: str) -> str:
 
 
 def _backends() -> Iterator[Finding]:
-    """What each backend finds, once: two may use the same tools."""
+    """Findings of each backend, once: two may use the same tools."""
     seen = set()
     for cls in dict.fromkeys(backends):
         for finding in cls().examine():
@@ -83,7 +83,7 @@ def _is_writable(path: str) -> bool:
 
 
 def _contents(root: str) -> tuple[int, int]:
-    """How many builds there are, and their bytes."""
+    """The number of builds in the cache, and their bytes."""
     builds = size = 0
     for folder, folders, files in os.walk(root):
         builds += len(folders) if folder == root else 0
@@ -104,7 +104,7 @@ def _plugins() -> Iterator[Finding]:
 
 
 def extra_features() -> dict[str, Callable[[], bool]]:
-    """Whether the package of each extra is installed, for golden files that need it."""
+    """For each extra, a test that its package is installed, for golden files that need it."""
     return {extra: lambda package=package: bool(_version(package)) for extra, package, _ in EXTRAS}  # type: ignore[misc]  # mypy cannot infer lambdas with defaults
 
 

@@ -1,4 +1,4 @@
-"""`irtool explain`: what the code of a diagnostic means, from the classes themselves."""
+"""`irtool explain`: the meaning of a diagnostic's code, from the classes themselves."""
 
 from __future__ import annotations
 

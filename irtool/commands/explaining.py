@@ -1,4 +1,4 @@
-"""What `build --explain` prints: the schedule of every stage, as a text that `build --schedule` reads again."""
+"""The output of `build --explain`: the schedule of every stage, as a text that `build --schedule` reads again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `-v` tells of the files of a command line."""
+"""The report of `-v` on the files of a command line."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 
 
 def read_fixed(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
-    """The values by name, as they are written. Raises UsageError for what has no name or no value."""
+    """The values by name, as text. Raises UsageError for an item without a name or a value."""
     from ..diagnostics import UsageError
 
     found: dict[str, str] = {}
@@ -35,8 +35,8 @@ def read_fixed(ctx: click.Context, option: click.Parameter, items: tuple[str, ..
 
 
 def fixed_arrays(values: Mapping[str, str]) -> ParameterFile:
-    """What the values are: arrays of files, and Python's numbers and lists, which take a parameter's dtype. Raises IrError for a file
-    that cannot be read.
+    """The arrays of the values: from files, and from Python's numbers and lists, which take a parameter's dtype. Raises IrError for
+    an unreadable file.
     """
     from ..parser.params import ParameterFile
 

@@ -1,4 +1,4 @@
-"""What a file is that is no Relay text: said in a word, before a parser stumbles over its first bytes."""
+"""Files in formats other than Relay text: their format is named before a parser sees their first bytes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def refuse_foreign_text(text: str, name: str) -> None:
 
 
 def _after_comments(text: str) -> str:
-    """What follows the blank lines and the comments of Python or Relay at the start; `#[version…]` and `#!` stay."""
+    """The text after the blank lines and the comments of Python or Relay at the start; `#[version…]` and `#!` stay."""
     at = 0
     for line in text.splitlines(keepends=True):
         bare = line.strip()

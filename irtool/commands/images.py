@@ -35,7 +35,7 @@ Size = tuple[int, ...]
 
 @dataclass(frozen=True)
 class ImageRule:
-    """How the pixels of an image become an array: (pixel / scale - mean) / std.
+    """The conversion of an image's pixels to an array: (pixel / scale - mean) / std.
 
     Attributes:
         mean, std: one number for all channels, or one for each, in the order of `channels`.
@@ -72,7 +72,7 @@ class ImageRule:
                 )
 
     def read(self, path: str, name: str) -> np.ndarray:
-        """The array of an image, for the parameter of that name; a note says what was done.
+        """The array of an image, for the parameter of that name; a note lists the steps of its conversion.
 
         It is uint8 where neither scale, mean nor std changes a value, else float32. Raises IrError for a file that is no whole
         image with 8 bits a channel, or is smaller than what is to be cut out; UsageError where Pillow is missing.
@@ -153,7 +153,7 @@ def is_image(path: str) -> bool:
 
 
 def _opened(path: str, done: list[str]) -> Any:
-    """The picture upright, and in `done` what it is. Raises as `ImageRule.read` does."""
+    """The picture upright; `done` gets its description. Raises as `ImageRule.read` does."""
     from ..diagnostics import IrError, UsageError
 
     try:
@@ -193,7 +193,7 @@ _ORIENTATION = 0x0112
 
 
 def _resized(wanted: Size, width: int, height: int) -> tuple[int, int]:
-    """Width and height of what is resized."""
+    """Width and height of the resized picture."""
     if len(wanted) == 2:
         return wanted[1], wanted[0]
     (side,) = wanted

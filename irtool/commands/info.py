@@ -1,4 +1,4 @@
-"""`irtool info`: what is in a module, in numbers."""
+"""`irtool info`: the contents of a module, in numbers."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
 
 
 def _read(file: str, given: Given) -> Module:
-    """The module of a file with what is known of it, weights as constants."""
+    """The module of a file with known facts of its parameters, weights as constants."""
     from .subject import read_module
 
     module, given = read_module(file, given)
@@ -225,7 +225,7 @@ def _bytes(t: Any) -> int:
 
 
 def _operator(call: Any) -> str:
-    """What a call is counted as: its operator, that of ONNX for nodes that wait for extents."""
+    """The name under which a call is counted: its operator, that of ONNX for nodes that wait for extents."""
     return f"onnx.{call.attrs.op_type}" if call.op.name == "onnx.node" else call.op.name
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Names and arrays of what is computed in the body of a function, in order; tuples are taken apart.
+    """Names and arrays of the values in the body of a function, in order; tuples are taken apart.
 
     Values inside of branches, clauses and other functions are not among them. A name is the number of the value, and the
     variable that it is bound to, or the operator: `0003.nn.conv2d`.

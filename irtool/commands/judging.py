@@ -1,4 +1,4 @@
-"""What `irtool run` does with outputs beside printing them: compares them with those of a file, ranks them, writes intermediates."""
+"""Checks of the outputs of `irtool run`: comparison with those of a file, ranking, writing of intermediates."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Judging:
         click.echo(f"the outputs agree with {self.expect}")
 
     def _differs(self, name: str, got: Any, wanted: Any) -> bool:
-        """True if an output differs; what differs is printed."""
+        """True if an output differs; the difference is printed."""
         import numpy as np
 
         from .ulps import ulp_distance

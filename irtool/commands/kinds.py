@@ -1,4 +1,4 @@
-"""Kinds of arguments: what a shell may complete them to, and which of them name files that a command reads or writes.
+"""Kinds of arguments: their completions in a shell, and marks of those that name files to read or write.
 
 Values stay the strings that they are. A reproducer asks `reads` and `writes` of each option.
 """
@@ -21,7 +21,7 @@ _LARGEST = 1 << 26
 
 
 class Path(click.ParamType):
-    """A file or a folder. `reads` or `writes` says what the command does with it."""
+    """A file or a folder. `reads` or `writes` is true if the command does so."""
 
     name = "path"
 

@@ -1,4 +1,4 @@
-"""The options that say what is known of parameters: each exists once, and means the same in every command.
+"""The options with facts about parameters: each exists once, and means the same in every command.
 
 Weights become constants before types are inferred. Shapes, dtypes and the arrays of inputs give types to parameters that
 have none.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """What a command line says about parameters.
+    """Facts about parameters from a command line.
 
     Attributes:
         shapes, dtypes: by name of a parameter, or of a field of a tuple (`t.0`).
@@ -105,7 +105,7 @@ class Given:
         return self.values.origins
 
     def specialize(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
-        """The module with what is known of the parameters of `entry`, weights aside; `say` is told what was assumed.
+        """The module specialised to the facts about the parameters of `entry`, weights aside; `say` gets the assumptions.
 
         Calls that wait for extents of an ONNX model become operators as far as these are known.
         """
@@ -143,7 +143,7 @@ class Given:
         return self.bind(module, entry_of(module, entry), say) if self or entry else module
 
     def key(self) -> tuple[object, ...]:
-        """What tells this from another that says something else, with the contents of files."""
+        """A key that is equal for equal facts and contents of files."""
         told = tuple(sorted(said.items()) for said in (self.shapes, self.dtypes, self.single, self.dims, self.fixed))
         files = (self.params, self.inputs, tuple(self.single.values()))
         return (*told, *[tuple(map(digest, paths)) for paths in files])
@@ -240,7 +240,7 @@ def _name(text: str) -> str:
 
 
 def digest(path: str) -> str:
-    """What tells the contents of a file from others; empty if it cannot be read."""
+    """A digest of the contents of a file; empty if it cannot be read."""
     import hashlib
 
     from ..files import open_file
@@ -326,7 +326,7 @@ entry_option = click.option(
 
 
 def main_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--entry` as commands have it that run, measure or change one function, `main` unless it is said; they get `entry`."""
+    """`--entry` for commands that run, measure or change one function, `main` by default; they get `entry`."""
     return click.option(
         "--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help=help
     )

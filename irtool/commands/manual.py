@@ -24,7 +24,7 @@ def for_terminal(manual: str) -> str:
 
 
 def wrap(text: str, width: int) -> str:
-    """Paragraphs with lines of at most `width`; those without longer ones, and what is indented, stay as they are."""
+    """Paragraphs with lines of at most `width`; indented text and paragraphs of shorter lines stay unchanged."""
     lines: list[str] = []
     for is_prose, found in groupby(text.split("\n"), lambda line: line[:1].strip() != ""):
         part = list(found)

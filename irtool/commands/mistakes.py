@@ -1,4 +1,4 @@
-"""What is wrong with files that commands are given."""
+"""Errors in files and arguments of commands."""
 
 from __future__ import annotations
 

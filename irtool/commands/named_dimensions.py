@@ -1,4 +1,4 @@
-"""`--dim` for Relay text: the attribute `input_dim_names` of `@main` says what extents are called."""
+"""`--dim` for Relay text: the attribute `input_dim_names` of `@main` has the names of extents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command says beside its result, on standard error: one line behind `note:`."""
+"""Notes of a command beside its result, on standard error: one line behind `note:`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def say(sentence: str) -> None:
-    """Says something in a note; also if the command is to be quiet, for notes tell what a result rests on that nobody gave."""
+    """Prints a note, also if the command is to be quiet: notes list assumptions of a result."""
     sys.stdout.flush()
     print(f"note: {sentence}", file=sys.stderr)
 
 
 def say_warning(sentence: str) -> None:
-    """Says something in a warning: what is likely not what somebody wants; also if the command is to be quiet."""
+    """Prints a warning, also if the command is to be quiet: the result is likely not the intended one."""
     sys.stdout.flush()
     print(f"warning: {sentence}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""An ONNX model as what a command is about."""
+"""An ONNX model as the input of a command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OnnxSubject:
         return self.name, content, files, metadata.version("onnx")
 
     def load(self) -> Any:
-        """The model as the front end sees it. Raises IrError where it is none."""
+        """The model as the front end sees it. Raises IrError if the file is no model."""
         from ..frontends.onnx.load import load_model
         from ..frontends.onnx.read import read_model
 
@@ -82,7 +82,7 @@ class OnnxSubject:
 
 
 class _Known:
-    """What a command line says of a model's parameters, by the names that the model has.
+    """Facts about a model's parameters from a command line, by the model's names.
 
     Attributes:
         values: of inputs that become constants.

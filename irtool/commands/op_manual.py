@@ -1,4 +1,4 @@
-"""What can be said of operators from their classes: the list, one manual page, and the reference in `docs/ops.md`."""
+"""Manuals of operators, from their classes: the list, one manual page, and the reference in `docs/ops.md`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _is_news(cls: type[Operator], version: str) -> bool:
 
 
 def _supports(cls: type[Operator]) -> list[str]:
-    """Which of the operator's meanings are there."""
+    """The meanings that the operator has."""
     have = []
     for method, label in (("relate", "types"), ("evaluate", "interpreter"), ("compute", "C")):
         if getattr(cls, method) is not getattr(Operator, method):
@@ -120,7 +120,7 @@ _SHOWN = 3
 
 
 def _calls(cls: type[Operator]) -> list[str]:
-    """How a call looks, with each list of arguments that it may have."""
+    """Calls of the operator, with each list of arguments that it may have."""
     lists = [", ".join(names) for names in (cls.arguments, *cls.later_arguments)]
     return [f"{cls.name}({names}{', …' if cls.variadic and names else '…' if cls.variadic else ''})" for names in lists]
 

@@ -1,4 +1,4 @@
-"""What passes know of an operator, by the facts in its class and the rules filed under its name: and what it still lacks."""
+"""Facts of an operator that passes use, from its class and from the rules filed under its name, and the missing ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RULE = "a rule of its own"
 
 
 def facts_of(cls: type[Operator]) -> dict[str, str]:
-    """What each of the passes does with the operator; empty where it knows nothing of it.
+    """The treatment of the operator by each of the passes; empty if a pass has no rule for it.
 
     `gradient`: "none" where it would mean nothing; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
     integer form; `legalized`: the maps in which it has a rule; `fast form`: the operator that FastMath puts in its place.
@@ -36,8 +36,7 @@ def facts_of(cls: type[Operator]) -> dict[str, str]:
 
 
 def lacks(cls: type[Operator]) -> list[str]:
-    """What an operator might still be given, in words: its own meanings and cases first, then what passes do not
-    know of it.
+    """Missing facts of an operator, in words: its own meanings and cases first, then those that passes use.
 
     An operator that stands for no kernel (an annotation, an allocation) needs neither a tensor expression nor what passes
     over computations ask for; one of a vendor has no meaning but its type.

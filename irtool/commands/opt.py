@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WatchChoice:
-    """What a command line wants to have checked, timed or written around each pass, and the pass after which it stops."""
+    """The checks, timings and dumps of a command line around each pass, and the pass after which it stops."""
 
     dump_dir: str | None = None
     time_passes: str | None = None
@@ -59,7 +59,7 @@ class WatchChoice:
         return StopAfter(int(self.stop_after) if self.stop_after.isdigit() else self.stop_after)
 
     def instruments(self, show: Callable[..., str]) -> list[Any]:
-        """Those that write and check modules."""
+        """The instruments that write and check modules."""
         found: list[Any] = [] if self.dump_dir is None else [_dump(self.dump_dir, show)]
         if self.verify_each:
             from ..passes.instruments.verifying import Verifying
@@ -249,7 +249,7 @@ def command(
 
 
 def _reproduce(error: BaseException, chosen: PassChoice, watched: WatchChoice, path: str | None) -> str:
-    """Writes what shows the failure of a pass, and returns the path; empty where it cannot be written."""
+    """Writes a reproducer of a failed pass, and returns its path; empty if it cannot be written."""
     from .reproducer import write_reproducer
 
     further = [f"--instrument={text}" for text in chosen.instrument_texts]

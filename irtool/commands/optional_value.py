@@ -14,7 +14,7 @@ class OptionalValues(Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Writes the value, or what stands for "left out", behind such options, then parses as ever."""
+        """Writes the value, or a mark for "left out", behind such options, then parses as ever."""
         optional = {
             name: option
             for option in self.params

@@ -1,4 +1,4 @@
-"""Writing what a command makes: atomically, and only once it is complete."""
+"""Output files of a command, written atomically, and only once they are complete."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_bytes(path: str, data: bytes, follow: bool = True) -> None:
 
 
 def check_place(path: str) -> None:
-    """Raises the IrError that writing a file would end with, for what takes long to make; nothing changes there."""
+    """Raises the IrError that writing a file would end with, before a long computation; nothing changes there."""
     try:
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

@@ -1,4 +1,4 @@
-"""What can be said of passes from their classes: the list, one manual page, and the reference in `docs/passes.md`."""
+"""Manuals of passes, from their classes: the list, one manual page, and the reference in `docs/passes.md`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def distinct_passes(tir: bool = False) -> list[type[Pass]]:
 
 
 def list_like(pattern: str) -> str:
-    """One line for each pass, on Relay or on loop nests, whose name is like that; empty where there is none."""
+    """One line for each pass, on Relay or on loop nests, with a name like that; empty if no name is."""
     like = [c for tir in (False, True) for c in distinct_passes(tir) if is_like(c.name, pattern)]
     rows = [("pass", "level", "what it does"), *((c.name, f"{c.level:5d}", c.summary()) for c in like)]
     return show_table(rows, (43, 5)) if like else ""
@@ -90,7 +90,7 @@ def list_tir_passes() -> str:
 
 
 def explain_or_list(name: str) -> str:
-    """The manual page of what has that name, or, where nothing has, the list of the passes whose names are like it."""
+    """The manual page of that name, or, if it is unknown, the list of the passes with similar names."""
     is_known = name.partition("<")[0] in PIPELINES or passes.find(name) is not None or name in instruments
     listed = "" if is_known or explain_absence(name) else list_like(name)
     return listed or explain(name)
@@ -131,7 +131,7 @@ def list_instruments() -> str:
 
 
 def list_config() -> str:
-    """One line for each option of the pass context: name, kind, default, who reads it, and what it means."""
+    """One line for each option of the pass context: name, kind, default, the passes that read it, and its meaning."""
     rows = [("option", "kind", "default", "read by", "meaning")]
     rows += [_config_row(*found) for found in config_options()]
     rows += _ineffective()

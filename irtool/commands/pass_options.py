@@ -15,7 +15,7 @@ from .grouped import Decorator, grouped
 
 @dataclass(frozen=True)
 class PassChoice:
-    """What a command line says about passes.
+    """The options about passes of a command line.
 
     `passes` are pipeline texts, one after the other; the rest is as in `PassContext`. `load` names the files that were
     loaded, `instrument_texts` what `instruments` were made from.
@@ -85,7 +85,7 @@ load_option = click.option(
 
 
 def loads_files(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--load` to a command that needs nothing else of what is loaded."""
+    """Adds `--load` to a command that needs no other part of the loaded files."""
 
     @load_option
     @functools.wraps(function)
@@ -103,7 +103,7 @@ def _choice(
     instrument_texts: tuple[str, ...],
     load: tuple[str, ...],
 ) -> PassChoice:
-    """What the options say; refused at once if there is no such thing, before anything is read."""
+    """The options as one value; unknown names are refused at once, before anything is read."""
     made = _made(instrument_texts)
     passes = tuple(p for p in pipelines if p.strip())
     chosen = PassChoice(passes, require_pass, disable_pass, pass_config, load, instrument_texts, made)
@@ -115,7 +115,7 @@ def _choice(
 
 
 def pass_options(meaning: str) -> Decorator:
-    """Adds `--passes` and what belongs to it, and hands the command one `PassChoice`, `chosen`, in their place.
+    """Adds `--passes` and related options, and hands the command one `PassChoice`, `chosen`, in their place.
 
     `meaning` is the help of `--passes`: what they are run on, and when.
     """
@@ -169,7 +169,7 @@ _OTHERS = (
 
 
 def report_instruments(instruments: Iterable[Any]) -> None:
-    """Says on standard error what the instruments of a command have to say in the end."""
+    """Prints the final reports of a command's instruments on standard error."""
     for instrument in instruments:
         text = instrument.report()
         if text:

@@ -1,4 +1,4 @@
-"""What `irtool/plugin/index.json` holds, from the classes themselves."""
+"""The contents of `irtool/plugin/index.json`, from the classes themselves."""
 
 from __future__ import annotations
 

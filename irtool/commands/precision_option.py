@@ -1,4 +1,4 @@
-"""`--precision` and `--calibrate`, as every command has them, and the line that says what a precision costs."""
+"""`--precision` and `--calibrate` for all commands that have them, and the line with the error of a precision."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PrecisionChoice:
     def lower(
         self, module: Module, entry: str, names: Mapping[str, str], machine: VectorTarget | None, **context: Any
     ) -> Lowered:
-        """A typed module, its weights bound, in this precision; what calibrated it is said, and what stays in float32.
+        """A typed module, its weights bound, in this precision; notes name its calibration, and the layers left in float32.
 
         `names`: see `read_calibration`; `machine`: see `lower_precision`; `context`: of the passes, as `run_passes` takes it.
         """
@@ -74,7 +74,7 @@ class PrecisionChoice:
         return lowered
 
     def key(self) -> object:
-        """What tells its data from others."""
+        """A key that is equal for equal calibration data."""
         return [file if file == "random" else digest(file) for file in self.files]
 
 
@@ -122,8 +122,8 @@ precision_options = grouped(
 
 
 def error_line(precision: str, error: object, calibrated: object = None, where: str = "") -> str:
-    """What is said of a lower precision: `error` is a `PrecisionError`, `calibrated` a `Calibrated` where something was, `where`
-    what the error was measured on, if that is to be said."""
+    """A line on a lower precision: `error` is a `PrecisionError`, `calibrated` a `Calibrated` or None, `where` names the network or
+    layer of the error, if it is to be printed."""
     by = f", calibrated on {calibrated}" if calibrated is not None else ""
     return f"{precision}: error against float32: {error}{f' ({where})' if where else ''}{by}"
 

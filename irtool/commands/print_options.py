@@ -1,4 +1,4 @@
-"""The options that print what passes and stages make, as the commands that run them share them."""
+"""The options that print the results of passes and stages, for all commands that run them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .pass_options import split_names
 
 @dataclass(frozen=True)
 class PrintChoice:
-    """What a command line wants to see: names of passes and stages, or `all`; `changed` is empty, `text` or `diff`."""
+    """The modules to print: names of passes and stages, or `all`; `changed` is empty, `text` or `diff`."""
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()

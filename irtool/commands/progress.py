@@ -22,8 +22,8 @@ _PATIENCE = 0.5
 
 @contextlib.contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Gives what is called with the number of steps that are done and of all; None where standard error is no terminal, or the
-    command is quiet.
+    """Gives a function to call with the number of finished steps and of all; None if standard error is no terminal, or the command
+    is quiet.
 
     The bar appears where it takes longer than half a second, and goes when the body ends. Within another bar, that one shows
     the steps.
@@ -63,7 +63,7 @@ def _opened(what: str, quiet: bool) -> Iterator[_Bar | None]:
 
 
 def _raw(stream: Any) -> Any:
-    """The stream as what moves the cursor needs it."""
+    """The underlying stream, for moving the cursor."""
     return stream.unfiltered() if isinstance(stream, Output) else stream
 
 

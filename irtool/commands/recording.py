@@ -27,7 +27,7 @@ PLACE = ROOT / "docs" / "session.svg"
 
 
 def record() -> str:
-    """What a terminal shows, with escape sequences for colours."""
+    """The screen of a terminal, with escape sequences for colours."""
     lines: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         terminal = Terminal(Path(folder), FORCE_COLOR="1", COLUMNS=str(_WIDTH), TERM="xterm-256color")

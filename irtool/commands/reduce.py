@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a module must go on to show, as a command line says it; `words` is the command that judges, or empty."""
+    """The property that a module must keep, from a command line; `words` is the command that checks it, or empty."""
 
     crash: bool = False
     diff: bool = False
@@ -40,7 +40,7 @@ class Expectation:
     timeout: float = 60.0
 
     def predicate(self, words: tuple[str, ...], chosen: PassChoice, level: int | None) -> Any:
-        """What judges a case. Raises UsageError where nothing, or more than one thing, is expected."""
+        """The predicate of a case. Raises UsageError unless exactly one thing is expected."""
         from ..diagnostics import UsageError
 
         said = [self.crash, self.diff, self.pattern is not None]
@@ -179,7 +179,7 @@ def command(
 
 
 def _read(file: str, given: Given, expected: Expectation) -> Module:
-    """The module with what is known of it; what is run has its extents as numbers."""
+    """The module with known facts of its parameters; modules that are run have numbers as extents."""
     from .subject import read_module
 
     module, given = read_module(file, given, is_settled=expected.diff or expected.via != "interp")
@@ -253,7 +253,7 @@ def _finish(
     level: int | None,
     output: str | None,
 ) -> None:
-    """Writes the result, with the command that shows what it is about in its first line, and says if its text does not show it."""
+    """Writes the result, with the command that reproduces it in its first line, and warns if its text does not."""
     from ..diagnostics import IrError
     from ..infer import infer_types
     from ..parser import parse

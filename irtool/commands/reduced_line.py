@@ -1,4 +1,4 @@
-"""The first line of a reduced module: the command that shows what it is about."""
+"""The first line of a reduced module: the command that reproduces the bug."""
 
 from __future__ import annotations
 

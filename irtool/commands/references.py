@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def references() -> dict[str, str]:
-    """File name ⇒ text, of irtool's own alone: what is installed beside it has no place there."""
+    """File name ⇒ text, of irtool's own plug-ins alone: those installed beside it have no place there."""
     from ..plugin.loading import own_alone
 
     with own_alone():

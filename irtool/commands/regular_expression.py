@@ -8,7 +8,7 @@ import click
 
 
 def pattern(ctx: click.Context, option: click.Parameter, value: str | None) -> re.Pattern[str] | None:
-    """A callback: the compiled value of an option, in which `^` and `$` match at lines. Raises click.BadParameter for one that is none."""
+    """A callback: the compiled value of an option, in which `^` and `$` match at lines. Raises click.BadParameter for a malformed one."""
     try:
         return None if value is None else re.compile(value, re.MULTILINE)
     except re.error as error:

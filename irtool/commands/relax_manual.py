@@ -1,4 +1,4 @@
-"""`docs/relay-to-relax.md`: what becomes of Relay's constructs and operators in Relax, from the code that writes it."""
+"""`docs/relay-to-relax.md`: the forms of Relay's constructs and operators in Relax, from the code that writes it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def write_reproducer(
     further: Sequence[str] = (),
     path: str | None = None,
 ) -> str:
-    """Writes what shows a bug of one of the commands of `group`, and returns the path of the Relay file; the empty string where it cannot be written.
+    """Writes a reproducer of a bug in one of the commands of `group`; returns the path of its Relay file, empty if it cannot be written.
 
     Where a pass failed, that is the module that it was given and `irtool opt` with the pass, what the context said, and
     `further` options. Otherwise it is the command line `command` and, of the `texts` that it has read (paths and contents), the
@@ -76,7 +76,7 @@ def _failing_module(error: Any) -> str:
 
 
 def is_bug(error: BaseException) -> bool:
-    """True for what `irtool reduce --expect-crash` looks for."""
+    """True for the bugs that `irtool reduce --expect-crash` looks for."""
     return not isinstance(error, IrError) or error.exit_code == InternalError.exit_code or hasattr(error, "failed")
 
 
@@ -101,7 +101,7 @@ _NOT_OF_REDUCE = ("--check-values",)
 
 
 def _of_context(error: Any) -> list[str]:
-    """Options of `irtool opt` that say what the context said under which a pass failed, and what was loaded."""
+    """Options of `irtool opt` for the context of a failed pass, and for the loaded files."""
     from ..passes.core.option_text import show_value
     from ..plugin.loading import loaded_files
 
@@ -117,7 +117,7 @@ def _of_context(error: Any) -> list[str]:
 
 
 def _subject(arguments: Sequence[str], texts: Sequence[tuple[str, str]], carrier: Carrier) -> tuple[str, str]:
-    """The file of a command line that the reproducer takes the place of, and its text; both empty if there is none.
+    """The file of a command line that the reproducer replaces, and its text; both empty for a line without one.
 
     Of many files of equal standing that is the one that was read last; else the first.
     """

@@ -211,7 +211,7 @@ def command(
 
 
 def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:
-    """How C is compiled and run. Raises UsageError where none of the ways of running is C."""
+    """Options for compiling and running C. Raises UsageError if none of the ways of running is C."""
     from ..diagnostics import UsageError
 
     given = {name: value for name, value in flags.items() if value}
@@ -265,7 +265,7 @@ def _run(
     facts: list[str],
     compares: bool = False,
 ) -> Any:
-    """The outputs by one way of running; what is to be said of it in the end is added to `facts`."""
+    """The outputs by one way of running; facts for the final line are added to `facts`."""
     if way == "interp":
         from ..interp import evaluate
 
@@ -306,7 +306,7 @@ def _run(
 
 
 def _say_baked(baked: Sequence[str]) -> None:
-    """Warns that values of inputs are constants of what is compiled."""
+    """Warns that values of inputs are constants of the compiled code."""
     from ..diagnostics import Diagnostic
     from ..driver.specialize import said_of
 

@@ -1,4 +1,4 @@
-"""How good outputs are: against labels, and against other outputs."""
+"""Scores of outputs: against labels, and against other outputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OutputScore:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it; what is not finite is null."""
+        """The score for JSON; numbers that are not finite are null."""
         return {"output": self.name, "name": self.own or None} | {
             k: v if math.isfinite(v) else None for k, v in self.values.items()
         }
@@ -72,7 +72,7 @@ _SHOWN: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Scoring:
-    """What outputs are measured against.
+    """The references that outputs are measured against.
 
     Attributes:
         labels, wanted: arrays by `out0`, …, or by an output's own name.
@@ -195,7 +195,7 @@ class Scoring:
 
 
 def differences(output: Any, wanted: Any) -> dict[str, float]:
-    """How far an output is from another: dB, the largest difference, and for rows of floats the share with the same largest
+    """The difference of an output from another: dB, the largest difference, and for rows of floats the share with the same largest
     element."""
     from ..driver.precision import precision_error
 

@@ -1,4 +1,4 @@
-"""Runs the terminal sessions of Markdown pages and writes what their commands print: `python -m irtool.commands.sessions [PAGE…]`.
+"""Runs the terminal sessions of Markdown pages and writes their outputs: `python -m irtool.commands.sessions [PAGE…]`.
 
 A block marked `console` is a session: commands behind `$ `, and below each what it prints. A block with `title="FILE"` is that file.
 The blocks of a page run in order, in one folder that has the samples. In an output a line `…` stands for lines left out, and `…` within
@@ -91,7 +91,7 @@ def has_sessions(page: str) -> bool:
 
 
 def renew(page: str) -> str:
-    """The page with what its commands print today. Raises ValueError where an excerpt is not to be found any more."""
+    """The page with today's outputs of its commands. Raises ValueError if an excerpt no longer occurs."""
     lines = page.splitlines()
     renewed: list[str] = []
     copied = 0
@@ -128,7 +128,7 @@ def _session(body: Sequence[str], run: Callable[[str], list[str]]) -> Iterator[s
 
 
 def excerpt(shown: Sequence[str], output: Sequence[str]) -> list[str]:
-    """What a page shows of an output: the same excerpts as before. Raises ValueError where one begins or ends nowhere."""
+    """The excerpts of an output that a page shows: the same ones as before. Raises ValueError if one begins or ends nowhere."""
     parts: list[list[str]] = [[]]
     for line in shown:
         if line == _LEFT_OUT:
@@ -150,7 +150,7 @@ def excerpt(shown: Sequence[str], output: Sequence[str]) -> list[str]:
 
 
 def _begin(part: Sequence[str], output: Sequence[str], start: int) -> int:
-    """Where a part stands as it is, or else where a line is like its first."""
+    """The position of an equal part, or else of a line like the part's first."""
     for at in range(start, len(output) - len(part) + 1):
         if all(_is_like(p, line) for p, line in zip(part, output[at:], strict=False)):
             return at

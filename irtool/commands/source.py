@@ -1,4 +1,4 @@
-"""Reading what a command is given: a file or standard input, as text, as a module, as arrays."""
+"""Reading of a command's input: a file or standard input, as text, as a module, as arrays."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _HEAD = 1 << 16
 
 
 def decode_text(data: bytes, name: str, path: str) -> tuple[str, str]:
-    """The text in the bytes of a file, and the file's name. Raises IrError where it is none."""
+    """The text in the bytes of a file, and the file's name. Raises IrError for bytes that are no text."""
     refuse_foreign_bytes(data, name)
     try:
         text = data.decode("utf-8-sig")
@@ -89,7 +89,7 @@ def _mode(path: str) -> int:
 
 
 def _remember(path: str, text: str) -> None:
-    """Notes what a command has read, so that a reproducer can show it."""
+    """Notes a text that a command has read, so that a reproducer can contain it."""
     import click
 
     context = click.get_current_context(silent=True)

@@ -13,7 +13,7 @@ _INFO = ("workspace", "io", "constants", "target", "function")
 
 
 def list_storage(record: Mapping[str, Any]) -> Iterator[str]:
-    """Lines: for each function its values and what they take, then what functions take by target, and which are for which."""
+    """Lines: for each function its values and their sizes, then sizes of functions by target, and the functions of each target."""
     for name, plan in record["functions"].items():
         if "reason" in plan:
             yield f"@{name}: no storage plan: {plan['reason']}"

@@ -23,18 +23,18 @@ _READ, _WRITE, _MESSAGES = 0, 1, 2
 
 @cache
 def _mark() -> str:
-    """What stands for the beginning of an escape sequence of irtool's own; no input can know it."""
+    """A mark for the beginning of irtool's own escape sequences; no input can know it."""
     return f"\x1b{os.urandom(8).hex()}["
 
 
 def own_escapes(text: str) -> str:
-    """Painted text, whose escape sequences are irtool's own; what is painted must have been made `visible` before."""
+    """Painted text, whose escape sequences are irtool's own; its words must have been made `visible` before."""
     filtered = isinstance(sys.stdout, Output) or isinstance(sys.stderr, Output)
     return text.replace("\x1b[", _mark()) if filtered else text
 
 
 def _shown(text: str) -> str:
-    """What goes to a stream: names of models and texts hold no control characters, irtool's own escapes stay."""
+    """Text for a stream: names of models and texts hold no control characters, irtool's own escapes stay."""
     from ..visible import visible
 
     if "\x1b" not in text:
@@ -47,7 +47,7 @@ _clear: ContextVar[Callable[[], None] | None] = ContextVar("clear", default=None
 
 @contextlib.contextmanager
 def clearing(clear: Callable[[], None]) -> Iterator[None]:
-    """Calls `clear` before anything is written meanwhile: it takes away what moves on the terminal."""
+    """Calls `clear` before anything is written meanwhile: it removes the bar that moves on the terminal."""
     before = _clear.set(clear)
     try:
         yield
@@ -83,7 +83,7 @@ class Output:
         return self._stream.write(_shown(text) if self._is_filtered else text)
 
     def flush(self) -> None:
-        """Hands on what has been written."""
+        """Writes the remaining output."""
         try:
             self._stream.flush()
         except BrokenPipeError:
@@ -92,7 +92,7 @@ class Output:
             raise self._lost(error) from None
 
     def drain(self) -> None:
-        """The same as `flush`, but what goes wrong is kept in `lost` only."""
+        """The same as `flush`, but errors are kept in `lost` only."""
         try:
             self._stream.flush()
         except BrokenPipeError:
@@ -110,7 +110,7 @@ class Output:
         return IrError(self.lost, code=UnwritableFile)
 
     def unfiltered(self) -> Output:
-        """The same stream for what irtool alone has made."""
+        """The same stream for text that irtool alone has made."""
         return type(self)(self._stream, False)
 
     def __getattr__(self, name: str) -> Any:
@@ -118,7 +118,7 @@ class Output:
 
 
 class Messages(Output):
-    """Standard error: what cannot be written is dropped."""
+    """Standard error: text that cannot be written is dropped."""
 
     def write(self, text: str) -> int:
         """Writes text; returns its length."""
@@ -128,7 +128,7 @@ class Messages(Output):
         return len(text)
 
     def flush(self) -> None:
-        """Hands on what has been written."""
+        """Writes the remaining output."""
         try:
             self._stream.flush()
         except OSError:
@@ -136,7 +136,7 @@ class Messages(Output):
 
 
 def prepare_streams() -> None:
-    """Makes the three streams of this process what commands rely on.
+    """Makes the three streams of this process usable for commands.
 
     A descriptor that is closed would be taken by the next file that is opened, and messages would go into that; so it is
     opened first, in the wrong direction: reading it, or writing to it, fails as it does where it is closed.
@@ -159,7 +159,7 @@ def prepare_streams() -> None:
 
 
 def finish(code: int) -> int:
-    """Hands on what is left to be written, and returns the exit code: `code`, or 1 where output is lost."""
+    """Writes the remaining output, and returns the exit code: `code`, or 1 if output is lost."""
     if isinstance(sys.stdout, Output):
         sys.stdout.drain()
         if sys.stdout.lost and not code:
@@ -170,7 +170,7 @@ def finish(code: int) -> int:
 
 
 def discard_output() -> None:
-    """What is still to be written goes nowhere; the interpreter would try once more when it ends, and complain."""
+    """Discards the remaining output; the interpreter would try once more at its end, and complain."""
     _discard(sys.stdout)
 
 

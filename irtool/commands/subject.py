@@ -1,4 +1,4 @@
-"""What a command is about: Relay text, or an ONNX model, told by the contents."""
+"""The input of a command: Relay text, or an ONNX model, told by the contents."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ class Subject(Protocol):
     def has_weights(self) -> bool: ...
 
     def key(self) -> object:
-        """What tells it from any that holds something else."""
+        """A key that is equal for equal contents."""
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, Sequence[Diagnostic]]:
-        """The module, None where there are errors; what is known of its parameters, weights of its own among them; and all
-        that is said about it. Raises IrError where that ends everything, and with `is_settled` for inputs of a model that
-        have extents without a number."""
+        """The module, None if it has errors; the known facts of its parameters, its own weights among them; and all diagnostics.
+
+        Raises IrError for a file that cannot be read, and with `is_settled` for inputs of a model that have extents without a
+        number."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,11 @@ class RelayText:
 
     @property
     def has_weights(self) -> bool:
-        """False: what is in the text are constants."""
+        """False: the weights of a text are constants."""
         return False
 
     def key(self) -> object:
-        """The text, what is in the file with its constants, and names of weights beside it, of which notes speak."""
+        """The text, a digest of the file of its constants, and names of weights beside it, which notes mention."""
         from .weights_beside import weights_beside
 
         beside = constants_beside(self.text, self.name)
@@ -88,7 +89,7 @@ def read_subject(path: str) -> Subject:
 
 
 def _is_model(head: bytes, path: str) -> bool:
-    """True for an ONNX model, and for what its name says is one. Raises IrError for another format under such a name."""
+    """True for an ONNX model, by its contents or its name. Raises IrError for another format under such a name."""
     if is_binary(head) or is_text(head):
         return True
     if not path.endswith(".onnx"):
@@ -101,7 +102,7 @@ def _is_model(head: bytes, path: str) -> bool:
 def read_module(
     path: str, given: Given | None = None, said: list[str] | None = None, is_settled: bool = False
 ) -> tuple[Module, Given]:
-    """The module of a file, and what is known of its parameters, beginning with `given`.
+    """The module of a file, and the known facts of its parameters, beginning with `given`.
 
     Warnings go to standard error, and to `said`. Raises IrError for errors, and with `is_settled` for inputs of a model that
     have extents without a number.
@@ -112,7 +113,7 @@ def read_module(
 def module_of(
     subject: Subject, given: Given, said: list[str] | None = None, is_settled: bool = False
 ) -> tuple[Module, Given]:
-    """The same for what has been read."""
+    """The same for a file that has been read."""
     module, given, found = subject.examine(given, is_settled)
     if module is None or any(d.level == "error" for d in found):
         raise IrError(found)

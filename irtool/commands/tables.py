@@ -68,7 +68,7 @@ def _stacked(row: Sequence[str], width: int) -> list[str]:
 
 
 def drawer(stream: Any) -> Callable[[Sequence[Sequence[str]]], str] | None:
-    """What draws rows of cells, their titles first, on a stream that is a terminal; None for any other."""
+    """A function that draws rows of cells, their titles first, on a stream that is a terminal; None for any other."""
     if not is_terminal(stream):
         return None
     return lambda rows: show_table(rows, [0] * (len(rows[0]) - 1), stream=stream)

@@ -97,7 +97,7 @@ def _show_features() -> None:
 
 
 def _tasks(paths: Sequence[str], words: Sequence[str], update: bool) -> tuple[list[Task], list[str]]:
-    """What is to be run, and the names of the cases. Raises IrError where there is nothing."""
+    """The tasks to run, and the names of the cases. Raises IrError if no case is found."""
     import os
 
     from ..diagnostics import IrError
@@ -129,7 +129,7 @@ def _tasks(paths: Sequence[str], words: Sequence[str], update: bool) -> tuple[li
 
 
 def _run(tasks: Sequence[Task], jobs: int, verbose: bool) -> list[Result]:
-    """Runs them, and says what came of each in their order."""
+    """Runs tasks, and prints the outcome of each in their order."""
     from contextlib import closing
 
     from .goldens.side_by_side import perform_all

@@ -69,7 +69,7 @@ def write_with_weights(
 
 
 def _params_path(output: str, form: str, named: str | None) -> str:
-    """Where the weights go. Raises UsageError where the command line leaves no place for them."""
+    """The path for the weights. Raises UsageError if the command line has none."""
     from ..diagnostics import UsageError
 
     if form == EMBEDDED:

@@ -1,4 +1,4 @@
-"""`irtool tune`: measures what may be chosen for the kernels of a module."""
+"""`irtool tune`: measures alternative schedules of the kernels of a module."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _write(table: Table, path: str) -> None:
 
 @contextmanager
 def _executor(scheduler: str | None, jobs: int | None, alone: bool) -> Iterator[tuple[Executor, int]]:
-    """What runs measurements, and how many at once."""
+    """The executor of measurements, and their number at once."""
     if scheduler is not None:
         from ..tune.workers import workers
 

@@ -1,4 +1,4 @@
-"""What partial inference leaves unknown, as `irtool check --partial` lists it."""
+"""Unknown types after partial inference, as `irtool check --partial` lists them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .known_types import Given, entry_of
 
 @dataclass(frozen=True)
 class Unknown(Diagnostic):
-    """A notice with what a reader of JSON wants beside the sentence."""
+    """A notice with further fields for readers of JSON."""
 
     details: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
 def find_unknown(module: Module, name: str, given: Given, entry: str | None) -> list[Unknown]:
-    """How much is unknown in the file of that name, and then each expression of which not all is known."""
+    """The counts of unknown types in the file of that name, and then each expression with a partly unknown type."""
     chosen = entry_of(module, entry) if given or entry else "main"
     arrays = {**given.values, **given.weights}
     result = infer_partial(module, given.shapes, given.dtypes, arrays, chosen)

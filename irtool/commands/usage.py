@@ -1,4 +1,4 @@
-"""What is said of a command line that is wrong: one sentence, how the command is used, and what was probably meant."""
+"""Messages for a wrong command line: one sentence, its usage, and a suggestion."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _range(kind: click.IntRange | click.FloatRange) -> str:
 
 
 def _help(error: click.UsageError, words: Sequence[str]) -> str:
-    """What was probably meant; empty if nobody knows."""
+    """The suggestion; empty if none is known."""
     if isinstance(error, NoSuchOption) and error.ctx is not None:
         known = [
             o

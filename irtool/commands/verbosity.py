@@ -1,4 +1,4 @@
-"""How much a command says beside its result: `-v`, `-q` and `--color`, which commands have without declaring them."""
+"""Verbosity of commands: `-v`, `-q` and `--color`, which commands have without declaring them."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ def _colour(ctx: click.Context, option: click.Parameter, when: str | None) -> No
 
 
 def choose_colour(ctx: click.Context, when: str) -> None:
-    """Says when this command colours what it prints: `auto`, `always` or `never`."""
+    """Sets the colouring of a command's output: `auto`, `always` or `never`."""
     choose(when)
     ctx.color = {"always": True, "never": False}.get(when)  # else what is echoed loses its escapes in pipes

@@ -89,7 +89,7 @@ def command(
     given: Given,
     entry: str | None,
 ) -> None:
-    """Draw the functions of a module: operators, what they read, types and sizes of values.
+    """Draw the functions of a module: operators, their operands, types and sizes of values.
 
     FILE is Relay text or an ONNX model; `-` is standard input, which is also read if FILE is omitted and input is piped in.
     Weights and constants are in the operators that read them, and repeated blocks are one node each.
@@ -129,7 +129,7 @@ def command(
 
 
 def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | None, str]:
-    """A module, the text that its spans are in, if that is what was read, and its name."""
+    """A module, the text of its spans, if it was read from text, and its name."""
     from .subject import RelayText, module_of, read_subject
 
     subject = read_subject(file)

@@ -18,7 +18,7 @@ _WORDS = "irtool.words"
 
 
 class WrongUsage(click.UsageError):
-    """A command line that a command refuses, with the code of the mistake; `hint` is what was probably meant."""
+    """A command line that a command refuses, with the code of the mistake; `hint` is a suggestion."""
 
     def __init__(self, message: str, code: type[Code], hint: str = "", ctx: click.Context | None = None) -> None:
         super().__init__(message, ctx)
@@ -45,7 +45,7 @@ class Command(click.Command):
         self.params += common_options(self.params)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; with the common `-v`, says then what it has read and written."""
+        """Runs the command; with the common `-v`, then lists the files that it has read and written."""
         if not is_verbose():
             return super().invoke(ctx)
         start = time.perf_counter()
@@ -95,7 +95,7 @@ def _refuse_swallowed_options(command: click.Command, args: Sequence[str], ctx: 
 
 
 def refused_value(error: click.BadParameter, words: Sequence[str]) -> str | None:
-    """What was given for a parameter whose type refuses it; None if its type does not.
+    """The value of a parameter whose type refuses it; None if its type does not.
 
     Args:
         words: those of the whole command line.

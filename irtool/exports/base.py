@@ -1,4 +1,4 @@
-"""What a format to export to is: a frozen dataclass whose fields are its options.
+"""The definition of an export format: a frozen dataclass whose fields are its options.
 
     @export("relax")
     @dataclass(frozen=True)
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for, beside the module.
+    """The options of an export, beside the module.
 
     Attributes:
         output: the name of the main file, without folder. Files beside it are named after it.

@@ -1,4 +1,4 @@
-"""References and algebraic data, which other formats lack: are there any, and what is left to write of them."""
+"""References and algebraic data, which other formats lack: detection, and removal of references that are never read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def has_data(module: Module) -> bool:
 
 
 def without_unread_references(module: Module) -> Module:
-    """The module without what is written to references, if no reference is read."""
+    """The module without writes to references, if no reference is read."""
     if any(isinstance(e, RefRead) for e in nodes(module)):
         return module
     return run_passes(module, "DeadCodeElimination{ignore_impurity=true}", instruments=())

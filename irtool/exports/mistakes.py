@@ -1,4 +1,4 @@
-"""What is wrong with modules that are to be exported."""
+"""Errors in modules to export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a format has no form for: gathered while a module is written, and reported all at once."""
+"""Unsupported constructs of a format: gathered while a module is written, and reported all at once."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ways in: what other systems wrote, as Relay modules. Each format is a package of its own."""
+"""Front ends: modules of other systems as Relay modules. Each format is a package of its own."""

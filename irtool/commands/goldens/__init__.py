@@ -1,4 +1,4 @@
-"""Golden files: a Relay file says in comments what to run, and the file beside it what comes out.
+"""Golden files: comments in a Relay file are commands to run, and the file beside it is their expected output.
 
     // RUN: irtool opt --passes=FoldConstant %s
     // RUN: not irtool opt --passes=Foo %s

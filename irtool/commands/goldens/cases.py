@@ -43,7 +43,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What it is called: the path, and behind `#` the number."""
+        """The name of the case: the path, and its number behind `#`."""
         return f"{self.path}#{self.number}" if self.number else self.path
 
 
@@ -57,7 +57,7 @@ class _Part:
     mistakes: list[Mistake]
 
     def texts(self, name: str) -> list[str]:
-        """What its directives of that name say."""
+        """The texts of its directives of that name."""
         return [d.text for d in self.found if d.name == name]
 
     def has_text(self, marker: str) -> bool:
@@ -141,7 +141,7 @@ def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, ma
 
 
 def _blame_head(case: Case, head: _Part) -> Case:
-    """The first case, with what is wrong with the head above it."""
+    """The first case, with the mistakes in the head above it."""
     alone = [d for d in head.found if d.name in (XFAIL, ERROR)]
     wrong = [Mistake(d.line, f"{d.name}: stands in a case, not in the head of the file") for d in alone]
     return _blamed(case, *map(str, head.mistakes + wrong))

@@ -47,7 +47,7 @@ class Directive:
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong with a golden file, and on which line (1-based)."""
+    """A mistake in a golden file, and its line (1-based)."""
 
     line: int
     message: str
@@ -57,12 +57,12 @@ class Mistake:
 
 
 def marker_of(path: str) -> str:
-    """What begins a comment in such a file."""
+    """The start of a comment in such a file."""
     return "#" if path.endswith(".onnxtxt") else "//"
 
 
 def is_golden(text: str) -> bool:
-    """True for a text with a directive, or with what looks like a misspelt one."""
+    """True for a text with a directive, or with a misspelt one."""
     words = set(_SIGN.findall(text))
     return any(w in KNOWN for w in words) or any(most_alike(w, KNOWN) for w in words - _NOTES)
 
@@ -73,7 +73,7 @@ def silenced(text: str) -> str:
 
 
 def read_directives(lines: list[str], marker: str, first: int = 1) -> tuple[list[Directive], list[Mistake]]:
-    """The directives in some lines, of which the first has the number `first`; and what is wrong with them."""
+    """The directives in lines that begin with line number `first`, and the mistakes in them."""
     found: list[Directive] = []
     mistakes: list[Mistake] = []
     for line, comment, is_alone in _comments(lines, marker, first):
@@ -89,7 +89,7 @@ def read_directives(lines: list[str], marker: str, first: int = 1) -> tuple[list
 
 
 def _problem(name: str, at: str | None, colon: str | None, text: str, is_alone: bool) -> str:
-    """What is wrong with a comment that begins with a word in capitals; empty if it is a directive, or none at all."""
+    """The mistake in a comment that begins with a word in capitals; empty if it is a correct directive, or no directive."""
     if name in KNOWN:
         if not colon:
             is_meant = not text or (name == RUN and text.startswith(("irtool", "not ")))
@@ -115,7 +115,7 @@ _TAKES = {
 
 
 def _comments(lines: list[str], marker: str, first: int) -> Iterator[tuple[int, str, bool]]:
-    """The comments that may be directives: number of the line, what stands behind the marker, and whether nothing stands before it."""
+    """The comments that may be directives: line number, text behind the marker, and whether the line holds nothing else."""
     for number, line in enumerate(lines, first):
         if marker not in line:
             continue
@@ -130,5 +130,5 @@ def _comments(lines: list[str], marker: str, first: int) -> Iterator[tuple[int, 
 
 @functools.cache
 def _tokens(marker: str) -> re.Pattern[str]:
-    """Strings and comments within a line, so that a marker inside them is none; a line's own comment is the group."""
+    """Strings and comments within a line, so that a marker inside them is ignored; a line's own comment is the group."""
     return re.compile(rf'"(?:\\.|[^"\\])*"|/\*.*?\*/|({marker})')

@@ -52,7 +52,7 @@ def _pattern(text: str) -> str:
 def read_expectations(
     found: Sequence[Directive], lines: Sequence[str], first: int, marker: str
 ) -> tuple[list[Expectation], list[Mistake]]:
-    """What ERROR lines expect in the lines of a case, the first of which has the number `first`; and what is wrong with them."""
+    """Expectations of ERROR lines in the lines of a case, which begin with line number `first`; and the mistakes in them."""
     expected, mistakes = [], []
     for d in found:
         if d.name != ERROR:
@@ -69,7 +69,7 @@ def read_expectations(
 
 
 def _line(directive: Directive, lines: Sequence[str], first: int, marker: str) -> int | None:
-    """The line that an ERROR is about. Raises ValueError, with a sentence, where there is none."""
+    """The line that an ERROR refers to. Raises ValueError, with a sentence, if no such line exists."""
     if directive.at == "any":
         return None
     if directive.at:
@@ -89,7 +89,7 @@ def _line(directive: Directive, lines: Sequence[str], first: int, marker: str) -
 
 
 def read_reported(messages: str, name: str) -> list[Reported]:
-    """The errors in what commands wrote to standard error; `name` is that of the golden file."""
+    """The errors in commands' standard error; `name` is that of the golden file."""
     found: list[tuple[str, str, list[str]]] = []
     for line in messages.splitlines():
         if head := _HEAD.match(line):
@@ -106,7 +106,7 @@ def _own_line(at: str, name: str) -> int | None:
 
 
 def compare_errors(expected: Sequence[Expectation], reported: Sequence[Reported]) -> str:
-    """What is expected and not reported, and the other way round; empty if they agree."""
+    """Expected errors without a report, and reports that were not expected; empty if they agree."""
     left = list(reported)
     missing = []
     for e in sorted(expected, key=lambda e: e.line is None):  # what has a place chooses first

@@ -16,7 +16,7 @@ LINE = "// -----"
 
 
 def expected_path(path: str) -> str:
-    """Where the expected output of a golden file is."""
+    """The path of the expected output of a golden file."""
     return path + ".expected"
 
 
@@ -47,7 +47,7 @@ def read_parts(path: str, count: int) -> list[str] | None:
 
 
 def write_parts(path: str, parts: Sequence[str]) -> bool:
-    """Writes the parts, if they differ from what is there, and says whether they did. Raises IrError."""
+    """Writes the parts if they differ from the file; True if they did. Raises IrError."""
     from ..output import write_text
 
     text = f"{LINE}\n".join(parts)

@@ -9,7 +9,7 @@ from ...did_you_mean import nearest
 
 
 def features() -> dict[str, Callable[[], bool]]:
-    """The features that backends and extras know, each with what tells whether it is here."""
+    """The features of backends and extras, each with a test for it."""
     from ...backends.base import backends
     from ..examination import extra_features
 
@@ -20,7 +20,7 @@ def features() -> dict[str, Callable[[], bool]]:
 
 
 def unmet(required: Iterable[str]) -> tuple[list[str], str]:
-    """Those of the features that are not here; and what is wrong with them, empty if nothing."""
+    """The features that are missing, and an error about unknown ones, empty if there is no error."""
     absent = []
     for name in required:
         is_here = _look(_folded(name))
@@ -35,7 +35,7 @@ def unmet(required: Iterable[str]) -> tuple[list[str], str]:
 
 @functools.cache
 def _look(folded: str) -> bool | None:
-    """Whether a feature is here; None if there is no such feature."""
+    """True if a feature is present; None if the name is unknown."""
     known: Mapping[str, Callable[[], bool]] = {_folded(name): test for name, test in features().items()}
     return known[folded]() if folded in known else None
 

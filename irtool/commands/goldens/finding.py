@@ -1,4 +1,4 @@
-"""Which files are golden files."""
+"""Search for golden files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_test(path: str) -> bool:
 
 
 def stale_expectation(path: str) -> str:
-    """What is wrong with an expected output without a golden file; empty for any other file."""
+    """The error for an expected output without a golden file; empty for any other file."""
     if not path.endswith(EXPECTED) or _is_golden(path.removesuffix(".expected")):
         return ""
     test = os.path.basename(path).removesuffix(".expected")

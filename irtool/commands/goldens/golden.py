@@ -19,14 +19,14 @@ from .run_line import Place, run_line
 
 @dataclass(frozen=True)
 class _Trial:
-    """What a case printed; or None and why there is nothing to compare."""
+    """The output of a case; or None and the reason for its absence."""
 
     output: str | None
     problem: str = ""
 
 
 class Golden:
-    """A golden file with its cases and what is expected of them. Raises OSError where it cannot be read.
+    """A golden file with its cases and their expected outputs. Raises OSError if it cannot be read.
 
     With `update`, outputs take the place of expected ones as cases are run, and `write` writes them.
     """
@@ -91,7 +91,7 @@ class Golden:
         return Outcome(case.name, FAILED, said or "line ends differ")
 
     def write(self) -> tuple[bool, str]:
-        """Writes the expected output that is new; says whether anything was, and what is wrong. Raises IrError."""
+        """Writes new expected output; returns whether any was written, and an error message. Raises IrError."""
         if not self.update:
             return False, ""
         lacking = [n for n, p in enumerate(self.parts, 1) if p is None]

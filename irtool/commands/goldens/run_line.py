@@ -26,7 +26,7 @@ _BUG = 3
 
 @dataclass(frozen=True)
 class _Command:
-    """One command of a RUN line: the arguments of irtool, and what is said beside them."""
+    """One command of a RUN line: the arguments of irtool, and the marks beside them."""
 
     words: tuple[str, ...]
     must_fail: bool
@@ -38,7 +38,7 @@ class _Command:
 
 
 def parse_run_line(line: str) -> list[_Command]:
-    """The commands of a RUN line, joined by pipes. Raises ValueError, with a sentence, where it is none."""
+    """The commands of a RUN line, joined by pipes. Raises ValueError, with a sentence, for another line."""
     reader = shlex.shlex(line, posix=True, punctuation_chars="|")
     reader.whitespace_split = True
     reader.commenters = ""
@@ -75,7 +75,7 @@ def _command(words: list[str], number: int, count: int) -> _Command:
 
 @dataclass(frozen=True)
 class Place:
-    """Where commands run.
+    """The folder and files of running commands.
 
     Attributes:
         folder: of the golden file; commands run there.
@@ -90,19 +90,19 @@ class Place:
     temporary: str
 
     def fill(self, word: str) -> str:
-        """A word of a command with what its percent signs stand for."""
+        """A word of a command with its percent signs replaced."""
         values = {"%s": self.file, "%t": self.temporary, "%%": "%"}
         return re.sub("%[st%]", lambda m: values[m.group()], word)
 
     def tidy(self, text: str) -> str:
-        """What was printed, without what differs from run to run."""
+        """Printed text, without the parts that differ from run to run."""
         text = text.replace(self.temporary, "%t").replace(self.file, self.name)
         return _WRITTEN_BY.sub(r"\1%version\2%machine;", text)
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a RUN line: its output, what its commands said on standard error, and what is wrong; empty if nothing."""
+    """The result of a RUN line: its output, its commands' standard error, and an error message, empty on success."""
 
     output: str = ""
     messages: str = ""
@@ -172,7 +172,7 @@ class _Text(io.TextIOWrapper):
         super().__init__(self.bytes, encoding="utf-8", newline="", write_through=True)
 
     def value(self) -> bytes:
-        """What was written."""
+        """The written text."""
         return self.bytes.getvalue()
 
     def text(self) -> str:

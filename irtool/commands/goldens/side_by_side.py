@@ -93,6 +93,6 @@ class _Worker:
 
 
 def _end(process: subprocess.Popen[bytes]) -> str:
-    """How a process ended."""
+    """The end of a process, in words."""
     code = process.wait()
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"

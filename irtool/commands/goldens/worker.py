@@ -30,7 +30,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of it, in how many seconds, and whether expected output was written."""
+    """The outcome of a case, its time in seconds, and whether expected output was written."""
 
     outcomes: tuple[Outcome, ...]
     seconds: float

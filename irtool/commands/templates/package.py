@@ -21,7 +21,7 @@ _ENDING = ".template"
 
 @dataclass(frozen=True)
 class Package:
-    """What was written: the folder, and the files in it by their paths there."""
+    """The written package: the folder, and the files in it by their paths there."""
 
     folder: str
     files: tuple[str, ...]
@@ -53,7 +53,7 @@ def write_package(kind: str, name: str, folder: str | None) -> Package:
 
 
 def names_of(name: str) -> dict[str, str]:
-    """What a template has names for: the pass, its module, its distribution. Raises WrongUsage for a name that cannot be used."""
+    """The names in a template: the pass, its module, its distribution. Raises WrongUsage for a name that cannot be used."""
     if re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) is None:
         hint = "".join(part[:1].upper() + part[1:] for part in re.findall(r"[A-Za-z0-9]+", name)).lstrip("0123456789")
         hint = f"did you mean {hint}?" if hint[:1].isupper() and hint.isascii() else ""

@@ -9,7 +9,7 @@ from .graph import Graph, Initializers, Node
 
 
 def join_biases(graph: Graph, constants: Initializers) -> None:
-    """Joins what only stands for a bias to its convolution, in a graph and those inside of it.
+    """Joins additions of a bias to their convolutions, in a graph and those inside of it.
 
     Engines recognise a quantized convolution by its three inputs.
     """
@@ -32,7 +32,7 @@ def join_biases(graph: Graph, constants: Initializers) -> None:
 
 
 def _uses(graph: Graph) -> Counter[str]:
-    """How often each name is read, by nodes inside of nodes, too, and by whoever takes the outputs."""
+    """The number of reads of each name, also by nodes inside of nodes, and as outputs."""
     found: Counter[str] = Counter()
     stack = [graph]
     while stack:

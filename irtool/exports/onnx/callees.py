@@ -1,4 +1,4 @@
-"""Which functions can reach which, for telling loops from calls that are inlined."""
+"""Reachability between functions, to tell loops from calls that are inlined."""
 
 from __future__ import annotations
 

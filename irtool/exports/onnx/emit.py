@@ -95,7 +95,7 @@ class Emitter:
         return self._analyses[f]
 
     def writer(self, graph: Graph, span: Span | None = None, what: str = "", hint: str = "") -> Writer:
-        """What adds nodes to a graph, named after a place in the text."""
+        """A writer that adds nodes to a graph, named after a place in the text."""
         return Writer(graph, self.constants, self.names, self.opset, label_of(span, what), hint or what)
 
     def value(self, e: Expr, frame: Frame) -> Steps:
@@ -145,7 +145,7 @@ class Emitter:
         return e
 
     def closure(self, e: GlobalVar | Function, frame: Frame) -> Closure | None:
-        """A function as a value; None if there is none of that name in Relay."""
+        """A function as a value; None if Relay has none of that name."""
         if isinstance(e, Function):
             return Closure(e, frame)
         found = self.module.functions.get(e.name)
@@ -286,7 +286,7 @@ class Emitter:
         return self.writer(graph, None, "Identity", v.name).node("Identity", v)
 
     def unknown(self, t: Type | None) -> Any:
-        """What stands for a value that has no form, so that what else has none is found, too."""
+        """A value in place of one without a form, so that other such values are found, too."""
         leaves = leaves_of(t)
         values = [Value(self.names.fresh("missing"), getattr(leaf, "dtype", "float32")) for leaf in leaves]
         return nested(values, t) if t is not None else None

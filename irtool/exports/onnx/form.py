@@ -1,4 +1,4 @@
-"""What a Relay operator becomes in ONNX: one class for each, or a row of a family, found by the operator's name.
+"""Forms of Relay operators in ONNX: one class for each, or a row of a family, found by the operator's name.
 
 ::
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Form:
-    """Base of all forms. The docstring says, in Markdown, what a call becomes.
+    """Base of all forms. The docstring is the Markdown description of a call in ONNX.
 
     Class attributes:
         direct: True if ONNX has an operator of that meaning, though attributes or operands may have another shape there.
@@ -45,7 +45,7 @@ class Form:
 
     @property
     def becomes(self) -> str:
-        """What a call becomes, in Markdown."""
+        """The description of a call in ONNX, in Markdown."""
         return " ".join((inspect.getdoc(type(self)) or "").split())
 
     def emit(self, s: OnnxSite) -> Any:
@@ -67,7 +67,7 @@ class Expansion(Form):
 
 @dataclass(frozen=True)
 class Rewritten(Expansion):
-    """A form in Relay that is a function; `text` is what it becomes."""
+    """A form in Relay, written as a function; `text` describes it."""
 
     text: str
     rewrite: Callable[[LegalizationSite], Expr | None]
@@ -82,7 +82,7 @@ class Rewritten(Expansion):
 
 @dataclass(frozen=True)
 class Emitted(Form):
-    """A form that is a function; `text` is what it becomes."""
+    """A form written as a function; `text` describes it."""
 
     text: str
     write: Callable[[Any], Any]
@@ -130,7 +130,7 @@ def row(form: Form, *operators: str) -> None:
 
 
 def decomposed(text: str, *operators: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Decorator: files a function of an `OnnxSite` that writes several nodes for a call; `text` is the Markdown of what they are."""
+    """Decorator: files a function of an `OnnxSite` that writes several nodes for a call; `text` is their Markdown description."""
 
     def file(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
         row(Emitted(text, write), *operators)

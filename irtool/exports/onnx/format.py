@@ -222,7 +222,7 @@ def require_package(opset: int) -> None:
 
 
 def _check(model: onnx.ModelProto) -> None:
-    """What the checker of the package says of the model would be a mistake of irtool. Raises InternalError."""
+    """Runs the checker of the package on the model; its errors are bugs of irtool. Raises InternalError."""
     from onnx import checker, shape_inference
 
     try:

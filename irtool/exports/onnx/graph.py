@@ -54,7 +54,7 @@ class Graph:
 
     @property
     def depth(self) -> int:
-        """How many graphs are around it."""
+        """The number of graphs around it."""
         depth, graph = 0, self.parent
         while graph is not None:
             depth, graph = depth + 1, graph.parent
@@ -106,7 +106,7 @@ class Initializers:
     _known: dict[tuple[str, tuple[int, ...], bytes], Value] = field(default_factory=dict)
 
     def constant(self, data: np.ndarray, dtype: str, hint: str = "const") -> Value:
-        """The value that holds this array; `dtype` says what it holds where numpy has no such type."""
+        """The value that holds this array; `dtype` is its type if numpy lacks such a type."""
         data = np.ascontiguousarray(data).reshape(np.shape(data))
         key = (dtype, data.shape, _digest(data))
         if key not in self._known:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Turn:
-    """How a turn ends: whether another one follows, and the state and the results as they are then."""
+    """The end of a turn: the condition of another one, and the state and the results at that time."""
 
     more: Value
     state: list[Value]
@@ -32,7 +32,7 @@ class _Turn:
 
 @dataclass
 class _Loop:
-    """What the end of a turn refers to.
+    """The loop, for the end of a turn.
 
     Attributes:
         header: the function that is the loop.
@@ -104,7 +104,7 @@ def lasting(t: TensorType) -> TensorType | None:
 
 
 def _end(loop: _Loop, e: Expr, frame: Frame, graph: Graph) -> Steps:
-    """How a turn ends that ends with an expression."""
+    """The end of a turn that ends with an expression."""
     emitter = loop.emitter
     e = yield emitter.lets(e, frame)
     if isinstance(e, If) and _leads_on(loop, e):

@@ -73,7 +73,7 @@ class Inside:
                 yield _raw(data)
 
     def _head(self, tensor: Any) -> tuple[bytes, np.ndarray | None]:
-        """What stands in front of an initializer's data, and that, where it is not in the protobuf."""
+        """The bytes before an initializer's data, and the data, if it is not in the protobuf."""
         import onnx
 
         data = self.arrays.get(tensor.name)
@@ -139,7 +139,7 @@ def build_model(
 
 
 def skeleton(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with larger constants as inputs: what the checker looks at without reading all weights."""
+    """The model with larger constants as inputs, for the checker, which then need not read all weights."""
     import onnx
     from onnx import helper
 

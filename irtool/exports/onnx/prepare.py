@@ -1,4 +1,4 @@
-"""Passes before a model is written: one entry, first-order functions, static operators, and Relay for what ONNX lacks."""
+"""Passes before a model is written: one entry, first-order functions, static operators, and Relay for operators that ONNX lacks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def needs_evaluation(module: Module) -> bool:
 
 
 def first_order(module: Module) -> Module:
-    """The module without what partial evaluation removes; the module itself where it cannot."""
+    """The module made first-order by partial evaluation, without references; the module itself if that fails."""
     try:
         prepared = make_first_order(module, instruments=())
         prepared = infer_types(run_passes(prepared, "RemoveUnusedFunctions", instruments=()))

@@ -71,7 +71,7 @@ def _rule(*names: str) -> Callable[[QdqRule], QdqRule]:
 
 
 def _dequantize(x: Expr, scale: Expr, zero: Expr, axis: int = -1) -> Expr:
-    """The real values; one zero point for several scales is one for each, as ONNX has it."""
+    """The real values; one zero point for several scales is repeated for each, as ONNX requires."""
     if isinstance(scale, Constant) and isinstance(zero, Constant) and to_array(scale).shape != to_array(zero).shape:
         zero = array_constant(np.broadcast_to(to_array(zero), to_array(scale).shape), "int32")
     return call("qnn.dequantize", x, scale, zero, axis=axis)
@@ -109,7 +109,7 @@ def _real_sums(s: LegalizationSite) -> Expr | None:
 
 
 def _layer(s: LegalizationSite, e: Expr, scale: Expr, zero: Expr) -> Expr | None:
-    """What int32 sums stand for, computed on floats; None if they are not those of one layer at this scale."""
+    """The real values of int32 sums, computed on floats; None unless they are those of one layer at this scale."""
     if not isinstance(scale, Constant) or not isinstance(zero, Constant) or to_array(zero).any():
         return None
     rank = len(s.tensor(0).shape)

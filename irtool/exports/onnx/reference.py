@@ -1,4 +1,4 @@
-"""The page `docs/relay-to-onnx.md`: what each construct and operator becomes, from the forms themselves."""
+"""The page `docs/relay-to-onnx.md`: constructs and operators in ONNX, from the forms themselves."""
 
 from __future__ import annotations
 

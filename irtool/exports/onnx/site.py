@@ -271,7 +271,7 @@ class OnnxSite(Writer):
         raise NoForm(reason)
 
     def need_opset(self, opset: int, what: str) -> None:
-        """Raises NoForm if the opset is older than that which has `what`."""
+        """Raises NoForm if the opset is older than the first with `what`."""
         if self.opset < opset:
             self.refuse(f"{what} needs opset {opset}, and --opset is {self.opset}")
 

@@ -1,4 +1,4 @@
-"""Values of expressions: tensors, tuples of them, and what nodes are named after."""
+"""Values of expressions: tensors, tuples of them, and names for nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .site import element_type
 
 
 def label_of(span: Span | None, what: str) -> str:
-    """The name of nodes: that of the place in the text, and what stands there."""
+    """A name for nodes: that of the place in the text, with `what`."""
     if span is None:
         return what
     return span.name or f"{what}:{span.line}:{span.column}"

@@ -1,4 +1,4 @@
-"""What becomes of a Relay operator in Relax: one class for each, or one row of a family, found by the operator's name.
+"""Forms of Relay operators in Relax: one class for each, or one row of a family, found by the operator's name.
 
     @form("nn.relu", "R.nn.relu")
     class Relu(Form):
@@ -131,7 +131,7 @@ F = TypeVar("F", bound=type[Form])
 
 
 def form(name: str, relax: str, *, single: bool = True) -> Callable[[F], F]:
-    """Class decorator: files what becomes of the operator `name`."""
+    """Class decorator: files the form of the operator `name`."""
 
     def register(cls: F) -> F:
         cls.relax = relax

@@ -104,7 +104,7 @@ class FunctionScript:
     # types
 
     def _accepts(self, t: Type | None, e: Expr) -> bool:
-        """Notes what of a type Relax has no form for."""
+        """True if Relax has a form for a type; notes the parts without one."""
         if t is None:
             return True
         subject, reason = why_not(t)
@@ -331,7 +331,7 @@ class FunctionScript:
         self._emit(var, e, text, uses | callee.uses, block, is_dataflow=False)
 
     def _operator(self, e: Call, args: Sequence[Value], texts: tuple[Text, ...]) -> Text | None:
-        """The expression of a call of an operator; None, with the reason noted, where there is none."""
+        """The expression of a call of an operator; None, with the reason noted, for an operator without a form."""
         assert isinstance(e.op, Op)
         values = tuple(v.expr or a for v, a in zip(args, e.args))
         reasons = []

@@ -1,4 +1,4 @@
-"""What a module goes through before it is written: one entry, no type parameters, operators that Relax has, names for values."""
+"""Passes before a module is written: one entry, no type parameters, operators of Relax, names for values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module as a Relax module: the functions that are written, and what they share.
+"""A module as a Relax module: the written functions, and their shared state.
 
 A function inside of another one becomes a function of the module with what it captures as further parameters; where it is
 a value, `R.make_closure` puts these to it, as TVM's own pass `LambdaLift` does.

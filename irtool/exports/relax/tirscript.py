@@ -245,7 +245,7 @@ def _of_floats(name: str, dtype: str, parts: list[str]) -> str:
 
 
 def _plain(e: Expr, text: str) -> str:
-    """An operand, with a number of int32 as Python has it: beside another operand, or as an index, it is one of int32."""
+    """An operand; a number of int32 is written as in Python, since beside another operand, or as an index, it is one of int32."""
     return str(int(e.value)) if isinstance(e, Const) and e.dtype == "int32" else text
 
 

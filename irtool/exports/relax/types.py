@@ -57,7 +57,7 @@ def _tensor(t: TensorType, symbol: Symbol, in_body: bool) -> str:
 
 
 def is_settled(root: Type) -> bool:
-    """True if every shape is known and there are no functions: what Relax finds out must be equal to it."""
+    """True if every shape is known and there are no functions: Relax must infer an equal type."""
     stack = [root]
     while stack:
         t = stack.pop()
@@ -68,7 +68,7 @@ def is_settled(root: Type) -> bool:
 
 
 def why_not(root: Type) -> tuple[str, str]:
-    """What in a type Relax has no form for, and why; empty if it has one for all of it."""
+    """The part of a type without a form in Relax, and the reason; empty if all of it has one."""
     stack = [root]
     while stack:
         t = stack.pop()

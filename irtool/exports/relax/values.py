@@ -10,7 +10,7 @@ from .literals import Text
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
-    """A function of the Relax module: its name, and what it is made of.
+    """A function of the Relax module: its name, parameters and captures.
 
     Attributes:
         captures: variables from outside, which are parameters behind its own.

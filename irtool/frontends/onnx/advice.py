@@ -1,4 +1,4 @@
-"""What a user can do about nodes that could not be converted: the help of messages that have none of their own."""
+"""Suggestions for nodes that could not be converted: the help of messages without one of their own."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def waiting_nodes(
     attempt: Attempt,
     dims: Mapping[str, int],
 ) -> Diagnostic:
-    """The warning that calls stand for these nodes, each with what it waits for."""
+    """The warning that calls stand for these nodes, each with the fact that it waits for."""
     nodes = list(waiting)
     count = "1 node waits" if len(nodes) == 1 else f"{len(nodes)} nodes wait"
     kinds = ", ".join(sorted({n.op_type for n in nodes}))
@@ -112,7 +112,7 @@ def _to_know(
     attempt: Attempt,
     dims: Mapping[str, int],
 ) -> str:
-    """What makes a number known that follows from these inputs: their shapes where one is open, else their values.
+    """The facts to give so that a number which follows from these inputs is known: open shapes, else values.
 
     `types` are those of all inputs.
     """

@@ -10,7 +10,7 @@ from .value import Value
 
 
 def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Quantities]:
-    """The tensor with an axis split in two, blocks and what is in them, and quantities that broadcast against it.
+    """The tensor with an axis split into blocks, and quantities that broadcast against it.
 
     A last block that is short is filled up: `out_of_blocks` takes off what was added.
 

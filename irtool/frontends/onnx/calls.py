@@ -1,4 +1,4 @@
-"""Which functions of a model call which: before they are expanded, that must come to an end, and not too late."""
+"""The call graph of a model's functions: before they are expanded, it must end, and not too late."""
 
 from __future__ import annotations
 

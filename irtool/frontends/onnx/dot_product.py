@@ -45,7 +45,7 @@ def join_heads(x: Value) -> Value:
 
 
 def causal(length: int, keys: int, before: int, dtype: str, filtered: float) -> Value:
-    """What is added to scores so that a query sees the keys up to its own place, and `before` of the past.
+    """The mask to add to scores so that a query sees the keys up to its own place, and `before` of the past.
 
     The last query sees all keys, as ONNX Runtime has it, also where there are more keys than queries.
     """
@@ -56,7 +56,7 @@ def causal(length: int, keys: int, before: int, dtype: str, filtered: float) -> 
 
 
 def total(parts: Sequence[Value | None]) -> Value | None:
-    """The sum of what is there; None where nothing is."""
+    """The sum of the values that are not None, or None."""
     value: Value | None = None
     for part in parts:
         if part is not None:

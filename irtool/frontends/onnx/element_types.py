@@ -1,4 +1,4 @@
-"""Whether the element types of a node's inputs are those that ONNX's definition of the operator takes."""
+"""Checks of the element types of a node's inputs against ONNX's definition of the operator."""
 
 from __future__ import annotations
 

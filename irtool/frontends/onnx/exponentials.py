@@ -1,4 +1,4 @@
-"""`log(1 + y)` and `exp(x) - 1` in operators that Relay has, exact where the 1 hides what is added to it."""
+"""`log(1 + y)` and `exp(x) - 1` in operators of Relay, exact for small `y` and `x`, too."""
 
 from __future__ import annotations
 

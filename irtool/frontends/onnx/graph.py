@@ -52,7 +52,7 @@ class Scope:
     """None for a value that could not be made: what needs it is left out in silence, since the reason was noted."""
 
     def find(self, name: str) -> Value | None:
-        """The value of that name. Raises KeyError where there is none."""
+        """The value of that name. Raises KeyError for an unknown name."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.values:
@@ -146,7 +146,7 @@ class GraphImporter:
         return replace(found, narrow=initializer_narrow(proto))
 
     def convert_nodes(self, nodes: Iterable[Node], scope: Scope, outputs: Sequence[str]) -> list[Value | None]:
-        """Converts what the outputs need of the nodes. Raises IrError where the graph is damaged."""
+        """Converts the nodes that the outputs need. Raises IrError for a damaged graph."""
         ordered = in_order(nodes, outputs, self.model.name)
         stack = [_Frame(iter(ordered), scope, self.opsets, self.attributes, self.place)]
         while stack:
@@ -226,7 +226,7 @@ class GraphImporter:
         may_wait: bool,
         scope: Scope | None = None,
     ) -> GraphImporter:
-        """What converts the graphs inside a node."""
+        """An importer for the graphs inside a node."""
         return GraphImporter(
             self.model,
             scope or frame.scope,
@@ -256,7 +256,7 @@ class GraphImporter:
         return found
 
     def _around(self, node: Node, scope: Scope) -> dict[str, Value]:
-        """What a node reads, by name, the values that graphs inside it use among them."""
+        """The values that a node reads, by name, those of graphs inside it among them."""
         values = {name: self._find(scope, name, node) for name in dict.fromkeys(used_names(node))}
         return {name: v for name, v in values.items() if v is not None}
 
@@ -378,7 +378,7 @@ def _folded(value: Value | None, inputs: Sequence[Value | None], budget: Folding
 
 
 def _is_small(e: Expr) -> bool:
-    """True for what is evaluated without much room; what is on the way to a result counts as well as the result."""
+    """True if an expression can be evaluated in little memory, intermediate results included."""
     if isinstance(e, Constant) or e.checked_type is None:
         return True
     known = [t.extents for t in tuple_leaves(e.checked_type) if isinstance(t, TensorType)]

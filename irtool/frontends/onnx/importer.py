@@ -75,7 +75,7 @@ def from_onnx(
 
 
 def attempt_of(model: Model, values: Mapping[str, np.ndarray]) -> Attempt:
-    """What imports the model with other shapes, these inputs being constants."""
+    """A function that imports the model with other shapes, and these inputs as constants."""
     return lambda shapes: from_onnx(model, shapes, values=values, say=lambda d: None)
 
 
@@ -204,7 +204,7 @@ class _Importer:
         return TensorType(initializer_shape(proto), initializer_dtype(proto))
 
     def _initializer(self, proto: Any) -> Value:
-        """A weight is a parameter whose elements are known; what decides shapes, and single numbers, are constants."""
+        """A weight as a parameter with known elements; numbers of shapes, and single numbers, as constants."""
         array, dtype = initializer_array(proto, self.model), initializer_dtype(proto)
         name = proto.values.name if hasattr(proto, "indices") else proto.name
         may_be_given = dtype.startswith(("float", "bfloat")) and name in self.given_anew

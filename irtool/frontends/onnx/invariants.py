@@ -1,4 +1,4 @@
-"""What the body of a loop uses and does not change: computed once, outside, and handed to the loop."""
+"""Loop invariants: expressions that a loop's body does not change are computed once, outside, and handed to the loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INLINE = Op | GlobalVar | Constructor | Function | Constant
 
 
 def lift_invariants(root: Expr, own: Iterable[Var]) -> tuple[Expr, list[Var], list[Expr]]:
-    """The body with variables in the place of all that does not depend on the variables `own`, and what they stand for.
+    """The body with variables for all expressions that do not depend on the variables `own`, with their values.
 
     The largest such expressions are taken, each once. They are outside of every branch then: Relay has no effects that
     would tell.

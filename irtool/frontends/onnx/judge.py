@@ -1,4 +1,4 @@
-"""What ONNX itself says of a node: whether its attributes are of the kinds, and its inputs of the types, that the operator has."""
+"""Checks of nodes by ONNX itself: kinds of attributes, and types of inputs, from the schema of the operator."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_kinds(node: Node, opset: int, attributes: Mapping[str, Any]) -> None:
 
 
 def mistake_in(node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> str:
-    """What ONNX's shape inference has against the node with inputs of these types; empty if nothing."""
+    """The error of ONNX's shape inference on the node with inputs of these types; empty if it has none."""
     schema = find_schema(node, opset)
     if schema is None:
         return ""
@@ -93,7 +93,7 @@ _SMALL = 4096
 
 
 def type_proto(value: Value | None) -> Any:
-    """The type of a value as ONNX has it: unknown where it is no tensor, without a shape where its rank is a guess."""
+    """The type of a value for ONNX: unknown for other values than tensors, without a shape for a guessed rank."""
     onnx = onnx_package()
     if value is None or not isinstance(value.type, TensorType):
         return onnx.TypeProto()

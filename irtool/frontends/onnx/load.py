@@ -1,4 +1,4 @@
-"""Where a model comes from: a file, bytes, or a proto that is there already."""
+"""Loading of models: from a file, bytes, or a proto."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ External = Callable[[Any], Any] | None
 
 
 def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> tuple[Any, str, External]:
-    """The ModelProto, the name that messages call it by, and what reads tensors whose data is elsewhere.
+    """The ModelProto, its name in messages, and a reader of tensors with external data.
 
     Text in the syntax of `onnx.parser` is a model, too. Data of big tensors stays in the file, or in the bytes, until it is
     asked for. Raises IrError for what is no model, OSError for an unreadable path.
@@ -53,7 +53,7 @@ def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> t
 
 
 def _contents(file: Any) -> bytes:
-    """What is left of an open file. Raises UsageError for one that was opened as text and cannot give bytes."""
+    """The rest of an open file. Raises UsageError for one that was opened as text and cannot give bytes."""
     data = file.read()
     if isinstance(data, str):
         data = data.encode("utf-8")  # a model in the syntax of onnx.parser
@@ -87,7 +87,7 @@ def _mapped(file: BinaryIO) -> Iterator[Any]:
 
 
 def parse_model(data: bytes, name: str) -> Any:
-    """The ModelProto of a file's bytes. Raises IrError where they are none."""
+    """The ModelProto of a file's bytes. Raises IrError for other bytes."""
     onnx = onnx_package()
     from google.protobuf.message import DecodeError
 
@@ -111,7 +111,7 @@ def parse_model(data: bytes, name: str) -> Any:
 
 
 def _parse_mistake(error: Exception, text: str, name: str) -> Diagnostic:
-    """What the parser says, at the place that it tells."""
+    """The parser's message, at the place that it gives."""
     said = error.args[0] if error.args else ""
     said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     place = re.search(r"line: (\d+) column: (\d+)", said)

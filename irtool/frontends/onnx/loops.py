@@ -41,7 +41,7 @@ _UNROLLED_LISTS = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """What one turn gives: what the next one is handed, results to be kept, and if there is a next one."""
+    """The results of one turn: the values for the next one, results to keep, and the condition of a next one."""
 
     carried: Sequence[Value]
     kept: Sequence[Value] = ()
@@ -74,7 +74,7 @@ class LoopSpec:
 
 
 def build_loop(functions: Functions, spec: LoopSpec) -> list[Value]:
-    """What is carried after the last turn, then the results of all turns, stacked along a new axis 0.
+    """The loop-carried values after the last turn, then the results of all turns, stacked along a new axis 0.
 
     Raises IrError for a loop without end, and one whose types are neither known nor the same in every turn.
     """
@@ -229,7 +229,7 @@ class _Loop:
         return [*self.spec.carried, *empty]
 
     def _unrolled(self) -> list[Value]:
-        """Turn by turn, until the count or a condition says that there is no next one, which has to be known."""
+        """Turn by turn, until the count or the condition ends the loop, which must be known."""
         carried = list(self.spec.carried)
         kept: list[Sequence[Value]] = []
         while self.turns is None or len(kept) < self.turns:
@@ -343,7 +343,7 @@ def _is_static(t: TensorType) -> bool:
 
 
 def _is_same(handed: Value, on: Value) -> bool:
-    """True if a turn hands on what it was handed."""
+    """True if a turn hands a value on unchanged."""
     return on.expr is handed.expr
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with ONNX models."""
+"""Errors in ONNX models."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ net (bool c, float[2, 3] x) => (float[2, 3] y) {
 
 @code("W1001")
 class DrawnNumbers(Code):
-    """A model that draws random numbers: they are the same in every run of what is made of it.
+    """A model that draws random numbers: they are the same in every run of the built network.
 
     ONNX does not say which numbers a seed stands for. Here a node draws from Relay's generator (threefry, as in TVM): one made of the
     attribute `seed`, the number itself if it is a natural one, else its bits; or, for the n-th node without a seed, one made of

@@ -76,7 +76,7 @@ class Graph:
 
 @dataclass(frozen=True, eq=False)
 class FunctionBody:
-    """A function of the model: its nodes, and what they may use."""
+    """A function of the model: its nodes, with its opsets and inputs."""
 
     key: OperatorKey
     inputs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What an operator of ONNX becomes: one class each, or for a row of a family, found by name.
+"""Conversions of ONNX's operators: one class each, or one row of a family, found by name.
 
     @onnx_operator("Softmax")
     class Softmax(OnnxOperator):
@@ -55,7 +55,7 @@ def since(*opsets: int, added: Mapping[str, int] | None = None) -> Callable[[M],
 
 
 class OnnxOperator(Plugin):
-    """Base of what operators become. One object converts one node.
+    """Base of conversions. One object converts one node.
 
     Attributes:
         node: the node: its name, `op_type`, inputs, outputs.
@@ -96,8 +96,8 @@ class OnnxOperator(Plugin):
         return self
 
     def apply(self, method: Callable[..., Result], inputs: Sequence[Any], attributes: dict[str, Any]) -> Result:
-        """What the version `method` makes of inputs and attributes that fit its signature; what an operator does before any of
-        its versions goes here, where inputs that a version needs are there.
+        """The result of the version `method` for inputs and attributes that fit its signature; checks and steps before all versions
+        of an operator go here, where the inputs that a version needs are given.
         """
         return method(self, *inputs, **attributes)
 

@@ -50,7 +50,7 @@ def in_order(nodes: Iterable[Node], outputs: Sequence[str], filename: str) -> li
 
 
 def used_names(node: Node) -> list[str]:
-    """The names that a node looks up around it: its inputs, and what its subgraphs use from outside."""
+    """The names that a node looks up around it: its inputs, and the outer names in its subgraphs."""
     found = [i for i in node.inputs if i]
     graphs: list[tuple[Graph, frozenset[str]]] = [(g, frozenset()) for g in node.subgraphs.values()]
     while graphs:

@@ -1,4 +1,4 @@
-"""Vectors of extents of which some elements are known: what exporters compute from a tensor's shape to reshape another.
+"""Vectors of extents with some known elements: exporters compute them from a tensor's shape to reshape another.
 
 Each extent that is not known is a symbol. A vector carries its elements for a few choices of numbers for the symbols; operators
 that only move, add and multiply elements are evaluated on each. An element that is the same for all is known, since two different
@@ -51,7 +51,7 @@ class Symbols:
         return [(d,) * _CHOICES if isinstance(d, int) else self.of(value.expr, a) for a, d in enumerate(value.shape)]
 
     def put(self, e: Expr, axis: int, numbers: Numbers) -> Numbers:
-        """Says what the numbers of an extent are."""
+        """Sets the numbers of an extent."""
         self._numbers[e, axis] = numbers
         return numbers
 
@@ -60,7 +60,7 @@ class Symbols:
         self._named[name] = self.put(e, axis, self._named.get(name) or self._draw())
 
     def follow(self, value: Value, inputs: Sequence[Value | None]) -> None:
-        """Infers the numbers of a result's extents from those of what it is computed from."""
+        """Infers the numbers of a result's extents from those of the operands."""
         t = value.type
         if not isinstance(t, TensorType) or all(
             isinstance(d, int) or (value.expr, a) in self._numbers for a, d in enumerate(t.shape)
@@ -92,14 +92,14 @@ class Symbols:
 
 
 def with_extents(shape: Value, of: Value, axes: Sequence[int], symbols: Symbols) -> Value:
-    """The vector `shape`, which has the extents of some axes of a tensor, with what is known of them."""
+    """The vector `shape`, the extents of some axes of a tensor, with their known numbers."""
     every = symbols.extents(of)
     rows = [every[a] for a in axes]
     return _settled(shape, [np.array([r[k] for r in rows], shape.dtype) for k in range(_CHOICES)])
 
 
 def sampled(op_type: str, value: Value | None, inputs: Sequence[Value | None]) -> Value | None:
-    """A result of an operator with what is known of its elements, where the inputs have partly known ones."""
+    """A result of an operator with known elements, if the inputs have partly known ones."""
     if value is None or value.known is not None or value.samples is not None:
         return value
     partly = [i for i in inputs if i is not None and i.samples is not None]

@@ -30,7 +30,7 @@ def pool(
 
 
 def average(x: Value, windows: Windows, ceil_mode: bool, count_include_pad: bool, counts_beyond: bool = False) -> Value:
-    """The mean of each window; what is beyond the data counts only with `count_include_pad`, as zeros, and what is beyond the pads,
+    """The mean of each window; elements beyond the data count only with `count_include_pad`, as zeros, and those beyond the pads,
     too, only with `counts_beyond`."""
     if counts_beyond or not (count_include_pad and ceil_mode):
         return pool("avg", x, windows, ceil_mode, count_include_pad=count_include_pad)

@@ -13,7 +13,7 @@ from .partial import Symbols
 
 
 class Functions:
-    """Functions that are made while a model is converted, by name; and what else all its graphs share.
+    """Functions made while a model is converted, by name; and other state that all its graphs share.
 
     Attributes:
         symbols: the extents that are not known.

@@ -35,13 +35,13 @@ class Quantities:
 
     @staticmethod
     def of(scale: Value, zero: Value | None) -> Quantities:
-        """Those that inputs of a node give, in the text where they are known."""
+        """The quantities of a node's inputs, as constants in the text if they are known."""
         zero = Value.constant(np.int32(0)) if zero is None else _as(zero, "int32")
         return Quantities(_plain(scale.as_constant()), _plain(zero))
 
     @staticmethod
     def known(scale: Value, zero: Value | None, what: str) -> Quantities:
-        """As `of`, in float32. Raises IrError, in which `what` names the tensor, where the program computes them."""
+        """As `of`, in float32. Raises IrError for computed inputs; `what` names the tensor in it."""
         scale.array(f"the scale of {what}")
         if zero is not None:
             zero.array(f"the zero point of {what}")

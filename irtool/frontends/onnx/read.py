@@ -20,7 +20,7 @@ def domain_of(name: str) -> str:
 
 
 def read_model(proto: Any, filename: str, read_external: Callable[[Any], Any] | None = None) -> Model:
-    """The model of a ModelProto; `filename` is what messages call it.
+    """The model of a ModelProto; `filename` is its name in messages.
 
     Raises IrError where it has no graph, or two functions of one name.
     """

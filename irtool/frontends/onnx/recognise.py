@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes: an ONNX model or not. Nothing here needs the `onnx` package."""
+"""Recognition of ONNX models by their first bytes. Nothing here needs the `onnx` package."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def is_text(data: bytes) -> bool:
 
 
 def is_binary(data: bytes) -> bool:
-    """True for what begins as the protobuf of a model does."""
+    """True for bytes that begin like the protobuf of a model."""
     return _BINARY.match(data[:LOOKED_AT]) is not None

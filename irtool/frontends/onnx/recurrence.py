@@ -1,4 +1,4 @@
-"""What LSTM, GRU and RNN have in common: a cell that runs over a sequence, in one direction or both.
+"""The common part of LSTM, GRU and RNN: a cell that runs over a sequence, in one direction or both.
 
 The product of all inputs with the weights is one matrix product before the loop; the loop has the product with the state.
 """
@@ -41,7 +41,7 @@ class RealWeights(Weights):
         return x.call("nn.dense", self.matrix, units=None)
 
     def rows(self, begin: int, end: int) -> RealWeights:
-        """Those of some of the gates."""
+        """The weights of some of the gates."""
         return RealWeights(self.matrix.call("strided_slice", begin=[begin], end=[end], strides=[1], axes=[0]))
 
 
@@ -193,7 +193,7 @@ def check_cell(
 
 
 def directions_of(direction: str) -> tuple[bool, ...]:
-    """For each direction, if it runs backwards. Raises IrError for a word that is none."""
+    """For each direction, true if it runs backwards. Raises IrError for an unknown word."""
     if direction not in DIRECTIONS:
         raise IrError(f"the direction {direction} is not known", code=UnsupportedNode)
     return DIRECTIONS[direction]

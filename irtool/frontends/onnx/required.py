@@ -1,4 +1,4 @@
-"""What to add to a command line that needs every extent, with numbers that work when they are pasted."""
+"""Suggested options for a command line that needs every extent, with numbers that work when they are pasted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def require_extents(
     attempt: Attempt,
     convert: Convert,
 ) -> None:
-    """Raises IrError, which says what to add to the command line, for inputs with extents that nothing gives.
+    """Raises IrError for inputs with unknown extents; its help has the options to add to the command line.
 
     `values` has the inputs that are constants; `attempt` imports the model with other shapes, `convert` another model with those
     that are given.
@@ -106,7 +106,7 @@ def options_of(inputs: Iterable[Any], example: Mapping[tuple[str, int], int], di
 def _numbers(
     inputs: Mapping[str, Any], dims: Mapping[str, int], size: int | None
 ) -> Iterator[tuple[tuple[str, int], int]]:
-    """A number for each open extent; equal names have equal numbers, and those of `dims` what is said there."""
+    """A number for each open extent; equal names have equal numbers, and those of `dims` their given numbers."""
     named: dict[str, int] = dict(dims)
     for name, i in inputs.items():
         rank = len(_written(i))

@@ -18,7 +18,7 @@ from .value import Value
 
 @dataclass(frozen=True)
 class Filter:
-    """How values between samples are found: the attributes of Resize by which all axes go.
+    """The interpolation between samples: attributes of Resize that hold for all axes.
 
     Attributes:
         mode: nearest, linear or cubic.
@@ -80,7 +80,7 @@ class AxisResize:
 
 
 def positions(a: AxisResize, coordinates: str) -> np.ndarray:
-    """Where each position of the result lies in the source."""
+    """The source position of each position of the result."""
     one = np.float32
     x = counted(a.target, "an axis of a resize", "float32")
     scale, size = one(a.scale), one(a.size)
@@ -200,7 +200,7 @@ def _product(x: Value, axis: int, matrix: np.ndarray) -> Value:
 
 
 def in_floats(x: Value, dtype: str) -> Value:
-    """What was computed in floating point as the type of the data: integers rounded and kept in range."""
+    """A floating-point result in the type of the data: integers rounded and kept in range."""
     if x.dtype == dtype or np.dtype(dtype).kind not in "iu":
         return cast(x, dtype)
     info = np.iinfo(dtype)

@@ -13,7 +13,7 @@ from .value import Value
 
 
 def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbers] | None:
-    """The extents that a shape of ONNX's Reshape stands for: 0 copies one, -1 is what is left. None where it cannot be so.
+    """The extents for a shape of ONNX's Reshape: 0 copies one, -1 is the remaining one. None if no extents fit.
 
     Extents are given by their numbers for several choices of what is not known.
     """
@@ -32,7 +32,7 @@ def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbe
 
 
 def newshape(extents: Sequence[Numbers], wanted: Sequence[Numbers]) -> list[int] | None:
-    """The codes that make the extents those that are wanted, whatever is not known; None where there are none."""
+    """Relay's codes of a reshape to the required extents for all unknown numbers; None if no codes fit."""
     codes: list[int] = []
     at = k = 0
     while k < len(wanted):
@@ -58,7 +58,7 @@ def newshape(extents: Sequence[Numbers], wanted: Sequence[Numbers]) -> list[int]
 
 
 def reshaped(x: Value, shape: Sequence[Dim]) -> Value:
-    """The tensor with other extents, of which 0 may be one: no axis is copied. -1 is what is left."""
+    """The tensor with other extents, 0 included: no axis is copied. -1 is the remaining extent."""
     return x.call("reshape", newshape=list(shape), **({"allowzero": True} if 0 in shape else {}))
 
 

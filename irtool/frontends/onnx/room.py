@@ -1,4 +1,4 @@
-"""What a model may have room for: the size of its tensors, and of the arrays that are made of its extents while it is imported.
+"""Memory limits of a model: the sizes of its tensors, and of arrays made of its extents during import.
 
 A number in a model can be as large as 2^63 - 1. Whatever is as large as such a number says is asked for here first, so that a
 damaged model is refused wherever it is imported, however much memory there is.
@@ -37,13 +37,13 @@ def shown(shape: Sequence[Any]) -> str:
 
 
 def require_shape(shape: Sequence[Any], what: str) -> None:
-    """Raises IrError, in which `what` has it, for a shape that no tensor can have."""
+    """Raises IrError for a shape that no tensor can have; `what` names the tensor in it."""
     if not has_room(shape):
         raise IrError(f"{what} has the shape {shown(shape)}", code=DamagedModel)
 
 
 def require_tensors(t: Type, what: str) -> None:
-    """Raises IrError, in which `what` has it, for a type with a tensor that is larger than any."""
+    """Raises IrError for a type with a tensor that is too large; `what` names the tensor in it."""
     for leaf in tuple_leaves(t):
         if isinstance(leaf, TensorType):
             require_shape(leaf.shape, what)

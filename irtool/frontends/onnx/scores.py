@@ -1,4 +1,4 @@
-"""What classifiers and regressors of ai.onnx.ml make of scores, and of the names of classes.
+"""Scores of classifiers and regressors of ai.onnx.ml, and the names of classes.
 
 ONNX says little about scores of two classes that come from one; what is here is what ONNX Runtime does.
 """

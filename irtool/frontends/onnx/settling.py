@@ -90,7 +90,7 @@ def _waiting_count(f: Expr) -> int:
 
 
 def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> Expr:
-    """What an expression becomes: a call of `onnx.node` the operators, where they can be made."""
+    """The replacement of an expression: for a call of `onnx.node` the operators, if they can be made."""
     if not is_waiting(e):
         return e
     assert isinstance(e, Call) and isinstance(e.attrs, OnnxNode)

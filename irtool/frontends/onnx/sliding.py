@@ -1,4 +1,4 @@
-"""Windows that slide over the spatial axes of `(batch, channels, …)`: what attributes say of them, checked and completed."""
+"""Windows that slide over the spatial axes of `(batch, channels, …)`: their attributes, checked and completed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Windows:
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
     def require_fit(self, x: Value, what: str) -> None:
-        """Raises IrError, in which `what` names the tensor, unless it has as many spatial axes."""
+        """Raises IrError, naming the tensor by `what`, unless it has as many spatial axes."""
         x.require_rank(self.rank + 2, what)
 
     def padding(self, x: Value, what: str) -> tuple[int, ...]:

@@ -34,12 +34,12 @@ class Unconverted(IrError):
 
 
 def noted(error: IrError, node: Node) -> list[tuple[Diagnostic, Node]]:
-    """What an error in the conversion of a node says, with the nodes that it is about."""
+    """The diagnostics of a failed conversion, each with its node."""
     return error.failures if isinstance(error, Unconverted) else [(d, node) for d in error.diagnostics]
 
 
 def body_of(node: Node, name: str) -> Graph:
-    """The graph that a node has under a name. Raises IrError where there is none."""
+    """A node's graph of that name. Raises IrError if it lacks one."""
     graph = node.subgraphs.get(name)
     if graph is None:
         raise IrError(f"{node.op_type} needs its graph {name}", node.place, code=DamagedModel)

@@ -1,4 +1,4 @@
-"""What in a model has no form in Relay, found before anything is converted."""
+"""Nodes of a model without a form in Relay, found before anything is converted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .operator import onnx_operators
 
 
 def unsupported(model: Model) -> list[Diagnostic]:
-    """One message for each operator that there is nothing for, with the number of nodes and their names."""
+    """One message for each unsupported operator, with the number of nodes and their names."""
     found: dict[str, list[Node]] = {}
     refused: set[str] = set()
     for node, opsets in every_node(model):

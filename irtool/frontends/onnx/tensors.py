@@ -25,7 +25,7 @@ def held_dtype(number: int, what: str) -> str:
 
 
 def dtype_of(number: int, what: str) -> str:
-    """The dtype of an element type. Raises IrError, in which `what` has it, where Relay has none."""
+    """The dtype of an element type. Raises IrError, naming the tensor by `what`, if Relay has none."""
     found = DTYPES.get(number)
     if found is None:
         other = _OTHERS.get(number, f"element type {number}")
@@ -70,7 +70,7 @@ def read_tensor(proto: Any, what: str = "") -> np.ndarray:
 
 
 def numpy_dtype(dtype: str) -> str:
-    """What numpy holds elements of a dtype in."""
+    """numpy's dtype for arrays of a dtype."""
     return "uint16" if dtype == "bfloat16" else dtype
 
 

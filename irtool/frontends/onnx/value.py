@@ -18,7 +18,7 @@ from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """What stands for a value of the graph: a typed expression.
+    """A value of the graph: a typed expression.
 
     Attributes:
         expr: the expression; it has a `checked_type`.
@@ -89,7 +89,7 @@ class Value:
 
     @property
     def shape(self) -> tuple[Dim, ...]:
-        """The extents; what is unknown among them is no int."""
+        """The extents; unknown ones are no integers."""
         return self.tensor.shape
 
     @property
@@ -99,18 +99,18 @@ class Value:
 
     @property
     def is_weight(self) -> bool:
-        """True where a build knows the elements: those of constants, initializers, and what is computed from these."""
+        """True if a build knows the elements: those of constants, initializers, and results computed from these."""
         return self.known is not None or self.settled
 
     def require_rank(self, rank: int, what: str, or_more: bool = False) -> None:
-        """Raises IrError, in which `what` names the tensor, unless it has so many axes (`or_more`: or more)."""
+        """Raises IrError, naming the tensor by `what`, unless it has so many axes (`or_more`: or more)."""
         if self.rank != rank and not (or_more and self.rank > rank):
             least = "at least " if or_more else ""
             raise IrError(f"{what} has the type {self.tensor}: its rank must be {least}{rank}", code=DamagedModel)
 
     def extents(self, what: str, rank: int | None = None, least: int = 0) -> tuple[int, ...]:
-        """The extents as integers. Raises IrError, in which `what` names the tensor, where one is unknown, or there are not
-        `rank` of them, or not the `least` number: who takes them apart says which.
+        """The extents as integers. Raises IrError, naming the tensor by `what`, if one is unknown, or if there are not
+        `rank` of them, or not the `least` number.
         """
         self.require_rank(least if rank is None else rank, what, or_more=rank is None)
         if not all(isinstance(d, int) for d in self.shape):
@@ -118,7 +118,7 @@ class Value:
         return self.shape  # type: ignore[return-value]  # all of them are integers
 
     def extent(self, axis: int, what: str) -> int:
-        """The extent along one axis. Raises IrError, in which `what` names the tensor, where it is unknown."""
+        """The extent along one axis. Raises IrError, naming the tensor by `what`, if it is unknown."""
         d = self.shape[self.axis(axis, f"the axis of {what}")]
         if not isinstance(d, int):
             raise IrError(
@@ -127,7 +127,7 @@ class Value:
         return d
 
     def array(self, what: str) -> np.ndarray:
-        """The elements. Raises IrError, in which `what` names the input, where they are not known."""
+        """The elements. Raises IrError, naming the input by `what`, if they are not known."""
         if self.known is None:
             raise IrError(f"{what} is computed while the program runs: it must be known before", code=UnknownExtent)
         return self.known

@@ -154,5 +154,5 @@ def node_proto(node: Node, attributes: Mapping[str, Any]) -> Any:
 
 
 def reason_of(diagnostics: Sequence[Diagnostic]) -> str:
-    """What a node waits for, as a sentence."""
+    """The missing fact of a node, as a sentence."""
     return diagnostics[0].message if diagnostics else ""

@@ -1,4 +1,4 @@
-"""Where windows lie in a tensor: padding, as attributes of ONNX say it."""
+"""Padding of windows, from attributes of ONNX."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ _IS_EXTERNAL = b"\x70\x01"
 
 
 class TooLarge(Exception):
-    """What is left without the data of initializers is more than protobuf parses."""
+    """Without the data of initializers, the model is still larger than protobuf parses."""
 
 
 class _NotProtobuf(ValueError):
-    """The bytes are not what they should be; the package says better what is wrong with them."""
+    """The bytes are no protobuf; the package has a better message for that."""
 
 
 def split(data: Any) -> tuple[bytes, dict[str, tuple[int, int]]] | None:
@@ -104,7 +104,7 @@ def _framed(number: int, body: bytes) -> bytes:
 
 
 def _fields(data: Any, start: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """The fields of a message: number, kind, and the offsets where the field, its value, and what follows begin."""
+    """The fields of a message: number, kind, and the offsets of the field, of its value, and of its end."""
     at = start
     while at < end:
         begin = at

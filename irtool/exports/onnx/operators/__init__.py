@@ -1,1 +1,1 @@
-"""What operators become, one file for each family; `form.form_of` finds all of it."""
+"""Forms of operators, one file for each family; `form.form_of` finds them."""

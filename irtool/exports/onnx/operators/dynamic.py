@@ -1,4 +1,4 @@
-"""Operators that take from tensors what others take from attributes: ONNX's do so anyway."""
+"""Operators with tensors in place of attributes, as their counterparts in ONNX have them."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def variance(s: OnnxSite) -> Value:
 
 
 def count_of(s: OnnxSite, x: Value, axes: list[int]) -> Value:
-    """How many elements are combined to one, as int64."""
+    """The number of elements that are combined to one, as int64."""
     extents = [s.tensor(0).shape[a] for a in axes]
     known = [int(d) for d in extents if isinstance(d, int)]
     if len(known) == len(extents):

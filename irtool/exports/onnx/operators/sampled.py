@@ -124,5 +124,5 @@ def _within(s: OnnxSite, v: Value, extent: int) -> Value:
 
 
 def _share(s: OnnxSite, v: Value, pixel: Value) -> Value:
-    """How much of a pixel a place takes along an axis."""
+    """The weight of a pixel at a place along an axis."""
     return s.sub(s.scalar(1, v), s.node("Abs", s.sub(v, pixel)))

@@ -151,7 +151,7 @@ _LAST = (1 << 63) - 1
 
 
 def _bound(index: int) -> int:
-    """A bound as ONNX has it: what is beyond all axes is the end of the axis, or in front of its start."""
+    """A bound for ONNX: one beyond all axes is the end of the axis, or lies before its start."""
     if index >= (1 << 31) - 1:
         return _LAST
     return -_LAST if index <= -(1 << 31) + 1 else index

@@ -1,4 +1,4 @@
-"""Padding, blocks of pixels, and what else moves through images."""
+"""Padding, blocks of pixels, and other movement in images."""
 
 from __future__ import annotations
 

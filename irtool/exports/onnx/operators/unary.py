@@ -248,7 +248,7 @@ def truncated(s: Any, x: Value) -> Value:
 
 
 def _test(s: Any, node: str, x: Value) -> Value:
-    """`IsInf` or `IsNaN`; of integers what no number is."""
+    """`IsInf` or `IsNaN`; false for every integer."""
     if not is_float(x.dtype):
         return s.node("Not", s.compare("Equal", x, x), dtype="bool")
     if x.dtype not in ("float32", "float64") and node == "IsInf" and s.opset < 20:

@@ -136,7 +136,7 @@ class _Inner:
         return kept
 
     def _rename(self, graph: Any, names: dict[str, str]) -> None:
-        """Renames the values of a graph and of those inside it; the depth is what protobuf reads."""
+        """Renames the values of a graph and of those inside it; protobuf limits the depth."""
         own = [v.name for v in (*graph.input, *graph.initializer)] + [o for n in graph.node for o in n.output if o]
         names.update((o, self.s.names.fresh(o)) for o in dict.fromkeys(own))
         for v in (*graph.input, *graph.initializer, *graph.output, *graph.value_info):

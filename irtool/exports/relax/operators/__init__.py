@@ -1,1 +1,1 @@
-"""What becomes of Relay's operators in Relax, one file for each family."""
+"""Forms of Relay's operators in Relax, one file for each family."""

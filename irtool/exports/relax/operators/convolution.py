@@ -1,4 +1,4 @@
-"""Convolutions and what else runs over windows."""
+"""Convolutions, pools and padding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Convolution(Form):
         site.require(weights[layout.index("O")] == channels, "its weights have channels for each group")
 
     def kernel_layout(self, site: RelaxSite) -> str:
-        """What Relax calls the layout of the weights."""
+        """Relax's name for the layout of the weights."""
         return site.attrs.kernel_layout
 
     def more(self, site: RelaxSite) -> dict[str, object]:
@@ -53,7 +53,7 @@ for _n in (1, 2, 3):
 
 
 class TransposedConvolution(Convolution):
-    """What Relay calls `OIHW` here are weights by input channels first: `IOHW` in Relax."""
+    """Relay's `OIHW` here are weights by input channels first: `IOHW` in Relax."""
 
     def check(self, site: RelaxSite) -> None:
         """Its weights have the channels of the results by groups."""

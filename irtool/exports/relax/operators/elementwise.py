@@ -131,7 +131,7 @@ class Dropout(Form):
 
 @form("device_copy", "the argument itself")
 class DeviceCopy(Form):
-    """Where the two devices are one."""
+    """A copy between equal devices."""
 
     def write(self, site: RelaxSite) -> Text:
         attrs = site.attrs

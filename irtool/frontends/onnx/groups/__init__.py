@@ -1,4 +1,4 @@
-"""Groups of operators that exporters write out in parts, as what they are.
+"""Recognition of groups of operators that exporters write for one operator.
 
 powers       power(x, 2) ⇒ multiply(x, x); 1 / sqrt(x) ⇒ rsqrt(x)
 layer_norm   mean, subtract, square, mean, add, sqrt, divide, multiply, add ⇒ nn.layer_norm

@@ -11,7 +11,7 @@ from .powers import reciprocal_root, small_power
 
 
 def recognised(function: Function) -> Function:
-    """The function with groups of operators replaced; the same object where there is none."""
+    """The function with groups of operators replaced; the same object if it has none."""
     rules = [
         small_power(),
         reciprocal_root(),

@@ -52,5 +52,5 @@ def constant_number(x: Value) -> float | int | None:
 
 
 def _is_exact(number: float) -> bool:
-    """True if the number is the same as a float, which is what an attribute holds."""
+    """True if the number is unchanged as a float, the type of attributes."""
     return isinstance(number, float) or abs(number) <= 1 << 53

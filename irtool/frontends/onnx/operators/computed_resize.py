@@ -30,7 +30,7 @@ def resize_to_computed(x: Value, sizes: Value, axes: Sequence[int], way: Filter)
 
 
 def _leading(e: Expr, count: int) -> Iterator[int]:
-    """The first numbers of a vector, as far as they stand at the front of what it is joined from."""
+    """The first numbers of a vector, as far as the operands of its concatenation begin with constants."""
     stack = [e]
     while stack and count:
         e = stack.pop()

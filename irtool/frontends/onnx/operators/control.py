@@ -65,7 +65,7 @@ class Branch(OnnxOperator):
 
 
 def _impossible(error: IrError, like: Sequence[Value]) -> list[Value]:
-    """What fails in the place of values of these types."""
+    """Values of these types, whose evaluation fails."""
     results = [show_result(v.tensor) for v in like]
     reason = error.diagnostics[0].message
     whole = apply("onnx.impossible", results=results, reason=reason)

@@ -66,7 +66,7 @@ class DeformConv(OnnxOperator):
     def _points(
         self, offset: Value, windows: Windows, shape: tuple[int, int, int, int], extents: tuple[int, int]
     ) -> Value:
-        """Where the taps are, x first, over -1 … 1 between the edges of the data: (N, 2, taps * rows, columns)."""
+        """The places of taps, x first, over -1 … 1 between the edges of the data: (N, 2, taps * rows, columns)."""
         n, taps, rows, columns = shape
         pairs = offset.call("reshape", newshape=[n, taps, 2, rows, columns])
         found = []

@@ -11,7 +11,7 @@ from ..value import Value
 
 @onnx_operator("Dropout")
 class Dropout(OnnxOperator):
-    """The data itself, and a mask of what was kept: everything."""
+    """The data itself, and a mask of kept elements: all of them."""
 
     @since(7)
     def by_attribute(self, x: Value, *, ratio: float = 0.5) -> Result:

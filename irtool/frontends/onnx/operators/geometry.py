@@ -52,7 +52,7 @@ class Det(OnnxOperator):
 
 @onnx_operator("AffineGrid")
 class AffineGrid(OnnxOperator):
-    """Where an affine map takes the pixels of an image: coordinates from -1 to 1, the last axis (x, y) or (x, y, z)."""
+    """The images of pixels under an affine map: coordinates from -1 to 1, the last axis (x, y) or (x, y, z)."""
 
     @since(20)
     def positions(self, theta: Value, size: Value, *, align_corners: int = 0) -> Result:

@@ -42,7 +42,7 @@ class MaxPool(OnnxOperator):
 
 
 def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Value:
-    """Where the maximum of each window is: its index in the whole tensor, spatial axes in row-major or column-major order.
+    """The position of the maximum of each window: its index in the full tensor, spatial axes in row-major or column-major order.
 
     Each window's elements are gathered by a table, so that the position of the largest among them is one in the table.
     """

@@ -99,8 +99,8 @@ class Tile(OnnxOperator):
 
 
 def _bounds(start: int, end: int, step: int, extent: int) -> tuple[int, int]:
-    """The bounds of a slice counted from the front and clamped as ONNX has it: to `0 … extent`, or, of steps backwards, the start to
-    `0 … extent - 1`, where Python has -1 for what lies before the first element, and the end to `-1 … extent - 1`."""
+    """The bounds of a slice counted from the front and clamped as in ONNX: to `0 … extent`, or, of steps backwards, the start to
+    `0 … extent - 1`, where Python has -1 for the place before the first element, and the end to `-1 … extent - 1`."""
     start, end = (n + extent if n < 0 else n for n in (start, end))
     lowest, highest = (0, extent) if step > 0 else (-1, extent - 1)
     return min(max(start, 0), max(highest, 0)), min(max(end, lowest), highest)

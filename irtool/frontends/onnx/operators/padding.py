@@ -79,7 +79,7 @@ def _bordered(x: Value, value: Value, widths: Sequence[tuple[int, int]]) -> Valu
 
 
 def _cropped(x: Value, widths: Sequence[tuple[int, int]]) -> Value:
-    """The tensor without what negative widths take away."""
+    """The tensor cropped by the negative widths."""
     axes = [i for i, w in enumerate(widths) if min(w) < 0]
     if not axes:
         return x
@@ -93,7 +93,7 @@ def _reflects_once(extent: object, width: tuple[int, int]) -> bool:
 
 
 def _counted_on(x: Value, widths: Sequence[tuple[int, int]], mode: str) -> Value:
-    """The elements at positions as numpy pads them: what lies outside is counted on from the other end, or back."""
+    """The elements at positions as numpy pads them: positions outside continue from the other end, or backwards."""
     for axis, width in enumerate(widths):
         if max(width):
             extent = x.extents("the data of Pad")[axis]

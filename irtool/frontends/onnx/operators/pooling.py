@@ -12,7 +12,7 @@ from ..value import Value
 
 @onnx_operator("AveragePool")
 class AveragePool(OnnxOperator):
-    """The mean of each window; what is beyond the data counts only with `count_include_pad`, as zeros."""
+    """The mean of each window; elements beyond the data count only with `count_include_pad`, as zeros."""
 
     @since(1, 7, 10, 11, 19, 22, added={"ceil_mode": 10, "dilations": 19})
     def mean(
@@ -69,14 +69,14 @@ def power_of_size(x: Value, p: int) -> Value:
 
 
 def root(x: Value, p: int) -> Value:
-    """The p-th root of what is not negative."""
+    """The p-th root of non-negative numbers."""
     if p == 1:
         return x
     return x.call("sqrt") if p == 2 else x.call("power", scalar(1 / p, x.dtype))
 
 
 def _spatial(x: Value) -> list[int]:
-    """The axes behind batch and channels. Raises IrError where there are none."""
+    """The axes behind batch and channels. Raises IrError for a tensor without them."""
     x.require_rank(3, "the data of a pool", or_more=True)
     return list(range(2, x.rank))
 

@@ -32,7 +32,7 @@ def dense(a: Value, weights: Value) -> Value:
 
 
 def transposed(b: Value) -> Value:
-    """The transpose of a matrix: of a transpose, what it is the transpose of."""
+    """The transpose of a matrix; the operand of a transpose."""
     b.require_rank(2, "a matrix that is transposed")
     if is_transposed(b.expr):
         return Value.of(b.expr.args[0])
@@ -50,7 +50,7 @@ def is_transposed(e: Expr) -> TypeGuard[Call]:
 
 @onnx_operator("MatMul")
 class MatMul(OnnxOperator):
-    """The product of matrices as numpy has it: vectors are rows or columns, leading axes broadcast."""
+    """The product of matrices as in numpy: vectors are rows or columns, leading axes broadcast."""
 
     @since(1, 9, 13)
     def product(self, a: Value, b: Value) -> Result:

@@ -126,7 +126,7 @@ class QLinearGlobalAveragePool(OnnxOperator):
 
 @onnx_operator("com.microsoft.QLinearAveragePool")
 class QLinearAveragePool(OnnxOperator):
-    """The mean over windows: with `count_include_pad` of all their elements, as ONNX Runtime has it."""
+    """The mean over windows: with `count_include_pad` of all their elements, as in ONNX Runtime."""
 
     @since(1)
     def pool(

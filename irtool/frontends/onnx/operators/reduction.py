@@ -129,7 +129,7 @@ EXTREMES = {"ReduceMax": "max", "ReduceMin": "min"}
 
 @onnx_operator(*EXTREMES)
 class Extreme(_AxesSince18):
-    """The largest or the smallest element, True being larger than False; of none, what no element can exceed."""
+    """The largest or the smallest element, True being larger than False; of no elements, the neutral element."""
 
     def reduce(self, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
         name = EXTREMES[self.node.op_type]

@@ -26,7 +26,7 @@ def items_of(sequence: Value) -> tuple[Value, ...]:
 
 
 def place_in(count: int, position: Value, what: str) -> int:
-    """The place among so many that a position names, from the end where it is negative. Raises IrError where there is none."""
+    """The index of a position among `count`, from the end if it is negative. Raises IrError if it is out of range."""
     at = position.number(what)
     if not -count <= at < count:
         raise IrError(f"{what} is {at}, and there are {count}", code=DamagedModel)
@@ -103,7 +103,7 @@ class SequenceAt(OnnxOperator):
 
 @onnx_operator("SequenceLength")
 class SequenceLength(OnnxOperator):
-    """How many tensors there are."""
+    """The number of tensors of a sequence."""
 
     @since(11)
     def length(self, sequence: Value) -> Result:

@@ -43,7 +43,7 @@ class Shape(OnnxOperator):
 
 @onnx_operator("Reshape")
 class Reshape(OnnxOperator):
-    """The same elements in another shape; -1 stands for what is left, 0 for the extent of the input."""
+    """The same elements in another shape; -1 stands for the remaining extent, 0 for the extent of the input."""
 
     @since(1)
     def by_attribute(self, x: Value, *, shape: tuple[int, ...]) -> Result:
@@ -61,7 +61,7 @@ class Reshape(OnnxOperator):
         return x.call("reshape", newshape=wanted)
 
     def _partly_known(self, x: Value, shape: Value) -> Value:
-        """Extents that are copied, joined, split or left over; the shape is computed where it is none of these."""
+        """Copied, joined, split or remaining extents; the shape is computed for any other."""
         symbols = self.graph.functions.symbols
         if shape.samples is not None:
             have = symbols.extents(x)
@@ -76,7 +76,7 @@ class Reshape(OnnxOperator):
 
 
 def _newshape(wanted: Sequence[int]) -> list[int]:
-    """The shape, which Relay reads alike: its own codes for parts of shapes, from -2 down, are none of ONNX's."""
+    """The shape for Relay, whose further codes for parts of shapes, from -2 down, must not occur in it."""
     if any(n < -1 for n in wanted) or wanted.count(-1) > 1:
         raise IrError(
             f"the shape of Reshape is {list(wanted)}: no extent is below 0 but one that is left open by -1",

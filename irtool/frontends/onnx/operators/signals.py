@@ -50,7 +50,7 @@ def _transform(re: Value, im: Value, inverse: bool) -> tuple[Value, Value]:
 
 @onnx_operator("DFT")
 class DFT(OnnxOperator):
-    """The discrete Fourier transform, or the inverse one; `onesided` leaves out what a real signal makes symmetric."""
+    """The discrete Fourier transform, or the inverse one; `onesided` leaves out the symmetric half of a real signal."""
 
     @since(17)
     def axis_as_attribute(

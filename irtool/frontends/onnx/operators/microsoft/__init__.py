@@ -1,1 +1,1 @@
-"""Operators of the domain com.microsoft: what ONNX Runtime's optimizer makes of ONNX's own, and some exporters write."""
+"""Operators of the domain com.microsoft: results of ONNX Runtime's optimizer, also written by some exporters."""

@@ -1,4 +1,4 @@
-"""Activations with what ONNX Runtime's optimizer adds to them."""
+"""Activations fused with a bias by ONNX Runtime's optimizer."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ..products import matrix_product
 
 
 def mask_bias(mask: Value | None, batch: Dim, keys: int, dtype: str, filtered: float) -> Value | None:
-    """What a mask adds to scores: `filtered` where it is 0. A mask has a number of keys for each line, or one for each key,
+    """The bias of scores under a mask: `filtered` where it is 0. A mask has a number of keys for each line, or one for each key,
     or one for each query and key.
     """
     if mask is None:

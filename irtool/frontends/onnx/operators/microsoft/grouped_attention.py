@@ -1,4 +1,4 @@
-"""Attention in which several heads of queries share one of keys and values, with a cache of what came before."""
+"""Attention with one head of keys and values for several heads of queries, and a cache of past keys and values."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _appended(cache: Value, new: Value, start: Value, count: int) -> Value:
 
 
 def _seen(places: Value, keys: int, window: int, dtype: str) -> Value:
-    """What is added to scores so that a query sees the keys up to its own place, and no more than a window of them."""
+    """The mask to add to scores so that a query sees the keys up to its own place, and no more than a window of them."""
     at = counted(keys, "the places of keys", "int32").reshape(1, 1, 1, -1)
     if places.known is not None:
         here = places.known[:, None, :, None]

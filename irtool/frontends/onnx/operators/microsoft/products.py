@@ -1,4 +1,4 @@
-"""Matrix products and convolutions with what ONNX Runtime's optimizer adds to them."""
+"""Matrix products and convolutions fused with bias and activation by ONNX Runtime's optimizer."""
 
 from __future__ import annotations
 

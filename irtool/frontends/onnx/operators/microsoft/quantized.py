@@ -15,7 +15,7 @@ from .normalization import EmbedLayerNormalization
 
 @onnx_operator("com.microsoft.QAttention")
 class QAttention(Attention):
-    """Multi-head attention of quantized data and packed quantized weights; what follows the product is in real numbers."""
+    """Multi-head attention of quantized data and packed quantized weights; the operators after the product compute in floats."""
 
     @classmethod
     def versions(cls) -> dict:

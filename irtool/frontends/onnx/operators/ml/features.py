@@ -1,4 +1,4 @@
-"""What picks features, and puts them together."""
+"""Selection and concatenation of features."""
 
 from __future__ import annotations
 

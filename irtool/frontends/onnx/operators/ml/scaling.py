@@ -1,4 +1,4 @@
-"""What prepares numbers: scaling, norms, missing numbers, thresholds."""
+"""Preprocessing of numbers: scaling, norms, missing numbers, thresholds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Normalizer(OnnxOperator):
 
 @onnx_operator("ai.onnx.ml.Imputer")
 class Imputer(OnnxOperator):
-    """Another number, for each feature, in the place of one that stands for what is missing (NaN is equal to itself here)."""
+    """Replaces missing elements, marked by one number, by another number for each feature (NaN is equal to itself here)."""
 
     @since(1)
     def fill(

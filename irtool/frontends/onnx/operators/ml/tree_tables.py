@@ -190,7 +190,7 @@ def _in_form(x: Value, form: int) -> Value:
 
 
 def combined_present(x: Value, trees: Trees) -> Any:
-    """Which targets get a weight: an array where that is the same for every row, else truth values `(rows, targets)`."""
+    """The targets with a weight: an array if they are the same for every row, else truth values `(rows, targets)`."""
     from_leaf = trees.present
     if from_leaf.all():
         return filled(from_leaf.shape[1], True, "the targets")

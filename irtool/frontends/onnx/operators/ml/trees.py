@@ -66,7 +66,7 @@ def _data(x: Value) -> Value:
 
 
 def regressed(x: Value, trees: Trees, function: str, base: Any, transform: str) -> Value:
-    """What an ensemble gives each target."""
+    """The result of an ensemble for each target."""
     if function not in _COMBINED:
         raise IrError(f"the aggregate function is {function!r}; there are {', '.join(_COMBINED)}", code=DamagedModel)
     targets = trees.weights.shape[1]
@@ -90,7 +90,7 @@ def regressed(x: Value, trees: Trees, function: str, base: Any, transform: str) 
 
 @onnx_operator("ai.onnx.ml.TreeEnsembleRegressor")
 class TreeEnsembleRegressor(OnnxOperator):
-    """The sum, mean, least or largest of what the trees give each target."""
+    """The sum, mean, least or largest of the trees' values for each target."""
 
     @since(1, 3, 5, added=_SINCE_3)
     def regress(
@@ -250,7 +250,7 @@ def _pick(mask: Value | bool, yes: Value, no: Value) -> Value:
 
 @onnx_operator("ai.onnx.ml.TreeEnsemble")
 class TreeEnsemble(OnnxOperator):
-    """The sum, mean, least or largest of what the trees give each target; leaves are listed apart from nodes."""
+    """The sum, mean, least or largest of the trees' values for each target; leaves are listed apart from nodes."""
 
     @since(5)
     def combine(
