@@ -21,6 +21,7 @@ ROOMS = (
     "ir",
     "lower",
     "lsp",
+    "ops",
     "parser",
     "passes",
     "printer",
@@ -28,10 +29,12 @@ ROOMS = (
     "relay",
     "schedule",
     "te",
+    "tir",
+    "tir_passes",
     "viz",
 )
 """Rooms whose modules are held to it. It grows."""
-ROOMS_OF_DEFINITIONS = ("commands", "exports", "frontends", "passes")
+ROOMS_OF_DEFINITIONS = ("commands", "exports", "frontends", "ops", "passes", "tir", "tir_passes")
 """Rooms whose classes and functions are held to it, too. It grows."""
 RIDDLES = (
     r"^(What|Which|Where|How|Whether|Who|Whose|When)\b",  # a question in place of a noun

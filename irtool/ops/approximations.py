@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """What the formulas need beside `+ - * /`.
+    """Arithmetic for the formulas beside `+ - * /`.
 
     const: a number in the value's dtype; smaller, larger: binary minimum and maximum; power_of_two: `2 ** n` of a whole
     number held in float32, built from its bits.

@@ -1,4 +1,4 @@
-"""What an operator is: one class that carries its attributes and all of its meaning.
+"""The definition of an operator: one class that carries its attributes and all of its meaning.
 
 An operator is a frozen dataclass. Its fields are its attributes, in TVM's order and with TVM's defaults (a
 field without default is required and always printed); an *instance* is the `attrs` of a call. Its methods are its
@@ -58,7 +58,7 @@ VOID = DType("")
 
 
 class Reporter(Protocol):
-    """What a type rule may do beside returning the result's type."""
+    """The actions of a type rule beside returning the result's type."""
 
     def assign(self, index: int, type: Type) -> None:
         """Unifies the type of argument `index` with `type` (this is how weights get their types).
@@ -74,11 +74,11 @@ class Reporter(Protocol):
 
     @property
     def out(self) -> Type:
-        """What is known of the result's type so far (an IncompleteType if nothing is)."""
+        """The known part of the result's type so far (an IncompleteType if nothing is known)."""
 
 
 class Operator(Facts, Plugin):
-    """Base of all operators. See the module's docstring for an example, and `facts` for what passes may know of one.
+    """Base of all operators. See the module's docstring for an example, and `facts` for the facts that passes read.
 
     Class attributes:
         arguments: names of the inputs, in order.
@@ -151,13 +151,13 @@ class Operator(Facts, Plugin):
 
     @classmethod
     def names_of_arguments(cls, count: int) -> tuple[str, ...]:
-        """What the arguments of a call that has `count` of them are named; empty where they have no names."""
+        """Names of the arguments of a call with `count` of them; empty for arguments without names."""
         lists = (cls.arguments[: cls.arity], *cls.later_arguments)
         return next((names for names in lists if len(names) == count), ())
 
     @classmethod
     def explain_rule(cls) -> str:
-        """What the type rule says: the docstring of the operator's own `relate`, or of the nearest family's."""
+        """The manual of the type rule: the docstring of the operator's own `relate`, or of the nearest family's."""
         for owner in cls.__mro__:
             relate = owner.__dict__.get("relate")
             if relate is not None and relate.__doc__ and owner is not Operator:
@@ -173,7 +173,7 @@ class Operator(Facts, Plugin):
         raise NotImplementedError(f"{self.name} has no type rule")
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
-        """What more is known of the shapes of arguments and result, in both directions, than is given.
+        """Further known extents of arguments and result, deduced in both directions.
 
         Partial inference asks while `relate` decides nothing: see `ops.partial`, which says what a partly known shape is.
         """
@@ -182,7 +182,7 @@ class Operator(Facts, Plugin):
         return tie_shapes(args, out, self.arguments, self.one_shape)
 
     def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
-        """What more is known of the dtypes, as `deduce_shapes` of the shapes."""
+        """Further known dtypes, as `deduce_shapes` deduces extents."""
         from .partial import tie_dtypes
 
         said = getattr(self, self.dtype_attribute) if self.dtype_attribute else ""
@@ -198,7 +198,7 @@ class Operator(Facts, Plugin):
         return list(args)
 
     def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        """What values the arguments typically have (`ops.typical`), one or None for each; a list for a tuple's fields.
+        """Typical values of the arguments (`ops.typical`), one or None for each; a list for a tuple's fields.
 
         Random values are made so. `wanted` is what is wanted of the result: operators that move values want it of the first
         argument.

@@ -1,4 +1,4 @@
-"""Cases of operators: one line of Relay for a call, with what it must give.
+"""Cases of operators: one line of Relay for a call, with its expected result.
 
 ::
 

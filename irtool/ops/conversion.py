@@ -42,6 +42,6 @@ def _rounded_to_odd(x: np.ndarray) -> np.ndarray:
 
 
 def number_as(value: float, dtype: str | np.dtype) -> Any:
-    """The number that an attribute gives, as a numpy scalar of the dtype: what `te.const` makes of it."""
+    """The number of an attribute as a numpy scalar of the dtype, as `te.const` makes it."""
     target = numpy_dtype(dtype) if isinstance(dtype, str) else np.dtype(dtype)
     return target.type(round_to(value, target.name))

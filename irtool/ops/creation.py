@@ -218,7 +218,7 @@ class Arange(Operator):
         return TensorType((length,), self.dtype)
 
     def elements_of(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> int:
-        """How many elements the result has, of these operands. Raises RelationError for a range without end."""
+        """The number of elements of the result for these operands. Raises RelationError for a range without end."""
         return max(_range_length(float(start), float(stop), float(step)), 0)
 
     def evaluate(self, start: np.ndarray, stop: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -256,7 +256,7 @@ class OneHot(Operator):
     dtype_attribute = "dtype"
 
     def place(self, rank: int) -> int:
-        """Where the new axis is, for indices of that rank."""
+        """The position of the new axis, for indices of that rank."""
         axis = rank if self.axis == -1 else int(self.axis)
         if not 0 <= axis <= rank:
             raise RelationError(f"axis {self.axis} is out of range for indices of rank {rank}")

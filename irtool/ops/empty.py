@@ -29,7 +29,7 @@ def has_no_elements(types: Sequence[TensorType] | None) -> bool:
 def evaluate_nothing(
     operator: type[Operator], types: Sequence[TensorType], is_tuple: bool
 ) -> Callable[..., Any] | None:
-    """What gives the result without elements; None where the operator has no meaning, to say so itself."""
+    """A function that gives the result without elements; None for an operator without a reference."""
     if operator.vendor or operator.evaluate is Operator.evaluate or not all(has_arrays(t.dtype) for t in types):
         return None
 
@@ -63,6 +63,6 @@ def _extents(t: TensorType) -> tuple[int, ...]:
 
 
 def require_extents(t: TensorType) -> None:
-    """IrError where the extents of a tensor without elements are beyond what can be addressed."""
+    """Raises IrError if the extents of a tensor without elements are beyond addresses."""
     if math.prod([d for d in _extents(t) if d]) * itemsize(t.dtype) >= ADDRESSES:
         raise IrError(f"the extents of {t} multiply to more than can be addressed")

@@ -1,4 +1,4 @@
-"""The error function and what it lacks to 1, on arrays, to double precision, without scipy."""
+"""The error function and its complement, on arrays, to double precision, without scipy."""
 
 from __future__ import annotations
 

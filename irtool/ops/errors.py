@@ -1,4 +1,4 @@
-"""How a type rule refuses its arguments."""
+"""The error of a type rule that refuses its arguments."""
 
 
 class RelationError(Exception):

@@ -1,4 +1,4 @@
-"""The larger and the smaller of two elements, NaN where either is, as numpy, ONNX and IEEE 754's `maximum` have it.
+"""The larger and the smaller of two elements, NaN if either is, as in numpy, ONNX and IEEE 754's `maximum`.
 
 Of two zeros, the first operand: `larger_expression` puts it last, where an extreme of a number and a constant leaves it.
 """

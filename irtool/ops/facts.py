@@ -1,4 +1,4 @@
-"""What passes may know of an operator without a rule of their own: facts, which its class states.
+"""Facts of an operator for passes without a rule for it: class attributes.
 
 A fact is a class attribute with a default that is right for operators of which nobody has thought. A class inherits the facts
 of its family, and states those in which it differs::
@@ -97,12 +97,12 @@ class Facts:
 
     @classmethod
     def sums_products(cls) -> bool:
-        """True if most of what the operator does is to multiply and add up."""
+        """True if most of the operator's work is multiplying and adding."""
         return cls.precision == "always" or bool(cls.sums_in)
 
 
 def wrong_fact(cls: type[Facts], attributes: set[str]) -> str:
-    """What is wrong with the facts that a class states, as a sentence without a subject; empty if nothing is.
+    """The error in the facts of a class, as a sentence without a subject; empty if they are correct.
 
     `attributes` are the names of the operator's attributes.
     """

@@ -53,8 +53,8 @@ def wave(steps: Any, extent: int, part: Any, dtype: str, inverse: bool = False) 
 def waves_of(
     rows: int, columns: int, extent: int, dtype: str, inverse: bool = False
 ) -> Callable[[Any, Any, Any, Any], Any]:
-    """`exp(-2 pi i row column / extent)` as what parts of samples are multiplied by and then summed, by `(row, of, to, column)`: the
-    part `of` of a sample for the part `to` of a sum."""
+    """`exp(-2 pi i row column / extent)`, the factors of parts of samples before their sum, by `(row, of, to, column)`: for the part `of`
+    of a sample and the part `to` of a sum."""
     if 4 * rows * columns > MOST_IN_TABLE:
         single = single_waves(extent, dtype, inverse)
 
@@ -83,7 +83,7 @@ def single_waves(extent: int, dtype: str, inverse: bool = False) -> Callable[[An
 
 
 def turn(sums: Any, extent: int, inverse: bool) -> Any:
-    """Sums of the first step, `[…, q, part, f]`, each turned by what its samples lie behind the first ones: the signal of the second."""
+    """Sums of the first step, `[…, q, part, f]`, times the twiddle factors of their samples: the signal of the second."""
     turns = waves_of(sums.shape[-3], sums.shape[-1], extent, sums.dtype, inverse)
 
     def turned(*i: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What people write who come from PyTorch, TensorFlow or numpy, and what Relay has for it: help for messages about attributes."""
+"""Names and values of PyTorch, TensorFlow and numpy, and their counterparts in Relay: help for messages about attributes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def dtype_meant(name: str) -> str:
 
 
 def value_meant(name: str, value: Any, is_list: bool, is_dtype: bool) -> str:
-    """How a value of the wrong kind is written: a number for a list, a word for a padding, the dtypes of other languages."""
+    """The correct form of a value of the wrong kind: a number for a list, a word for a padding, the dtypes of other languages."""
     if is_dtype and isinstance(value, str):
         return dtype_meant(value)
     if name == "padding" and isinstance(value, str):
@@ -77,6 +77,6 @@ def value_meant(name: str, value: Any, is_list: bool, is_dtype: bool) -> str:
 
 
 def attribute_missing(names: Sequence[str]) -> str:
-    """That attributes are written with their names."""
+    """A sentence: attributes are written with their names."""
     shown = ", ".join(f"{n}=…" for n in names)
     return f"what is no tensor is written by its name: {shown}"

@@ -7,7 +7,7 @@ from .base import RelationError
 
 
 class Known:
-    """What a type rule may ask and do then: a `Reporter` that has nothing to tell and to learn nothing."""
+    """A `Reporter` for questions about a type rule: it reports nothing and solves nothing."""
 
     @property
     def out(self) -> Type:

@@ -89,7 +89,7 @@ class Layout:
         return self.index(letter) >= 0
 
     def index(self, letter: str) -> int:
-        """Position of that axis, -1 where there is none. `c` is the inner axis, `C` the primal one."""
+        """Position of that axis, or -1. `c` is the inner axis, `C` the primal one."""
         return next((i for i, a in enumerate(self.axes) if a.letter == letter), -1)
 
     def factor(self, letter: str) -> int:
@@ -165,7 +165,7 @@ def convert_shape(shape: Sequence[Dim], source: Layout | str, target: Layout | s
 
 
 def source_indices(target_indices: Sequence[Any], source: Layout | str, target: Layout | str) -> tuple[Any, ...]:
-    """Where the element at `target_indices` of the converted tensor comes from: indices into the `source` layout.
+    """Indices into the `source` layout of the element at `target_indices` of the converted tensor.
 
     Works on anything that has `*`, `+`, `//` and `%`: ints, arrays, index expressions.
     """

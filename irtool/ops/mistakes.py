@@ -1,4 +1,4 @@
-"""What is wrong with calls of operators, as far as their attributes go."""
+"""Errors in attributes of calls."""
 
 from __future__ import annotations
 

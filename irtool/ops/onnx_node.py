@@ -1,4 +1,4 @@
-"""Nodes of ONNX models that wait for extents: what an imported module has in place of operators that need numbers."""
+"""Nodes of ONNX models that wait for extents: an imported module has them in place of operators that need numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPSET = re.compile(r"(.+)=(-?[0-9]{1,19})", re.DOTALL)
 
 
 def show_result(t: TensorType) -> str:
-    """A type as `results` has it: `float32[?, 4]`."""
+    """A type in the notation of `results`: `float32[?, 4]`."""
     return f"{t.dtype}[{', '.join(str(d) if isinstance(d, int) else '?' for d in t.shape)}]"
 
 

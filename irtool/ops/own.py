@@ -1,4 +1,4 @@
-"""Operators from outside: what their methods must give, and what their classes must have."""
+"""Checks of operators from outside: results of their methods, and required members of their classes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..plugin.origin import is_outside, place_of
 
 
 def wrong_type(operator: Any, arguments: Sequence[Any], result: Any) -> str:
-    """What is wrong with what `relate` returned."""
+    """The error in the result of `relate`."""
     if result is None or isinstance(result, Type):
         return ""
     return f"returned {_show(result)}, not a type (or None while the arguments' types do not decide it)"
 
 
 def wrong_value(operator: Any, arguments: Sequence[Any], result: Any) -> str:
-    """What is wrong with what `evaluate` returned, whatever the type of the call."""
+    """The error in the result of `evaluate`, for any type of the call."""
     return "returned None, not an array" if result is None else ""
 
 
 def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> str:
-    """What is wrong with what `compute(inputs, out_type)` returned."""
+    """The error in the result of `compute(inputs, out_type)`."""
     from .. import te
 
     made = list(result) if isinstance(result, tuple | list) else [result]
@@ -86,7 +86,7 @@ def _check_array(cls: Any, value: Any, type: TensorType) -> None:
 
 
 def check_class(cls: Any, base: Any) -> None:
-    """Raises PluginError where the class of an operator from outside is not what an operator must be: derived from `base`."""
+    """Raises PluginError unless the class of an operator from outside derives from `base` and is complete."""
     if not issubclass(cls, base):
         raise refuse(cls, "the class is no operator", help="derive it from irtool.ops.Operator")
     check_dataclass(cls, "@operator(…)")
@@ -95,7 +95,7 @@ def check_class(cls: Any, base: Any) -> None:
 
 
 def missing(cls: type, method: str) -> str:
-    """What to add to a sentence on a meaning that an operator does not have: where a class from outside could have it."""
+    """The end of a sentence on a missing meaning: the class from outside that could have it."""
     return f" (its class, {place_of(cls)}, defines no {method})" if is_outside(cls) else ""
 
 

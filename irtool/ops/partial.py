@@ -1,4 +1,4 @@
-"""What shapes and dtypes say about each other while not all of them are known, forwards and backwards.
+"""Deductions between partly known shapes and dtypes of arguments and results, forwards and backwards.
 
 Partial inference asks operators for it (`Operator.deduce_shapes`, `Operator.deduce_dtypes`). A shape is None where even the
 rank is unknown, else a tuple with None for each dimension that is; a list stands for a tuple of tensors. The dtype of a
@@ -28,7 +28,7 @@ Facts: TypeAlias = "tuple[list[Any], Any]"
 
 
 def show_known(shape: Known) -> str:
-    """`(1, _, 3)`; `_` for what is unknown."""
+    """`(1, _, 3)`; `_` for an unknown extent."""
     if shape is None:
         return "_"
     if isinstance(shape, list):

@@ -1,4 +1,4 @@
-"""How operators may be fused."""
+"""Patterns of operators for fusion."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Pattern(enum.IntEnum):
-    """How an operator may be fused with its neighbours (TVM's `OpPatternKind`)."""
+    """The fusion of an operator with its neighbours (TVM's `OpPatternKind`)."""
 
     ELEMWISE = 0
     BROADCAST = 1

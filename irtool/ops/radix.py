@@ -1,4 +1,4 @@
-"""Sorting and selecting by the bytes of numbers, without a branch on what numbers are.
+"""Sorting and selecting by the bytes of numbers, without a branch on the numbers.
 
 The branches of a merge sort or a heap are as likely as not, and a processor that guesses one wrong waits for some fifteen cycles.
 Here elements become integers, `ranks`, in the order in which they are sorted; elements are counted by a byte of their ranks, and counts

@@ -74,7 +74,7 @@ class Reduction(Operator):
         return long_sum(x, self.removed(x.ndim), self.keepdims)
 
     def count(self, shape: Sequence[int]) -> int:
-        """How many elements are combined to one."""
+        """The number of elements that are combined to one."""
         total = 1
         for a in self.removed(len(shape)):
             total *= shape[a]

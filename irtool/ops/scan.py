@@ -18,7 +18,7 @@ from .shapes import normalize_axis, product, tensor
 
 
 class _Scan(Operator):
-    """Base: along `axis`, or over the flattened tensor where there is none; `exclusive` leaves out the element itself."""
+    """Base: along `axis`, or over the flattened tensor if it is None; `exclusive` leaves out the element itself."""
 
     axis: Any
     dtype: Any

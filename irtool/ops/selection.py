@@ -25,7 +25,7 @@ _LEAST_BLOCK = 4
 
 
 def ranks_and_bounds(x: Any, axis: int, ascending: bool, kept: int) -> list[Any]:
-    """The ranks of elements, and in a long row the first rank of each block: the last of the `kept` first of these bounds what is kept."""
+    """The ranks of elements, and in a long row the first rank of each block: the last of the `kept` first of these bounds the result."""
     ranks = Ranks(x.dtype, ascending)
     line = ranks_of(x, ascending)
     extent = x.shape[axis]
@@ -102,7 +102,7 @@ def _within_bounds(
 
 
 def _block(extent: int, kept: int) -> int:
-    """Elements of a block: as many as `size_of_blocks` says, or so few that there are twice as many blocks as elements are kept."""
+    """Elements of a block: as many as `size_of_blocks` gives, or so few that the blocks are twice the kept elements."""
     return min(size_of_blocks(extent), 1 << max(0, (extent // (2 * kept)).bit_length() - 1))
 
 

@@ -1,4 +1,4 @@
-"""Quantization as floating-point arithmetic: what TVM's quantizer inserts before it has chosen integers."""
+"""Quantization as floating-point arithmetic: TVM's quantizer inserts it before it has chosen integers."""
 
 from __future__ import annotations
 

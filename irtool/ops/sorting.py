@@ -40,7 +40,7 @@ def order(x: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
 
 
 def sort_operands(x: Any, axis: int, ascending: bool) -> list[Any]:
-    """What `sort_elements` reads: elements, and in a row that is not short their ranks."""
+    """The operands of `sort_elements`: elements, and in a row that is not short their ranks."""
     if x.dtype == "bool" or x.shape[axis] < _SHORT * Ranks(x.dtype, ascending).digits:
         return [x]
     return [x, ranks_of(x, ascending)]
@@ -77,7 +77,7 @@ def sort_elements(
 
 
 def precedes(x: Any, y: Any, ascending: bool) -> Any:
-    """Whether element `x` comes before `y` in a sorted row; NaN counts as the largest."""
+    """True if element `x` comes before `y` in a sorted row; NaN counts as the largest."""
     if not dtypes.is_float(x.dtype):
         return x < y if ascending else x > y
     # One comparison decides, unless there is a NaN or `x` does come first.
@@ -86,14 +86,14 @@ def precedes(x: Any, y: Any, ascending: bool) -> Any:
 
 
 def same(x: Any, y: Any) -> Any:
-    """Whether two elements count as one: equal, or both NaN."""
+    """True if two elements count as one: equal, or both NaN."""
     if not dtypes.is_float(x.dtype):
         return te.equal(x, y)
     return te.any(te.equal(x, y), te.all(te.not_equal(x, x), te.not_equal(y, y)))
 
 
 def outranks(a: Any, b: Any) -> Any:
-    """Whether score `a` stands before `b`, the highest first; NaN is below every number, as numpy's order of `-x` has it."""
+    """True if score `a` stands before `b`, the highest first; NaN is below every number, as in numpy's order of `-x`."""
     return te.any(a > b, te.all(a.equal(a), b != b))
 
 

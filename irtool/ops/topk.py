@@ -43,14 +43,14 @@ class _Heap:
         self.positions = ib.allocate((size,), "int32", name="kept_at")
 
     def before(self, a: Any, b: Any) -> Any:
-        """Whether node `a` comes before node `b` in the sorted row."""
+        """True if node `a` comes before node `b` in the sorted row."""
         return self._before(self.values[a], self.positions[a], self.values[b], self.positions[b])
 
     def _before(self, x: Any, at: Any, y: Any, there: Any) -> Any:
         return te.any(precedes(x, y, self.ascending), te.all(at < there, same(x, y)))
 
     def takes(self, value: Any, position: Any) -> Any:
-        """Whether an element is better than the worst that is kept."""
+        """True if an element is better than the worst of the heap."""
         worst = self.values[0]
         # One comparison decides for most elements.
         is_worse = worst < value if self.ascending else value < worst
@@ -144,7 +144,7 @@ def _extremes(x: Any, axis: int, ascending: bool, kept: int) -> Any:
 
 
 def _best(x: Any, axis: int, shape: Sequence[int], ascending: bool) -> dict[str, Any]:
-    """The first element of each sorted row and its position. A NaN is the largest, as arg-max has it, but never the smallest."""
+    """The first element of each sorted row and its position. A NaN is the largest, as in arg-max, but never the smallest."""
     k = te.reduce_axis((0, x.shape[axis]), name="k")
     find = te.argmin if ascending else te.argmax
 

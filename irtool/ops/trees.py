@@ -23,7 +23,7 @@ _COMBINED = ("sum", "min", "max")
 @operator("tree_ensemble", "data", "roots", "feature", "threshold", "low", "high", "weights", pattern=Pattern.OPAQUE)
 @dataclass(frozen=True)
 class TreeEnsemble(Operator):
-    """What an ensemble of decision trees gives for each row: the weights of the leaf that each tree reaches, combined.
+    """The result of an ensemble of decision trees for each row: the weights of the leaf that each tree reaches, combined.
 
     From node `n` a row `x` goes to `low[n]` if `x[feature[n]] <= threshold[n]`, else, and if the number is NaN, to `high[n]`. A
     number that is not negative is a node, `-1 - l` is leaf `l`; `roots` has such a number for each tree. `combine` is `sum`, added

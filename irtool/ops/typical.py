@@ -1,4 +1,4 @@
-"""What values an operator's arguments typically have, where made-up ones stand for them: weights scaled by what is summed up,
+"""Typical values of an operator's arguments, for random inputs: weights scaled by the number of summands,
 variances positive, indices in range.
 
 `Operator.typical` says it of one call; `interp.uses` follows it back to the parameters of a function.
@@ -58,7 +58,7 @@ class NearZero(Typical):
 
 @dataclass(frozen=True)
 class Summed(Typical):
-    """Weights of sums of `fan_in` products: uniform with variance 1 / fan_in, so that a sum is as large as what it is of
+    """Weights of sums of `fan_in` products: uniform with variance 1 / fan_in, so that a sum is as large as its operands
     (LeCun, Bottou, Orr and Müller, "Efficient BackProp", 1998)."""
 
     fan_in: float
@@ -97,7 +97,7 @@ class Below(Typical):
 
 @dataclass(frozen=True)
 class Rows(Typical):
-    """Where each row of a sparse matrix of `size` elements begins: from 0 up to `size`, evenly."""
+    """The begin of each row of a sparse matrix of `size` elements: from 0 up to `size`, evenly."""
 
     size: int
     counts = 5
@@ -163,7 +163,7 @@ def untold(shape: tuple[int, ...], dtype: str) -> Range:
 
 
 def of_both(a: Typical | None, b: Typical | None) -> Typical | None:
-    """What is made where both are wanted of one tensor."""
+    """Typical values that suit both uses of one tensor."""
     if a is None or b is None or a == b:
         return a or b
     if a.counts != b.counts:
@@ -189,7 +189,7 @@ def shape_of(t: Type | None) -> tuple[int, ...] | None:
 
 
 def summed(weights: Type | None, sums: Any) -> Summed | None:
-    """Weights each of which goes into one of `sums` sums: what each is of follows."""
+    """Weights of `sums` sums: each weight goes into one of them, which gives the number of summands."""
     count = elements(weights)
     return Summed(count / sums) if count and isinstance(sums, int) and sums > 0 else None
 

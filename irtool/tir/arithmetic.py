@@ -1,4 +1,4 @@
-"""Arithmetic on expressions. It folds constants and drops what changes nothing (`x + 0`, `x * 1`), so that index arithmetic stays
+"""Arithmetic on expressions. It folds constants and drops neutral operations (`x + 0`, `x * 1`), so that index arithmetic stays
 small while it is written.
 """
 

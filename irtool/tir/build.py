@@ -1,4 +1,4 @@
-"""What builds expressions: literals, conversions, comparisons, logic and choices. All of it folds constants.
+"""Builders of expressions: literals, conversions, comparisons, logic and choices. All of them fold constants.
 
 Sums, products and what else is arithmetic are in `arithmetic`.
 """

@@ -69,7 +69,7 @@ class Builder:
 
     @contextmanager
     def if_(self, cond: Operand) -> Iterator[None]:
-        """What follows is done where `cond` holds. An `else_` may come directly after."""
+        """A branch: statements of the block run if `cond` holds. An `else_` may come directly after."""
         self._blocks.append([])
         yield
         self._blocks[-2].append(If(as_bool(cond), self._close()))
@@ -129,7 +129,7 @@ class Builder:
         self._blocks[-1].append(stmt)
 
     def _close(self) -> Stmt:
-        """The innermost block as one statement; `Let`s and allocations take what follows them as their body."""
+        """The innermost block as one statement; the body of `Let`s and allocations is the rest of the block."""
         done: list[Stmt] = []
         for entry in reversed(self._blocks.pop()):
             if isinstance(entry, tuple):

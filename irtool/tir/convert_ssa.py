@@ -9,7 +9,7 @@ from .stmt import Allocate, For, Let, PrimFunc, Stmt, children, expressions, reb
 
 
 def convert_to_ssa(f: PrimFunc) -> PrimFunc:
-    """The function in which what is bound at several places is another variable, or buffer, at each but the first."""
+    """The function with a new variable, or buffer, at each further binding of the same one."""
     seen: set[Any] = set()
     done: list[Stmt] = []
     stack: list[tuple[Stmt, bool]] = [(f.body, False)]

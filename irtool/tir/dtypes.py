@@ -43,7 +43,7 @@ def is_half(dtype: str) -> bool:
 
 
 def accumulator_dtype(dtype: str) -> str:
-    """What sums and products of that dtype are accumulated in: float32 for 16-bit floats, as in numpy."""
+    """The dtype of accumulators for sums and products: float32 for 16-bit floats, as in numpy."""
     return "float32" if is_half(dtype) else dtype
 
 

@@ -1,4 +1,4 @@
-"""Scalar expressions: what tensor expressions and loop nests compute.
+"""Scalar expressions of tensor expressions and loop nests.
 
 nodes        the kinds of expressions, and Python's operators on them
 build        literals, conversions, comparisons, logic, choices

@@ -9,7 +9,7 @@ from .stmt import Allocate, AllocateConst, Annotate, Buffer, PrimFunc, Stmt, Sto
 
 
 def flatten(f: PrimFunc) -> PrimFunc:
-    """The function over buffers of one dimension. `preflattened` of the result tells what its parameters were."""
+    """The function over buffers of one dimension. `preflattened` of the result has the original parameters."""
     made: dict[Buffer, Buffer] = {}
     simplify = Simplifier(loop_bounds(f))
     memo: dict[Expr, Expr] = {}

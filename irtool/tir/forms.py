@@ -1,4 +1,4 @@
-"""What the stages of a kernel compute, as lowering knows it: axes, and what is done for each of their steps.
+"""Forms of the stages of a kernel, as lowering makes them: axes, and the stores of each of their steps.
 
 ::
 
@@ -47,7 +47,7 @@ class Map:
 
     @property
     def inner(self) -> tuple[Loop, ...]:
-        """The loops of the reduction: there is none."""
+        """The loops of the reduction: none."""
         return ()
 
 
@@ -116,7 +116,7 @@ class TupleReduction:
 
 @dataclass(frozen=True)
 class Steps:
-    """A nest that is neither: it is compiled as it is written, unless a strategy knows what it stands for."""
+    """A nest of another form: it is compiled as it is written, unless a strategy recognises it."""
 
     body: Stmt
 
@@ -166,7 +166,7 @@ def loops_around(loops: Sequence[Loop], body: Stmt) -> Stmt:
 
 
 def stores_of(form: AnyForm) -> list[Store]:
-    """What a form writes to buffers; of `Steps`, to those that it allocates too."""
+    """The stores of a form to buffers; of `Steps`, also to those that it allocates."""
     if isinstance(form, Steps):
         return [s for s in pre_order(form.body) if isinstance(s, Store)]
     return list(form.stores)
@@ -233,7 +233,7 @@ def rewrite_form(form: LoopForm, change: Callable[[Expr], Expr]) -> LoopForm:
 
 
 def workspace(body: Stmt) -> tuple[list[Buffer], Stmt]:
-    """The buffers of a nest that lie in the workspace, outermost first, and what is inside of them."""
+    """The buffers of a nest in the workspace, outermost first, and the statement inside of their allocations."""
     buffers: list[Buffer] = []
     while isinstance(body, Allocate) and body.buffer.scope == Scope.GLOBAL:
         buffers.append(body.buffer)

@@ -1,4 +1,4 @@
-"""Whether the steps of a loop may run in any order, or at once: no step touches what another one writes.
+"""Independence of the steps of a loop: they may run in any order, or at once, if no step touches a place that another one writes.
 
 The places that a step touches in a buffer are `c*v + rest`, of which what comes from outside must be the same everywhere. Those of
 two steps differ if the rest, over the loops inside, covers less than `c` places, or if it moves in multiples of a number that
@@ -22,7 +22,7 @@ Ranges = Mapping[Any, tuple[float, float]]
 
 
 class LoopAccesses:
-    """What the body of a loop writes, and where.
+    """The places that the body of a loop writes.
 
     Attributes:
         inside: its statements.

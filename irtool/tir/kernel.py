@@ -1,4 +1,4 @@
-"""A loop nest that a program runs, with what is known of it: what it computes, how it is scheduled, where its memory lies."""
+"""A loop nest that a program runs, with its facts: its forms, its schedule, the place of its memory."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Placement:
 
 
 def part_bytes(b: Buffer) -> int:
-    """What a thread's part of a buffer takes of the workspace: whole cache lines, so that no two threads write to one."""
+    """The bytes of a thread's part of a buffer in the workspace: full cache lines, so that no two threads write to one."""
     return -(-b.nbytes // CACHE_LINE) * CACHE_LINE
 
 
@@ -147,7 +147,7 @@ class Kernel(PrimFunc):
         ).measured()
 
     def measured(self) -> Kernel:
-        """The kernel with what can be told from its plain loops: `macs`, `copies` and `in_place`."""
+        """The kernel with the facts of its plain loops: `macs`, `copies` and `in_place`."""
         return self.replace(macs=count_macs(self), copies=copied_input(self), in_place=in_place_pairs(self))
 
     def replace(self, **changed: Any) -> Kernel:
@@ -160,8 +160,7 @@ class Kernel(PrimFunc):
         return Kernel(**{**same, **changed})
 
     def with_stages(self, stages: Sequence[AnyForm], **changed: Any) -> Kernel:
-        """The kernel with other stages that compute the same: without those that only write what none reads, and the temporaries
-        that are left over, and with `in_place` found anew."""
+        """The kernel with other stages of the same results: without dead stages and unused temporaries, and with `in_place` found anew."""
         given = changed.pop("temporaries", self.temporaries)
         stages = _stages_of_use(stages, set(given))
         used = buffers_read(*stages).union(s.buffer for form in stages for s in stores_of(form))

@@ -1,4 +1,4 @@
-"""What memory is like for every processor that programs are made for."""
+"""Memory constants common to all processors that programs are made for."""
 
 from __future__ import annotations
 

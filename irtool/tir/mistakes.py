@@ -8,7 +8,7 @@ from ..plugin.codes import code
 
 @code("E0604")
 class PoolsTooSmall(Code):
-    """Workspace or constant pools without room for what a program has to keep.
+    """Workspace or constant pools without room for all buffers of a program.
 
     Each buffer lies whole in one pool. A last pool without a size hint takes what the others have no room for. Recursive functions,
     which take a frame for each call, have one arena and no pools.

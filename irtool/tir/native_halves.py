@@ -20,7 +20,7 @@ CALLS = ("sqrt", "fabs")
 
 
 def are_native(roots: Iterable[Expr]) -> bool:
-    """True if all that is computed for some values is in float16, and of what processors have in 16 bits: nothing is wider."""
+    """True if all operations behind some values are in float16 and available in 16 bits on processors: nothing is wider."""
     seen: set[Expr] = set()
     stack = list(roots)
     while stack:

@@ -1,4 +1,4 @@
-"""Words of two bfloat16 numbers, and sums of products of them: what `vdpbf16ps` computes (see `words` for bytes).
+"""Words of two bfloat16 numbers, and sums of products of them, as `vdpbf16ps` computes them (see `words` for bytes).
 
     word = pack2_bf16(x0, x1)          an int32 whose lower half is x0
     dot2_bf16(a, b)                    a1 * b1 + a0 * b0, a float32
@@ -46,5 +46,5 @@ def numbers_of(word: Expr) -> tuple[Expr, Expr]:
 
 
 def meaning() -> Reduction:
-    """What a dot product of words means: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of bfloat16."""
+    """The meaning of a dot product of words: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of bfloat16."""
     return dot_meaning(NUMBERS, DTYPE, DTYPE, "float32")

@@ -36,8 +36,8 @@ class Shuffle:
 
 
 def find_shuffle(places: Sequence[int]) -> Shuffle | None:
-    """How to load the elements at these places, of which the least is 0, with as few reads as possible, then as narrow ones; None
-    if three do not do."""
+    """Loads of the elements at these places, of which the least is 0, with as few reads as possible, then as narrow ones; None
+    if three do not suffice."""
     lanes = len(places)
     best: Shuffle | None = None
     width = 1
@@ -52,7 +52,7 @@ def find_shuffle(places: Sequence[int]) -> Shuffle | None:
 
 
 def _cover(places: Sequence[int], width: int) -> list[int]:
-    """Where reads start that cover all places."""
+    """The starts of reads that cover all places."""
     starts: list[int] = []
     for p in sorted(set(places)):
         if not starts or p >= starts[-1] + width:

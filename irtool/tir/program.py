@@ -19,7 +19,7 @@ PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """How the data of a constant follow from those of another one.
+    """The derivation of a constant's data from those of another one.
 
     Attributes:
         source: the other constant.
@@ -64,7 +64,7 @@ class Slot:
 
     @property
     def data(self) -> Any:
-        """The elements of a constant; what is derived is computed each time."""
+        """The elements of a constant; derived ones are computed each time."""
         d = self.derivation
         return self._data if d is None else d.compute(d.source.data)
 
@@ -110,7 +110,7 @@ class Slot:
 
 
 class Place(NamedTuple):
-    """Where an operator stands in its source.
+    """The place of an operator in its source.
 
     Attributes:
         at: `net.relay:3:8`; empty where that is not known.
@@ -163,7 +163,7 @@ class CallFunction(_Invocation):
 
 @dataclass(eq=False)
 class Fail(_Invocation):
-    """Ends the run with error `FAILED`, in the place of what would compute the outputs."""
+    """Ends the run with error `FAILED`, in place of a step that computes the outputs."""
 
     inputs: list[Slot]
     outputs: list[Slot]
@@ -188,7 +188,7 @@ class Branch:
 
     @property
     def writes(self) -> Sequence[Slot]:
-        """What its arms write for it."""
+        """The slots that its arms write for it."""
         return self.results
 
 
@@ -218,7 +218,7 @@ class Loop:
 
     @property
     def reads(self) -> Sequence[Slot]:
-        """What it carries: each iteration reads what the last one left there."""
+        """The loop-carried slots: each iteration reads the last one's values there."""
         return self.carried
 
     @property
@@ -237,7 +237,7 @@ class Again:
 
     @property
     def reads(self) -> Sequence[Slot]:
-        """What the next iteration finds as it is."""
+        """The slots that the next iteration finds unchanged."""
         return self.kept
 
     @property
@@ -285,7 +285,7 @@ class HostFunction:
     model_outputs: Sequence[str] = ()
 
     def result_name(self, n: int, other: str = "out") -> str:
-        """What a result is called outside: its name in the model, or else `out`, or `out0`, `out1`, … of several."""
+        """The public name of a result: its name in the model, or else `out`, or `out0`, `out1`, … of several."""
         return self.model_result(n) or (other if len(self.results) == 1 else f"{other}{n}")
 
     def model_result(self, n: int) -> str:

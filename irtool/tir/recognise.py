@@ -41,7 +41,7 @@ def _form(s: Stmt) -> Map | Reduction | None:
 
 
 def _peel(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
-    """Perfectly nested serial loops of constant extent, and what is in them."""
+    """Perfectly nested serial loops of constant extent, and their body."""
     loops: list[Loop] = []
     while isinstance(s, For) and isinstance(s.extent, Const) and s.kind == SERIAL:
         loops.append((s.var, int(s.extent.value)))

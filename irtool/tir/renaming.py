@@ -1,4 +1,4 @@
-"""Copies of statements with variables and buffers of their own: what is written twice is bound once each."""
+"""Copies of statements with variables and buffers of their own: each copy binds its own."""
 
 from __future__ import annotations
 

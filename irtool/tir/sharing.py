@@ -42,7 +42,7 @@ def _copied_buffer(s: Stmt, out: Buffer, simplify: Simplifier) -> Buffer | None:
 
 
 def updated_pairs(f: PrimFunc, pairs: Sequence[tuple[Buffer, Buffer]]) -> list[tuple[Buffer, Buffer]]:
-    """Those of some pairs (input, output) whose output gets other elements than the input's: a copy of it comes first."""
+    """The pairs (input, output) with an output of other elements than the input's: a copy of it comes first."""
     stores = [s for s in pre_order(f.body) if isinstance(s, Store)] if pairs else []
     return [
         (a, b)

@@ -1,4 +1,4 @@
-"""Integer arithmetic made small, with what is known of the ranges of loop variables.
+"""Simplification of integer arithmetic, with the ranges of loop variables.
 
 Sums are kept as linear forms (atoms with coefficients, and a constant). On these,
 
@@ -60,7 +60,7 @@ class Simplifier:
         return rewrite(e, self._change, self._memo)
 
     def at(self, root: Expr, memo: dict[Expr, Expr]) -> Expr:
-        """A simplified expression with other values for variables, which `memo` has first, and then what became of each part.
+        """A simplified expression with other values for variables; `memo` has these first, and then the replacement of each part.
 
         A sum is taken as a whole, by its linear form, and not number by number.
         """
@@ -215,7 +215,7 @@ class Simplifier:
         return terms, a[1] + b[1] * scale
 
     def _merge_division(self, form: Linear) -> Linear:
-        """c*k*(x floordiv c) + k*(x floormod c)  ⇒  k*x, also of what is left of x when divided by c*n."""
+        """c*k*(x floordiv c) + k*(x floormod c)  ⇒  k*x, also for the remainder of x by c*n."""
         mods: list[Expr] = [t for t in form[0] if isinstance(t, Binary) and t.op == "floormod"]
         while mods:
             mod = mods.pop(0)

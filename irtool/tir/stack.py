@@ -1,4 +1,4 @@
-"""The stack that a run takes: arrays of kernels, frames of host functions, and what compilers put beside them.
+"""The stack of a run: arrays of kernels, frames of host functions, and compilers' own frames.
 
 Sizes are upper bounds for compiled code, not what a compiler makes of it, which only the compiler knows: gcc's figures
 (`-fstack-usage`) of kernels without arrays are below 250 bytes for the most part, up to 1,400 for float64 functions in vectors of 512 bits.
@@ -29,8 +29,8 @@ def stack_arrays(root: Stmt) -> list[Buffer]:
 
 
 def frame_bytes(target: VectorTarget) -> int:
-    """What compilers put on the stack for a kernel beside its arrays, at most: registers that are in use at a time, arguments; with the
-    entry point and the functions of libm. A sixteenth of the stack is for what was not foreseen."""
+    """The largest frame of a compiler for a kernel beside its arrays: live registers and arguments; with the entry point and the
+    functions of libm. A sixteenth of the stack is for unforeseen needs."""
     team = _TEAM if target.threads > 1 else 0
     return _LEAST_FRAME + _VECTORS * target.vector_bytes + spare_bytes(target) + team
 

@@ -49,12 +49,12 @@ def blocked(shape: Sequence[int], axis: int, factor: int) -> Layout:
 
 
 def in_panels(shape: Sequence[int], axis: int, factor: int) -> Layout:
-    """Blocks of `factor` along `axis` innermost, with all that has the same block side by side: what a tile reads of weights."""
+    """Blocks of `factor` along `axis` innermost, with all elements of the same block side by side: the weights of a tile."""
     return tuple(sorted(blocked(shape, axis, factor), key=lambda digit: digit[:2] != (axis, factor)))
 
 
 class Scope(Enum):
-    """Where a buffer lives. Values are TVM's storage scopes, as texts have them.
+    """The memory of a buffer. Values are TVM's storage scopes, as texts have them.
 
     `PARAM` belongs to the caller; `GLOBAL` is the planned workspace; `THREAD` is in the workspace, once for each thread; `LOCAL` the
     stack of the function, and scalars; `REGISTER` is a tile of registers, of which the last axis is a vector.
@@ -117,7 +117,7 @@ class Buffer:
         return self.size * dtypes.itemsize(self.dtype)
 
     def offset(self, indices: Sequence[Expr]) -> Expr:
-        """Where the element is, in elements from the beginning."""
+        """The offset of the element, in elements from the beginning."""
         total: Expr = const(0)
         if self.layout is None:
             for extent, i in zip(self.shape, indices):
@@ -172,7 +172,7 @@ class For(Stmt):
 
     @property
     def steps(self) -> int:
-        """How many steps there are, of a loop of constant extent."""
+        """The number of steps of a loop of constant extent."""
         assert isinstance(self.extent, Const)
         return int(self.extent.value)
 

@@ -1,4 +1,4 @@
-"""Expressions of a statement as text, with names for what would be too long."""
+"""Expressions of a statement as text, with names for long parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def expression_texts(
     shorten: Callable[[Expr, str, bool], str],
     longest: int,
 ) -> Callable[[Expr], str]:
-    """What writes the expressions of one statement: children first, each once, without recursion.
+    """A function that writes the expressions of one statement: children first, each once, without recursion.
 
     `write` gives the text of an expression over the texts of its children. `shorten` gives what stands for a text of more than
     `longest` characters; its flag is True where a `let` before the statement may compute the value: what stands under a

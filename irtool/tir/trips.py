@@ -1,4 +1,4 @@
-"""How often the steps of a program run: loops that count up to a constant are counted, all others run once.
+"""Trip counts of the steps of a program: loops that count up to a constant are counted, all others run once.
 
 i = 0; loop: c = i < 16; if c: …; i = i + 1; again          ⇒      17 iterations
 """
@@ -23,7 +23,7 @@ MOST = 1000
 
 
 def count_runs(program: Program) -> Counter[Kernel]:
-    """How often a run of the entry runs each kernel: both arms of a branch count, of recursive calls the first."""
+    """The number of times that a run of the entry runs each kernel: both arms of a branch count, of recursive calls the first."""
     runs: Counter[Kernel] = Counter()
     called: Counter[str] = Counter({program.entry: 1})
     below: dict[type, Callable[[str], tuple[str, ...]]] = {str: lambda name: tuple(calls(program.functions[name]))}
@@ -45,8 +45,8 @@ def count_runs(program: Program) -> Counter[Kernel]:
 
 
 def count_iterations(before: Sequence[Step], loop: Loop) -> int:
-    """The iterations of a loop, the last one included: what it does with whole numbers is done here, from the constants that
-    steps before it copy. 1 if that does not decide how often it runs; at most `MOST`."""
+    """The iterations of a loop, the last one included: its integer arithmetic is evaluated here, from the constants that steps before
+    it copy. 1 if that does not decide the number; at most `MOST`."""
     known: dict[Slot, int] = {}
     for s in before:
         _do(s, known)
@@ -62,7 +62,7 @@ def count_iterations(before: Sequence[Step], loop: Loop) -> int:
 
 
 def _iterate(body: Sequence[Step], known: dict[Slot, int]) -> int | None:
-    """Which body the next iteration is of, -1 where there is none; None if that is not known. Changes what is known."""
+    """The body of the next iteration, -1 after the last one; None if it is not known. Changes the known slots."""
     stack = list(reversed(body))
     while stack:
         s = stack.pop()
@@ -85,7 +85,7 @@ def _iterate(body: Sequence[Step], known: dict[Slot, int]) -> int | None:
 
 
 def _do(s: Step, known: dict[Slot, int]) -> None:
-    """Notes what a step writes, or that it is not known."""
+    """Notes the integer that a step writes, or that it is not known."""
     value: int | None = None
     if isinstance(s, CopySlot):
         value = _value(s.source, known)
@@ -114,7 +114,7 @@ def _is_whole(dtype: str) -> bool:
 
 
 def _result(store: Store, values: dict[Buffer, int | None]) -> int | None:
-    """What a kernel of one store computes; None if it is no whole number, or not known."""
+    """The integer that a kernel of one store computes; None if it is no integer, or not known."""
     if not _is_whole(store.buffer.dtype) or store.buffer.size != 1:
         return None
 

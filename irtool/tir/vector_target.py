@@ -1,4 +1,4 @@
-"""What lowering and schedules know of the processor: its vectors, and the numbers by which nests are sized for it."""
+"""The processor model of lowering and schedules: its vectors, and the numbers by which nests are sized for it."""
 
 from __future__ import annotations
 

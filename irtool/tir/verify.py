@@ -278,7 +278,7 @@ class _Verifier:
                 yield f"index {axis} of {buffer.name}, {index!r}, runs from {low} to {high} of {extent}"
 
     def is_kept_within(self, index: Expr, extent: int) -> bool:
-        """False if an index comes from data, has no bounds, and no condition around compares what it is made of."""
+        """False if an index comes from data, has no bounds, and no condition around compares its operands."""
         sources = self.sources(index)
         if not sources:
             return True
@@ -323,7 +323,7 @@ class _Verifier:
 
 
 def _foreign(f: PrimFunc) -> set[Any]:
-    """The inputs, and the buffers into which what was read from them is put: not what was chosen by comparing it."""
+    """The inputs, and the buffers filled with values read from them, without comparisons on the way."""
     flows: dict[Any, list[Any]] = {}
     stack: list[Stmt] = [f.body]
     while stack:
@@ -364,7 +364,7 @@ def _runs(s: For) -> bool:
 
 
 def _type_problems(e: Expr) -> Iterator[str]:
-    """What is wrong with the dtypes of one node."""
+    """Errors in the dtypes of one node."""
     if isinstance(e, Binary):
         if e.op in _LOGICAL:
             wanted: tuple[str, ...] = ("bool", "bool", "bool")

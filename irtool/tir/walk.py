@@ -55,7 +55,7 @@ def rebuild(e: Expr, kids: Sequence[Expr]) -> Expr:
 
 
 def post_order(*roots: Expr, known: Iterable[Expr] = ()) -> list[Expr]:
-    """Every node below the roots, once, children first; nothing of what is `known`, or only below that."""
+    """Every node below the roots, once, children first; without `known` nodes and nodes only below those."""
     return in_post_order(_CHILDREN, roots, known)
 
 

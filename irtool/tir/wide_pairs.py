@@ -1,4 +1,4 @@
-"""Words of two 16-bit numbers, and sums of products of them: what `pmaddwd` of x86 computes (see `words` for bytes).
+"""Words of two 16-bit numbers, and sums of products of them, as `pmaddwd` of x86 computes them (see `words` for bytes).
 
     word = pack2_i16(x0, x1)           an int32 whose lower half is x0
     dot2_i16(a, b)                     a0 * b0 + a1 * b1, an int32, modulo 2**32
@@ -36,5 +36,5 @@ def dot2(a: Expr, b: Expr) -> Expr:
 
 
 def meaning() -> Reduction:
-    """What a dot product of words means: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of int16."""
+    """The meaning of a dot product of words: `out[] = acc`, where `for k in 2: acc += a[k] * b[k]`, of buffers of int16."""
     return dot_meaning(NUMBERS, DTYPE, DTYPE)

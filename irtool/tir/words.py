@@ -1,4 +1,4 @@
-"""Words of four 8-bit numbers, and sums of products of them: what dot-product instructions compute.
+"""Words of four 8-bit numbers, and sums of products of them, as dot-product instructions compute them.
 
     word = pack4(x0, x1, x2, x3)       an int32 whose lowest byte is x0
     dot4_u8s8(a, b)                    sum of a's bytes, as uint8, times b's, as int8; an int32
@@ -48,7 +48,7 @@ PACKS = {PACK: STEPS, PACK_LONG: LONG}
 
 
 def steps_of(name: str) -> int:
-    """How many products a dot product adds."""
+    """The number of products that a dot product adds."""
     return STEPS if name in DOTS else LONG
 
 
@@ -72,12 +72,12 @@ def dot(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
 
 
 def meaning(name: str) -> Reduction:
-    """What a dot product of words means: `out[] = acc`, where `for k in 4: acc += a[k] * b[k]`, of 8-bit buffers (in 8 of long words)."""
+    """The meaning of a dot product of words: `out[] = acc`, where `for k in 4: acc += a[k] * b[k]`, of 8-bit buffers (8 for long words)."""
     return dot_meaning(steps_of(name), *ALL_DOTS[name])
 
 
 def matrix_meaning(name: str) -> Reduction:
-    """What a product of matrices means: `out[i, j] = acc`, where `for k in 8: acc += a[i, k] * b[j, k]`, for two rows `i` and two
+    """The meaning of a product of matrices: `out[i, j] = acc`, where `for k in 8: acc += a[i, k] * b[j, k]`, for two rows `i` and two
     columns `j`, each a long word. `name` is that of the dot product of one."""
     first, second = LONG_DOTS[name]
     a, b = Buffer("a", (ROWS, LONG), first, Scope.PARAM), Buffer("b", (ROWS, LONG), second, Scope.PARAM)

@@ -1,4 +1,4 @@
-"""How much work a loop nest is."""
+"""Work of a loop nest in multiply-adds."""
 
 from __future__ import annotations
 

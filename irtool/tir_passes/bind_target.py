@@ -1,4 +1,4 @@
-"""tir.BindTarget: says of loop nests what they are compiled for."""
+"""tir.BindTarget: notes the target of loop nests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tir.CommonSubexprElimTIR: computes what a statement computes several times once before it."""
+"""tir.CommonSubexprElimTIR: computes a repeated expression of a statement once before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tir.CompactBufferAllocation: allocates no more of a buffer than what is read or written."""
+"""tir.CompactBufferAllocation: allocates the accessed region of a buffer only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tir.InjectPrefetch: asks for what an annotated part of a loop reads in a later step."""
+"""tir.InjectPrefetch: prefetches the reads of an annotated part of a loop for a later step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .transforms.inject_prefetch import inject_prefetches
 @register_pass("tir.InjectPrefetch", aliases=("InjectPrefetch",))
 @dataclass(frozen=True)
 class InjectPrefetch(PrimFuncPass):
-    """Replaces `prefetch_scope` annotations by prefetches of what their body reads some steps of the loop later.
+    """Replaces `prefetch_scope` annotations by prefetches of their body's reads, some steps of the loop ahead.
 
     ::
 

@@ -1,4 +1,4 @@
-"""tir.LowerIntrin: integer division and functions in terms of what processors and C have."""
+"""tir.LowerIntrin: integer division and functions by operations of processors and C."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class PrimFuncPass(Pass):
         return module.with_functions(functions)
 
     def option(self, context: PassContext, name: str) -> Any:
-        """The value of an option: that of the pass, where it is not the default, else what the context's `config` says."""
+        """The value of an option: that of the pass, unless it is the default, else that of the context's `config`."""
         field = next(f for f in self.fields() if f.name == name)
         own = getattr(self, name)
         said = context.config.get(self.key) if self.key else None

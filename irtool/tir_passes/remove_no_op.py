@@ -1,4 +1,4 @@
-"""tir.RemoveNoOp: leaves out what does nothing."""
+"""tir.RemoveNoOp: removes statements without effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tir.Simplify: makes arithmetic small, with the ranges of loops and what conditions say, and takes branches that are decided."""
+"""tir.Simplify: simplifies arithmetic, with the ranges of loops and conditions, and takes decided branches."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _laid_out(rows: Sequence[Dim], channels: Dim, layout: str) -> tuple[Dim, ...
 
 
 class EthosU(Operator):
-    """What the operators share. `ifm` is an input, `ofm` the result."""
+    """The common part of the operators. `ifm` is an input, `ofm` the result."""
 
     ifm_layout: str
     ofm_layout: str

@@ -19,5 +19,5 @@ class TorchOp(Operator):
     len: int = -1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """What an annotation around the call says: the function, which decides, is known to PyTorch alone."""
+        """The type of an annotation around the call: the function, which decides, is known to PyTorch alone."""
         return None if is_unknown(reporter.out) else reporter.out

@@ -1,1 +1,1 @@
-"""Operators whose shapes come from tensors instead of attributes; `base` says what that means."""
+"""Operators with shapes from tensors instead of attributes; `base` defines them."""

@@ -1,4 +1,4 @@
-"""Dynamic operators: those for which arguments say what attributes say in the static operator of the same meaning.
+"""Dynamic operators: arguments take the place of some attributes of the static operator of the same meaning.
 
 Such an operator knows how to `freeze`: given the values of these arguments, it makes the static operator. Its reference
 freezes and evaluates that; the pass that makes programs static does the same with constants.

@@ -39,7 +39,7 @@ EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class Method:
-    """How values between samples are found. `alpha` is the cubic coefficient, `exclude` drops taps that lie outside."""
+    """An interpolation between samples. `alpha` is the cubic coefficient, `exclude` drops taps that lie outside."""
 
     name: str = "linear"
     coordinates: str = "half_pixel"
@@ -70,7 +70,7 @@ class Method:
 
     @property
     def taps_before(self) -> int:
-        """How many taps come before the last source element that does not lie behind a position."""
+        """The number of taps before the last source element that does not lie behind a position."""
         return 1 if self.name == "cubic" else 0
 
 
@@ -189,7 +189,7 @@ def resample(data: Any, axis: int, map: Map, target: int, method: Method) -> Any
 
 
 def outside(map: Map, target: int) -> Any:
-    """Which positions lie beyond the source, where `tf_crop_and_resize` puts the extrapolation value."""
+    """A mask of positions beyond the source, for the extrapolation value of `tf_crop_and_resize`."""
     p = positions(map, target)
     return (p < 0) | (p > map.extent - 1)
 

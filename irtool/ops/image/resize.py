@@ -94,7 +94,7 @@ _TOGETHER = {"nearest_neighbor": 3, "linear": 2, "cubic": 1}
 
 
 def _groups(divisions: Sequence[Division | None], method: Method) -> list[slice]:
-    """Which axes are resampled at once, the last ones first. Those whose places are looked up in tables are resampled alone."""
+    """Groups of axes that are resampled at once, the last ones first. Axes with tables of places are resampled alone."""
     groups: list[slice] = []
     end = len(divisions)
     while end:
@@ -151,14 +151,14 @@ def _taps(target: int, map: Map, method: Method) -> list[tuple[Any, Any]]:
 
 
 def spatial_axes(layout: str, canonical: str) -> list[int]:
-    """Where the axes behind `NC` of the canonical layout stand in `layout`."""
+    """Positions in `layout` of the axes behind `NC` of the canonical layout."""
     parsed = Layout.parse(layout)
     return [parsed.index(letter) for letter in canonical[2:]]
 
 
 @dataclass(frozen=True)
 class Resize(Operator):
-    """What the three resizing operators share; their fields are one list, with another default layout."""
+    """The common part of the three resizing operators; their fields are one list, with another default layout."""
 
     canonical: ClassVar[str]
 

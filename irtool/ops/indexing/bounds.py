@@ -1,4 +1,4 @@
-"""What becomes of indices out of range, in the reference; `irtool.te.guard` has the same for generated code."""
+"""Indices out of range, in the reference; `irtool.te.guard` has the same for generated code."""
 
 from __future__ import annotations
 

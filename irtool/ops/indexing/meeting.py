@@ -1,4 +1,4 @@
-"""What scattering operators share: what becomes of an element that an update meets, and loops over whole tensors."""
+"""The common part of scattering operators: the combination of an element with an update, and loops over tensors."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from .take import require_integers
 
 
 class ScatterAlongAxis(Operator):
-    """What scattering along an axis shares: element i of `updates` goes to place i, but for `indices[i]` along `axis`."""
+    """The common part of scattering along an axis: element i of `updates` goes to place i, but for `indices[i]` along `axis`."""
 
     precision = "follow"
 
@@ -33,7 +33,7 @@ class ScatterAlongAxis(Operator):
 
     @property
     def meeting(self) -> str:
-        """What becomes of an element that an update meets: `update`, `add`, …"""
+        """The combination of an element with an update: `update`, `add`, …"""
         raise NotImplementedError
 
     one_shape = ("data", "result")

@@ -39,7 +39,7 @@ def low_bits(x: np.ndarray, bits: int) -> np.ndarray:
 
 
 def weight_values(w: np.ndarray, bits: int, unipolar: bool) -> np.ndarray:
-    """What a weight of that many bits multiplies by: the sum of its bits' values, each ±2^i or 2^i and 0."""
+    """The value of a weight of that many bits: the sum of its bits' values, each ±2^i or 2^i and 0."""
     value = low_bits(w, bits)
     return 2 * value - ((1 << bits) - 1) if unipolar else value
 
@@ -201,7 +201,7 @@ class BitserialConv2D(Operator):
         return narrowed(total, out_type)
 
     def packed_axes(self) -> tuple[int, int]:
-        """Which axes of packed weights hold words of input channels, and bits."""
+        """The axes of packed weights that hold words of input channels, and bits."""
         return (1, 4) if self.data_layout == "NCHW" else (2, 3)
 
     def weights(self, weight: np.ndarray) -> np.ndarray:

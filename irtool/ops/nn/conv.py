@@ -22,7 +22,7 @@ from .partly_known import one_float
 
 
 class Convolution(Operator):
-    """What all convolutions share: the geometry of the result and the types of the weights.
+    """The common part of all convolutions: the geometry of the result and the types of the weights.
 
     `data_form` and `kernel_form` are the layouts that the rule thinks in; the attributes say how tensors are stored.
     """
@@ -185,7 +185,7 @@ class Convolution(Operator):
         return self.result(data, shape, self.weights_channels(held), held[2:])
 
     def weights_channels(self, held: Sequence[Dim]) -> Dim:
-        """How many channels canonical weights of shape `held` give."""
+        """The number of result channels of canonical weights of shape `held`."""
         return held[0]
 
     def require_weights(self, weight: TensorType | None) -> None:

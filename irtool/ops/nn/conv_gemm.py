@@ -42,7 +42,7 @@ class Conv2DGemmWeights(Operator):
     tile_K: int = field(default=0, metadata=since("0.15"))
 
     def tiles(self, dtype: str) -> tuple[int, int, int, bool]:
-        """Extents of a tile along O and along K, what K is filled up to a multiple of, and whether tiles are transposed."""
+        """Extents of a tile along O and along K, the multiple that K is padded to, and whether tiles are transposed."""
         if self.tile_rows:
             return self.tile_rows, self.tile_cols, self.tile_cols, True
         return self.tile_N, self.tile_K, 4 * self.tile_K, str(dtype) in ("int8", "uint8")

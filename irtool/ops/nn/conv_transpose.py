@@ -23,7 +23,7 @@ LETTERS_CHANGED = (0, 12)
 
 
 class TransposedConvolution(Convolution):
-    """What transposed convolutions share. The canonical weights are `(C, O / groups, kernel…)`."""
+    """The common part of transposed convolutions. The canonical weights are `(C, O / groups, kernel…)`."""
 
     precision = "always"
 

@@ -25,7 +25,7 @@ Pads = Sequence[tuple[int, int]]
 def output_extents(
     spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int], pads: Pads, dilation: Sequence[int]
 ) -> tuple[int, ...]:
-    """Number of window positions along each axis; ValueError where there is none."""
+    """Number of window positions along each axis. Raises ValueError for a window larger than its axis."""
     out = []
     for i, (size, k, s, (before, after), d) in enumerate(zip(spatial, kernel, strides, pads, dilation, strict=True)):
         extent = (size + before + after - (k - 1) * d - 1) // s + 1
@@ -52,7 +52,7 @@ def pad_spatial(x: np.ndarray, pads: Pads, value: float = 0) -> np.ndarray:
 def tap_view(
     x: np.ndarray, tap: Sequence[int], out: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
 ) -> np.ndarray:
-    """What the kernel's tap `tap` sees at each output position: a strided view of padded data `x`."""
+    """The elements of the kernel's tap `tap` at each output position: a strided view of padded data `x`."""
     lead = x.ndim - len(out)
     cut = tuple(
         slice(t * d, t * d + (o - 1) * s + 1 if o else t * d, s)

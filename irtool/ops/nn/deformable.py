@@ -164,7 +164,7 @@ class DeformableConv2D(Operator):
         return te.compute((batch, channels, *kernel, *moves.shape[2:]), element, name="sampled", tag="sampled")
 
     def sample(self, x: np.ndarray, moves: np.ndarray, kernel: tuple[int, int]) -> np.ndarray:
-        """What each tap sees at each position: `(N, C, KH, KW, H', W')`."""
+        """The sample of each tap at each position: `(N, C, KH, KW, H', W')`."""
         batch, channels, height, width = x.shape
         out = moves.shape[2:]
         pads: Any = pad_amounts(self.padding, 2)

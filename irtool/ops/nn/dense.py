@@ -78,7 +78,7 @@ def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpo
 
 
 class Product(Operator):
-    """What products of matrices share."""
+    """The common part of products of matrices."""
 
     def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
         batches = extent_of(types[1], 0) if isinstance(self, BatchMatmul) else 1

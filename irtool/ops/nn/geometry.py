@@ -64,7 +64,7 @@ def reached(
 
 
 def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
-    """How many positions a window of extent `kernel` (dilated) has on an axis of `size`, `pad` added in all.
+    """The number of positions of a window of extent `kernel` (dilated) on an axis of `size`, with `pad` elements added in all.
 
     RelationError where the window is wider than the axis by more than a stride, so that the number would be negative.
     """
@@ -108,8 +108,8 @@ def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, 
 
 
 def single_window(size: int, kernel: int, pad: tuple[int, int], dilation: int, out: int) -> int | None:
-    """How many elements from the first of an axis the only window along it has, padding left out: some models pool over far
-    more than there is. None if there are `out` windows, which are not one, or it is dilated, or starts inside the data, or has none.
+    """The end of the only window along an axis, counted from its first element, padding left out: some models pool over far
+    more than the axis. None if `out` is not 1, or the window is dilated, starts inside the data, or is empty.
     """
     end = min(size, kernel - pad[0])
     return end if out == 1 and dilation == 1 and min(pad) >= 0 and end > 0 else None

@@ -154,7 +154,7 @@ class ScaledNorm(Operator):
         return narrow(out, data.dtype)
 
     def normalize(self, x: np.ndarray, axis: int) -> np.ndarray:
-        """`x` with mean 0 and variance 1 over what the operator averages."""
+        """`x` with mean 0 and variance 1 over the operator's axes."""
         raise NotImplementedError
 
     def averaged(self, rank: int, axis: int) -> tuple[int, ...]:

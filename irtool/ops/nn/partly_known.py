@@ -1,4 +1,4 @@
-"""What partly known shapes say of convolutions, matrix products, biases and padding (see `ops.partial`)."""
+"""Deductions from partly known shapes for convolutions, matrix products, biases and padding (see `ops.partial`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def per_channel(args: Sequence[Any], out: Shape, axis: int) -> Facts:
 
 
 def padded_known(args: Sequence[Any], out: Shape, widths: Sequence[Sequence[int]]) -> Facts:
-    """Each axis of the result is that of the data and what is added on both sides."""
+    """Each extent of the result is that of the data plus the padding on both sides."""
     data = meet(args[0], (None,) * len(widths))
     result = meet(out, (None,) * len(widths))
     assert data is not None and result is not None

@@ -21,7 +21,7 @@ from .window_expression import least, pooled, quotient, window_count
 
 
 def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
-    """Where the axes `letters` are in the layout of that name; RelationError if one is missing or split."""
+    """Positions of the axes `letters` in the layout of that name; RelationError if one is missing or split."""
     try:
         found = Layout.parse(name)
     except LayoutError as error:
@@ -36,7 +36,7 @@ def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
 
 
 class Pool(Operator):
-    """What all window pooling shares. `letters` are the spatial axes."""
+    """The common part of all window pooling. `letters` are the spatial axes."""
 
     precision = "follow"
     layout_rule = "pooling"

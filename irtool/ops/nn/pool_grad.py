@@ -140,7 +140,7 @@ class PoolGrad(Operator):
         return te.compute(out_type.shape, element, name="pool_grad", tag="pool_grad")
 
     def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        """What the tap `t` of window `at` gets of its gradient: a function of both."""
+        """The share of tap `t` in the gradient of window `at`: a function of both."""
         raise NotImplementedError
 
 

@@ -14,7 +14,7 @@ from .precision import along, narrow, widen
 
 
 def lowest(dtype: np.dtype) -> float | int:
-    """What padding holds for a maximum: the least number of the dtype."""
+    """The padding of a maximum: the least number of the dtype."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         return int(np.iinfo(dtype).min)
@@ -74,7 +74,7 @@ def _without_empty_ends(
 def window_counts(
     size: int, kernel: int, stride: int, pad: tuple[int, int], dilation: int, out: int, with_padding: bool
 ) -> np.ndarray:
-    """How many elements each window has along an axis of `size`: those of the data, or those of the padding as well.
+    """The number of elements of each window along an axis of `size`: those of the data, or those of the padding as well.
 
     Elements beyond the padding, which `ceil_mode` may reach, never count.
     """
@@ -93,7 +93,7 @@ def average_windows(
     extra: Sequence[int],
     with_padding: bool,
 ) -> np.ndarray:
-    """The mean of each window over the last axes of `x`; `extra` is what `ceil_mode` adds to the padding behind."""
+    """The mean of each window over the last axes of `x`; `extra` is the padding that `ceil_mode` adds behind."""
     rank = len(out)
     reached = [(before, after + e) for (before, after), e in zip(pads, extra, strict=True)]
     total = sum_windows(widen(x), kernel, strides, reached, dilation, out)

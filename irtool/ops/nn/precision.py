@@ -14,7 +14,7 @@ def widen(x: np.ndarray) -> np.ndarray:
 
 
 def sums_dtype(dtype: np.dtype) -> np.dtype:
-    """What sums of that dtype are formed in: float32 for a floating-point type of 16 bits or fewer, else the same."""
+    """The dtype of sums: float32 for a floating-point type of 16 bits or fewer, else the same."""
     return widen(np.empty(0, dtype)).dtype
 
 

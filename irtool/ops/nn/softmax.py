@@ -44,7 +44,7 @@ def sum_along(x: Any, axis: int) -> Any:
 
 
 def _exponential(x: np.ndarray) -> np.ndarray:
-    """exp of what is at most 0; what would be subnormal in float32 is 0, as compiled kernels have it (`flushed_exp`)."""
+    """exp of numbers of at most 0; subnormal results in float32 are 0, as in compiled kernels (`flushed_exp`)."""
     raised = np.exp(x)
     if x.dtype == np.float32:
         raised[x < LEAST_EXPONENT] = 0

@@ -41,7 +41,7 @@ def scaled_shape(shape: Sequence[Dim], layout: str, canonical: str, scales: Sequ
 
 
 def upsampling_method(method: str, align_corners: bool) -> Method:
-    """How `nn.upsampling` interpolates; RelationError for an unknown method."""
+    """The interpolation of `nn.upsampling`. Raises RelationError for an unknown method."""
     known = {"nearest_neighbor": "nearest_neighbor", "bilinear": "linear", "linear": "linear"}
     known |= {"bicubic": "cubic", "cubic": "cubic"}
     if method not in known:
@@ -50,7 +50,7 @@ def upsampling_method(method: str, align_corners: bool) -> Method:
 
 
 def upsampling3d_method(method: str, coordinates: str) -> Method:
-    """How `nn.upsampling3d` interpolates; RelationError for an unknown method or coordinate mode."""
+    """The interpolation of `nn.upsampling3d`. Raises RelationError for an unknown method or coordinate mode."""
     name = method[3:] if method.startswith("tri") else method
     made = Method(name, coordinates, "")
     made.check()

@@ -40,7 +40,7 @@ def window_axes(kernel: Sequence[int]) -> list[Any]:
 
 
 def tap(position: Any, stride: int, axis: Any, dilation: int) -> Any:
-    """Where a window's tap is along one axis."""
+    """The place of a window's tap along one axis."""
     at = position * stride if stride != 1 else position
     if axis is None:
         return at
@@ -102,7 +102,7 @@ def least(dtype: str) -> float | int:
 def window_count(
     i: Any, size: int, kernel: int, stride: int, pad: tuple[int, int], dilation: int, with_padding: bool
 ) -> Any:
-    """How many elements the window at position `i` has along an axis (see `pool_reference.window_counts`)."""
+    """The number of elements of the window at position `i` along an axis (see `pool_reference.window_counts`)."""
     start = i * stride - pad[0]
     end = size + pad[1] if with_padding else size
     last = te.minimum(te.floordiv(end - start + (dilation - 1), dilation), kernel)

@@ -1,4 +1,4 @@
-"""Winograd convolutions as tensor expressions. `winograd_transform` says what the matrices are."""
+"""Winograd convolutions as tensor expressions. `winograd_transform` has the matrices."""
 
 from __future__ import annotations
 

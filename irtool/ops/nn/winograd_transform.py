@@ -31,7 +31,7 @@ _POINTS = {
 
 
 def points(m: int, r: int) -> list[Fraction]:
-    """The finite interpolation points of F(m, r); RelationError where there are none for it."""
+    """The finite interpolation points of F(m, r). Raises RelationError for unsupported sizes."""
     found = _POINTS.get(m + r - 2)
     if not 1 < m < 9 or not 2 < r < 8 or found is None:
         raise RelationError(f"Winograd's F({m}, {r}) is not supported: tiles of 2 to 8 and kernels of 3 to 7 are")
@@ -83,7 +83,7 @@ def _product(roots: list[Fraction]) -> list[Fraction]:
 
 
 def restoring_matrix(m: int, r: int) -> np.ndarray:
-    """The pseudo-inverse of `G`, (r, alpha), in float64: what gives weights of what they were transformed to.
+    """The pseudo-inverse of `G`, (r, alpha), in float64: it restores weights from their transform.
 
     In fractions, so that every processor gets the same numbers; those of LAPACK differ in their last bits.
     """

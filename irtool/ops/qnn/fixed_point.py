@@ -92,7 +92,7 @@ def highest_real(dtype: str | np.dtype) -> int:
 
 
 def saturate_float(x: np.ndarray, dtype: str | np.dtype) -> np.ndarray:
-    """Whole floating-point numbers clipped to the range of `dtype`, as far as their own has it; NaN as `cast` makes it."""
+    """Floating-point integers clipped to the range of `dtype`, up to the largest numbers of their own type; NaN as `cast` converts it."""
     low, high = limits(dtype)
     high = highest_real(dtype) if x.dtype == np.float32 else high
     return convert(limited(x, x.dtype.type(low), x.dtype.type(high)), np.dtype(dtype))

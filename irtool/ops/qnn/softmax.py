@@ -29,7 +29,7 @@ LARGEST_SHIFT = 20
 
 
 def steps_to_one(scale: float) -> int:
-    """How many steps of the input's scale make 1. Raises IrError where the scale is more than 1, or not more than 0."""
+    """The number of steps of the input's scale that make 1. Raises IrError for a scale of more than 1, or not more than 0."""
     if not 0 < scale <= 1:
         raise IrError(f"the input scale of qnn.softmax must be in 0 … 1, not {scale}")
     return int(np.floor(1 / np.float32(scale) + np.float32(0.5)))

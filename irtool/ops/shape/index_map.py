@@ -21,7 +21,7 @@ class IndexMap:
     """A map from indices to indices: variables, and one expression on them for each axis of the result."""
 
     def __init__(self, node: Any) -> None:
-        """Reads TVM's record. Raises RelationError where it is none, or holds arithmetic that no index map needs."""
+        """Reads TVM's record. Raises RelationError for another record, or one with arithmetic that no index map needs."""
         if not isinstance(node, MetaNode) or node.type_key != "tir.IndexMap":
             raise RelationError("index_map must be an index map, which only a metadata section can hold")
         self.variables = tuple(node.fields.get("initial_indices") or ())

@@ -1,4 +1,4 @@
-"""What partly known shapes say of operators that move, join, cut and reshape tensors (see `ops.partial`).
+"""Deductions from partly known shapes for operators that move, join, cut and reshape tensors (see `ops.partial`).
 
 Each takes what is known of arguments and result and returns it with what follows filled in.
 """
@@ -100,7 +100,7 @@ def _with(around: Sequence[Dim | None], at: int, extent: Dim | None) -> tuple[Di
 
 
 def reshaped_known(data: Shape, out: Shape, newshape: Sequence[int], copies: bool) -> Facts:
-    """A reshape to numbers, to -1 (what is left over) and, if `copies`, to 0 (the axis of the input at that place).
+    """A reshape to numbers, to -1 (the remaining extent) and, if `copies`, to 0 (the axis of the input at that place).
 
     Both hold as many elements: the one axis that is unknown, of data or of result, has what the others leave.
     """

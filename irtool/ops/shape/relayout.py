@@ -15,8 +15,7 @@ from ..shapes import product, require_compatible, tensor
 
 
 def relayout(data: Any, source: Layout | str, target: Layout | str, shape: Sequence[Any]) -> Any:
-    """The tensor expression of `data` in another layout, where it has this shape; what does not fill a block is followed by
-    zeros."""
+    """The tensor expression of `data` in another layout, with this shape; blocks are filled up with zeros."""
     padded = convert_shape(shape, target, source) != tuple(data.shape)
 
     def element(*i: Any) -> Any:

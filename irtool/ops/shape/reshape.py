@@ -144,7 +144,7 @@ class Reshape(Operator):
         return infer_new_shape(shape, self.newshape, self.allowzero)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The data's dtype; `newshape` with its codes resolved (0 keeps an extent, -1 takes what is left, -2, -3, -4
+        """The data's dtype; `newshape` with its codes resolved (0 keeps an extent, -1 takes the remaining one, -2, -3, -4
         copy, join, split).
         """
         data = tensor(types[0])

@@ -22,7 +22,7 @@ MAX = 2**63 - 1
 
 @dataclass(frozen=True)
 class Range:
-    """What is taken of one axis, in the words of the attributes: indices may be negative or beyond the extent."""
+    """The slice of one axis, in the words of the attributes: indices may be negative or beyond the extent."""
 
     axis: int
     begin: int
@@ -129,7 +129,7 @@ class StridedSlice(Operator):
     one_dtype = ("data", "result")
 
     def ranges(self, rank: int) -> list[Range]:
-        """What is taken of each sliced axis of a tensor of that rank."""
+        """The slice of each sliced axis of a tensor of that rank."""
         if self.begin is None or self.end is None or self.strides is None:
             raise RelationError("begin, end and strides must be given")
         return slice_ranges(rank, self.begin, self.end, self.strides, self.slice_mode, self.axes)

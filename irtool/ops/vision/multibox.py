@@ -1,4 +1,4 @@
-"""Anchors of single-shot detectors, and what their predictions mean."""
+"""Anchors of single-shot detectors, and boxes from their predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much boxes overlap."""
+"""Overlap of boxes."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def anchor_box(ratio: float, scale: float, size: int) -> tuple[float, float, flo
 
 
 def _larger(a: Any, b: Any) -> Any:
-    """`a` where it is larger, else `b`: what C does with NaN."""
+    """The larger of `a` and `b`, or `b` if either is NaN, as in C."""
     return np.where(a > b, a, b)
 
 
@@ -105,7 +105,7 @@ class Proposal(Operator):
         return TensorType((mul(prob.shape[0], self.rpn_post_nms_top_n), 5), prob.dtype)
 
     def kept_before(self, boxes: int) -> int:
-        """How many of the best boxes go into suppression."""
+        """The number of best boxes that go into suppression."""
         return min(self.rpn_pre_nms_top_n, boxes) if self.rpn_pre_nms_top_n > 0 else boxes
 
     def evaluate(self, prob: Any, pred: Any, info: Any) -> Any:
@@ -164,7 +164,7 @@ class Proposal(Operator):
         return boxes.reshape(-1, 4), scores.reshape(-1)
 
     def _suppress(self, boxes: Any) -> Any:
-        """Which of the sorted boxes overlap no better one that stays."""
+        """The sorted boxes that overlap no better remaining one."""
         stays = np.ones(len(boxes), bool)
         one = np.float32(1)
         areas = (boxes[:, 2] - boxes[:, 0] + one) * (boxes[:, 3] - boxes[:, 1] + one)

@@ -24,7 +24,7 @@ MOST_SAMPLES = 1024
 
 
 def _regions(data: Type | None, scale: float, layout: str) -> Regions | None:
-    """Regions within the images; `scale` is what their coordinates are multiplied by."""
+    """Regions within the images; their coordinates are multiplied by `scale`."""
     shape = shape_of(data)
     if shape is None or len(shape) != 4 or not scale:
         return None
@@ -63,7 +63,7 @@ def _most_pixels(extent: int) -> int:
 
 
 def _pixels(size: Any, extent: int) -> int:
-    """How many pixels a bin has, at most `_most_pixels` (also of one that is infinite or NaN)."""
+    """The number of pixels of a bin, at most `_most_pixels` (also of one that is infinite or NaN)."""
     most = _most_pixels(extent)
     return int(np.ceil(size)) if size < most else most
 

@@ -1,1 +1,1 @@
-"""Rewrites of loop nests that keep what they compute."""
+"""Rewrites of loop nests that keep their results."""

@@ -1,4 +1,4 @@
-"""What a statement computes several times, computed once before it."""
+"""Common subexpressions of a statement, computed once before it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _repeated(exprs: list[Expr]) -> Expr | None:
 
 
 def _in_order(bound: list[tuple[Var, Expr]]) -> list[tuple[Var, Expr]]:
-    """Those that others are made of come first: they were found later, being smaller."""
+    """Operands first: they were found later, being smaller."""
     made: dict[Expr, Expr] = {e: v for v, e in bound}
     out: list[tuple[Var, Expr]] = []
     for v, e in reversed(bound):

@@ -1,4 +1,4 @@
-"""Buffers that are as large as what is used of them."""
+"""Buffers shrunk to their accessed region."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
 
 
 def _used(s: Allocate, simplify: Simplifier) -> tuple[list[Expr], list[int]] | None:
-    """Where the used part of a buffer begins, and its extents; None if that is all of it."""
+    """The begin of the accessed region of a buffer, and its extents; None if that is all of it."""
     inside: set[Expr] = {x.var for x in pre_order(s.body) if isinstance(x, For | Let)}
     places = list(accesses(s.body, s.buffer))
     if not places:

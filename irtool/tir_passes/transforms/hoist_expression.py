@@ -15,7 +15,7 @@ from .simplify import Ranges, simplify_statement
 
 
 class Conditionals(IntFlag):
-    """Which conditions are hoisted; the numbers are TVM's."""
+    """The kinds of conditions to hoist; the numbers are TVM's."""
 
     IF_ELSE_STMT = 1
     IF_ELSE_EXPR = 2
@@ -24,7 +24,7 @@ class Conditionals(IntFlag):
 
 
 class LetBindings(IntFlag):
-    """Which `let`s are hoisted; the numbers are TVM's."""
+    """The kinds of `let`s to hoist; the numbers are TVM's."""
 
     REQUIRED_BY_CONDITION = 1
     LET_STMT = 2
@@ -120,7 +120,7 @@ def _is_invariant(e: Expr, bound: Set[Expr]) -> bool:
 
 
 def _required(cond: Expr | None, lets: Mapping[Expr, Let]) -> dict[Expr, Let]:
-    """Those of the `let`s that a condition is made of, in the same order."""
+    """The `let`s that a condition depends on, in the same order."""
     needed: set[Expr] = set() if cond is None else set(post_order(cond))
     for v, s in reversed(list(lets.items())):
         if v in needed:

@@ -1,4 +1,4 @@
-"""Buffers that a loop fills for its next step while it uses what the last one filled.
+"""Buffers that a loop fills for its next step while it uses the elements of the last one.
 
 As `src/tir/transforms/inject_double_buffer.cc` in TVM 0.10 has it; what would change values there is left alone here.
 """

@@ -60,7 +60,7 @@ Report = Callable[[Annotate, str], None]
 
 
 def inject_prefetches(f: PrimFunc, report: Report) -> PrimFunc:
-    """The function that asks, before the body of a `prefetch_scope` of value `d`, for what the body reads of the buffer `d` steps of
+    """The function with prefetches, before the body of a `prefetch_scope` of value `d`, for the body's reads of the buffer `d` steps of
     the innermost loop around it later: once for each line of the caches. The annotation goes."""
     simplify = Simplifier(loop_bounds(f))
     done: list[Stmt] = []
@@ -87,7 +87,7 @@ def inject_prefetches(f: PrimFunc, report: Report) -> PrimFunc:
 
 
 def _ahead(s: Annotate, around: _Around, simplify: Simplifier) -> Stmt | str:
-    """The prefetches of an annotation; or why there are none."""
+    """The prefetches of an annotation; or a reason for their absence."""
     var = around.loop
     if var is None:
         return "no loop is around it"

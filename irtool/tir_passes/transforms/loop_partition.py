@@ -59,7 +59,7 @@ def _middle(loop: For, extent: int, ranges: Ranges) -> tuple[int, int]:
 
 
 def _conditions(body: Stmt) -> Iterator[Binary]:
-    """The comparisons that decide what is done, or read."""
+    """The comparisons in conditions of statements and reads."""
     for s in pre_order(body):
         stack = [s.cond] if isinstance(s, If) else []
         stack += [e.cond for e in post_order(*expressions(s)) if isinstance(e, Select) and e.lazy]

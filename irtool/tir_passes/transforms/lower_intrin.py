@@ -1,4 +1,4 @@
-"""Integer division and functions in terms of what processors and C have."""
+"""Integer division and functions by operations of processors and C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allocations right around what uses them."""
+"""Allocations right around their uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does nothing is left out."""
+"""Removal of statements without effect."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from ...tir.stmt import (
 
 
 def remove_no_ops(f: PrimFunc) -> PrimFunc:
-    """The function without loops and branches around nothing, stores of what is there already, and variables and memory that
-    nothing reads."""
+    """The function without loops and branches around nothing, stores of equal elements, and variables and memory that nothing reads."""
     body = f.body
     while True:
         made = _swept(f, body)

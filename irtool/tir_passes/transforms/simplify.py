@@ -1,4 +1,4 @@
-"""Arithmetic made small, with the ranges of loops and what conditions say; branches that are decided are taken."""
+"""Simplification of arithmetic, with the ranges of loops and conditions; decided branches are taken."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def simplify_statement(root: Stmt, around: Ranges) -> Stmt:
 
 
 def _inside(s: Stmt, exprs: tuple[Expr, ...], simplify: Simplifier, branch: int) -> Simplifier:
-    """What is known below a statement."""
+    """The simplifier for the body of a statement."""
     more: Ranges = {}
     if isinstance(s, For) and dtypes.is_int(s.var.dtype):
         more[s.var] = (0, max(simplify.range(exprs[0])[1] - 1, 0))
@@ -59,7 +59,7 @@ def _inside(s: Stmt, exprs: tuple[Expr, ...], simplify: Simplifier, branch: int)
 
 
 def _said(cond: Expr, simplify: Simplifier, holds: bool) -> Iterator[tuple[Var, float, float]]:
-    """What a condition says of single variables, where it holds or does not."""
+    """Bounds of single variables from a condition that holds or does not."""
     stack = [cond]
     while stack:
         e = stack.pop()
