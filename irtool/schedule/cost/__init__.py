@@ -5,4 +5,5 @@ register_tiles   a tile of registers: cycles per update
 tile_choice      vector axis and tile of a reduction
 row_choice       vector axis of a sum along rows
 gemm_cost        a matrix product from the caches
+winograd         whether a convolution is better transformed
 """

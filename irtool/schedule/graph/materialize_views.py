@@ -20,7 +20,7 @@ from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, steps
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..cost.machine import SECOND_CACHE_RATE
-from ..strategies.winograd.choice import saved_cycles
+from ..cost.winograd import better_transform
 from ..strategies.winograd.find import convolutions_of
 from .fuse_kernels import straight_bodies
 
@@ -70,7 +70,8 @@ def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]
 
 def _saved(s: RunKernel, target: VectorTarget) -> float:
     """Cycles that a call takes less if it is a transformed convolution."""
-    return sum(saved_cycles(c, target) for c in convolutions_of(s))
+    transforms = (better_transform(c, target, layouts=False) for c in convolutions_of(s))
+    return sum(t.saved for t in transforms if t is not None)
 
 
 def _copied(

@@ -43,7 +43,7 @@ from ...tir.vector_target import VectorTarget
 from ...tir.words import STEPS
 from ..constants.finite_weights import FiniteWeights
 from ..core.affine import depends, simplifier
-from ..strategies.winograd.choice import beats_pairs
+from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
 from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
 from .matrix_tiles import filled_count
@@ -278,7 +278,10 @@ def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: Vect
         return False
     number = k.inputs.index(c.data.source)
     beside = [slot.resolve() for s in calls for slot in (s.inputs[number], *s.outputs)]
-    return all(slot.kind == TEMP for slot in beside) and beats_pairs(c, target)
+    if any(slot.kind != TEMP for slot in beside):
+        return False
+    speedup = max(target.paired_products, target.pair_tiles // 2)
+    return better_transform(c, target, layouts=False, speedup=speedup) is not None
 
 
 def _moves(e: Load, v: Var) -> bool:

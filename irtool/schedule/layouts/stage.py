@@ -14,7 +14,7 @@ from ...tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, ker
 from ...tir.stmt import Buffer, Layout
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends
-from ..strategies.winograd.choice import saved_cycles
+from ..cost.winograd import better_transform
 from ..strategies.winograd.find import convolutions_of
 from .choice import layout_preferences
 from .constants import packed_constants
@@ -97,7 +97,7 @@ def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]
             continue
         axes = [n for n, i in enumerate(c.data.indices) if depends(i, c.channel[0])]
         lanes = target.lanes_of(c.form.acc.dtype)
-        if len(axes) == 1 and c.data.source.shape[axes[0]] % lanes == 0 and saved_cycles(c, target) > 0:
+        if len(axes) == 1 and c.data.source.shape[axes[0]] % lanes == 0 and better_transform(c, target, layouts=False):
             found[c.data.source] = LayoutPreference(axes[0], lanes)
     return found
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...diagnostics import UsageError
 from ...tir.forms import AnyForm
 from ..core.staged import StagedNest
-from ..strategies.winograd.choice import tiling_by_hand
 from ..strategies.winograd.form import TransformedTiles
+from ..strategies.winograd.plans import tiling_by_hand
 from .base import makes_stages
 
 

@@ -12,9 +12,9 @@ from ....tir.stmt import Buffer
 from .axes import DepthAxis, Elements, SpatialAxis, over
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Convolution:
-    """A reduction as a convolution.
+    """A reduction as a convolution. Compared by identity.
 
     Attributes:
         form: the reduction. Its stores are what is made of results.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ....tir.expr import Binary, Cast, Const, Expr, Load, Var
 from ....tir.forms import AnyForm, Loop, Reduction
+from ....tir.kernel import Kernel
 from ....tir.program import RunKernel, constant_inputs
 from ....tir.simplify import Linear
 from ....tir.stmt import Buffer
@@ -32,11 +34,15 @@ _LANES = 4
 """Fewest channels that lie side by side in vectors."""
 
 
-def convolutions_of(s: RunKernel) -> Iterator[Convolution]:
-    """The stages of a call that are convolutions with constants for weights."""
-    constants = constant_inputs([s])
-    found = (find_convolution(s.kernel.stages, at, constants) for at in range(len(s.kernel.stages)))
-    return (c for c in found if c is not None)
+def convolutions_of(s: RunKernel) -> tuple[Convolution, ...]:
+    """The stages of a call that are convolutions with constants for weights; the same ones each time, for all calls of a kernel."""
+    return _convolutions_of(s.kernel, tuple(constant_inputs([s])))
+
+
+@lru_cache(maxsize=64)
+def _convolutions_of(k: Kernel, constants: tuple[Buffer, ...]) -> tuple[Convolution, ...]:
+    found = (find_convolution(k.stages, at, constants) for at in range(len(k.stages)))
+    return tuple(c for c in found if c is not None)
 
 
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:

@@ -8,10 +8,11 @@ from ....tir.program import Program
 from ....tir.stmt import Layout
 from ....tir.vector_target import VectorTarget
 from ...constants.derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
-from .choice import choose_tiling, tiling_by_hand
+from ...cost.winograd import better_transform
 from .convolution import Convolution
 from .find import find_convolution
 from .form import TransformedTiles
+from .plans import tiling_by_hand
 from .tiling import Tiling
 from .weights import WindowShape, transform_weights
 
@@ -19,9 +20,14 @@ from .weights import WindowShape, transform_weights
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
     """Every convolution for which it pays, in kernels whose weights are constants in all calls."""
     winograd = Algorithm(
-        "winograd", find_convolution, tiling_by_hand, choose_tiling, _transformed_weights, TransformedTiles.of
+        "winograd", find_convolution, tiling_by_hand, _choose_tiling, _transformed_weights, TransformedTiles.of
     )
     derive_stages(program, target, winograd)
+
+
+def _choose_tiling(c: Convolution, target: VectorTarget, label: str, room: float) -> Tiling | None:
+    transform = better_transform(c, target, label, room)
+    return transform.tiling if transform is not None else None
 
 
 def _transformed_weights(c: Convolution, t: Tiling) -> DerivedWeights:

@@ -1,0 +1,129 @@
+"""Plans for a transformed convolution: sizes of tiles, tiles at a time, bands, channels at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from ....diagnostics import UsageError
+from ....tir.memory import KERNEL_SCRATCH
+from ....tir.vector_target import VectorTarget
+from ...core.lane_steps import are_side_by_side
+from ...cost.machine import FLOAT32_BYTES
+from .convolution import Convolution
+from .cook_toom import POINTS, points_of, transforms
+from .tiling import Tiling, sizes
+
+SIZES = (2, 4)
+"""Results of a tile along an axis."""
+
+_MOST_TILES = 16
+"""Tiles of a block: as many rows as two tiles of registers."""
+
+_MANY_TILES = (24, 32, 48, 64)
+"""Tiles of blocks for which weights come from far away."""
+
+
+def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
+    """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where weights
+    are few; else with data in bands, on the stack or in the workspace."""
+    rows, columns = _tiles(c, size)
+    count = c.images * rows * columns
+    if any(points_of(size, *of) > len(POINTS) for of in zip(c.windows, c.strides)):
+        return []
+    along = zip(sizes(size, c.windows), c.windows, c.strides)
+    products = prod(transforms(*of).products for of in along)
+    on_stack: list[Tiling] = []
+    others: list[Tiling] = []
+    few = weight_bytes(c, products) * 2 <= target.streamed_bytes
+    for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
+        if c.filters_of_group % filters:
+            continue
+        for tiles in _tiles_at_once(count, few):
+            blocks = -(-count // tiles)
+            whole = Tiling(size, c.windows, c.strides, c.images, rows, columns, tiles, blocks, 0, filters, lanes)
+            results, data = _result_bytes(whole), data_bytes(c, whole)
+            if few and results + data <= min(target.l2_cache_bytes // 2, KERNEL_SCRATCH):
+                on_stack.append(whole)
+                continue
+            if results > min(target.tiles_bytes, KERNEL_SCRATCH):
+                continue
+            kept = target.streamed_bytes // 2
+            if results + data <= KERNEL_SCRATCH:
+                least = _bands(blocks, data, min(kept, KERNEL_SCRATCH - results))
+                counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
+                others += [_in_bands(replace(whole, own=True), n) for n in counts]
+            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, kept))))
+    return on_stack or others
+
+
+def tiling_by_hand(
+    c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
+) -> Tiling:
+    """The plan that a schedule by hand asks for. Raises UsageError where the convolution has none such."""
+    if tile not in SIZES:
+        raise UsageError(f"tiles have {' or '.join(map(str, SIZES))} results along an axis, not {tile}")
+    if not is_side_by_side(c, lanes):
+        raise UsageError(f"vectors of {lanes} channels do not lie side by side in all that is read and written")
+    if filters < lanes or filters % lanes or c.filters_of_group % filters:
+        raise UsageError(
+            f"{filters} output channels at a time are no whole vectors of {lanes}, or do not divide {c.filters_of_group}"
+        )
+    rows, columns = _tiles(c, tile)
+    count = c.images * rows * columns
+    if not 0 < tiles <= count:
+        raise UsageError(f"there are {count} tiles, of which {tiles} cannot be taken at a time")
+    blocks = -(-count // tiles)
+    if not 0 <= bands <= blocks:
+        raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
+    if own not in (0, 1) or (own and not bands):
+        raise UsageError("own=1 is for bands", help="bands=1, own=1")
+    each = -(-blocks // max(1, bands))
+    t = Tiling(tile, c.windows, c.strides, c.images, rows, columns, tiles, each, bands, filters, lanes, bool(own))
+    nbytes = _result_bytes(t) + (0 if bands and not own else data_bytes(c, t))
+    if nbytes > KERNEL_SCRATCH:
+        taken = each * tiles if own else tiles
+        raise UsageError(f"{taken} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
+    return t
+
+
+def is_side_by_side(c: Convolution, lanes: int) -> bool:
+    """True if so many channels, a power of two, lie side by side in all that is read and written, and are of one group of filters."""
+    return c.filters_of_group % lanes == 0 and are_side_by_side(c.form, [(c.data, c.channel)], c.filters, lanes)
+
+
+def _tiles_at_once(count: int, few: bool) -> list[int]:
+    """How many of so many tiles may make a block: more where weights are not `few`, which come from far away for each block."""
+    some = range(min(4, count), min(_MOST_TILES, count) + 1)
+    return [*some] if few else sorted({*some, *(n for n in (count, *_MANY_TILES) if n <= min(count, _MANY_TILES[-1]))})
+
+
+def _bands(blocks: int, data: int, room: int) -> int:
+    """In how many bands there is room for the data of each, so many bytes for a block."""
+    return -(-blocks // max(1, room // data))
+
+
+def _in_bands(t: Tiling, bands: int) -> Tiling:
+    """A plan with its blocks in so many bands."""
+    return replace(t, blocks=-(-t.blocks // bands), bands=bands)
+
+
+def _tiles(c: Convolution, size: int) -> tuple[int, int]:
+    """Rows and columns of tiles of that size in an image."""
+    height, width = sizes(size, c.windows)
+    return c.rows.tiles(height), c.columns.tiles(width)
+
+
+def weight_bytes(c: Convolution, products: int) -> int:
+    """Bytes of transformed weights."""
+    return products * c.steps * c.filters[1] * FLOAT32_BYTES
+
+
+def _result_bytes(t: Tiling) -> int:
+    """Bytes of the products of a block of tiles."""
+    return t.tiles * t.products * t.filters * FLOAT32_BYTES
+
+
+def data_bytes(c: Convolution, t: Tiling) -> int:
+    """Bytes of the transformed data of a band, or of a block."""
+    return t.tiles * (t.blocks if t.bands else 1) * t.products * c.inputs * FLOAT32_BYTES
