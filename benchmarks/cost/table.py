@@ -1,21 +1,11 @@
-"""The quality of choices by cost: every candidate of every kernel measured, as `irtool tune` does, beside the one that was chosen.
-
-`python -m benchmarks.cost FILE…` takes modules and ONNX models. Equal stages of several networks are measured once. What is measured
-is kept in a table, and an interrupted run goes on; the summary covers all that the table holds for this machine.
-"""
+"""Right and wrong choices of a table of measurements."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parents[1] / "build" / "cost" / "table.json"
 NEAR = 1.05
 """The chosen candidate counts as right if it takes at most so many times the time of the fastest one."""
 BAR = 0.95
@@ -31,6 +21,7 @@ class Stage:
     best: str
     seconds: float
     least: float
+    network: str = ""
 
     @property
     def ratio(self) -> float:
@@ -41,36 +32,16 @@ class Stage:
         return self.chosen.partition(":")[0]
 
 
-def main() -> None:
-    """Measures, then prints a line for each wrong choice, a line for each strategy and the share of right choices; exit code 1 below
-    the bar."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
-    parser.add_argument("files", nargs="*", type=Path, help="modules, with weights beside them, and ONNX models")
-    parser.add_argument("--table", type=Path, default=TABLE, help="where measurements are kept")
-    parser.add_argument("--each", default="0.02", help="seconds that a kernel runs in one measurement")
-    parser.add_argument("--options", default="", help="further options of irtool tune, such as --precision=int8")
-    options = parser.parse_args()
-    options.table.parent.mkdir(parents=True, exist_ok=True)
-    for file in options.files:
-        command = [sys.executable, "-P", "-m", "irtool", "tune", str(file), "-o", str(options.table), "-q"]
-        command += ["--each", options.each, "--trials", "1000000", *options.options.split()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        print(f"{file.stem}: {'measured' if done.returncode == 0 else done.stderr.strip()}", flush=True)
-    stages = stages_of(json.loads(options.table.read_text(encoding="utf-8")))
-    print("\n".join(summary(stages)))
-    sys.exit(share(stages) < BAR)
-
-
 def stages_of(table: dict[str, Any]) -> list[Stage]:
     """The stages of a table that have at least two measured candidates, of every machine in it."""
     stages = []
-    for machine in table["machines"].values():
+    for machine in table.get("machines", {}).values():
         for entry in machine["stages"].values():
             trials = entry["trials"]
             if len(trials) > 1:
                 best = min(trials, key=lambda label: (trials[label], label))
                 times = entry["untuned_microseconds"] * 1e-6, trials[best] * 1e-6
-                stages.append(Stage(entry["kernel"], entry["untuned"], best, *times))
+                stages.append(Stage(entry["kernel"], entry["untuned"], best, *times, entry.get("network", "")))
     return stages
 
 
@@ -95,7 +66,3 @@ def summary(stages: list[Stage]) -> list[str]:
         f"{total / least if least else 1:.3f} times the time of the fastest ones"
     )
     return lines
-
-
-if __name__ == "__main__":
-    main()

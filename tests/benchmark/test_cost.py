@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.cost import share, stages_of, summary
+from benchmarks.cost.table import share, stages_of, summary
 
 
 def entry(chosen: str, **microseconds: float) -> dict[str, object]:
