@@ -53,6 +53,7 @@ from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
 from ..moves import moved_element
+from ..narrow_scopes import narrow_scopes
 from ..nests import all_buffers, computes_in_floats, flat, unroll
 from ..runs import WORDS, Sum, find_run, last_step
 from ..vectors import ir
@@ -196,10 +197,10 @@ class KernelWriter:
             items = self.code.items
             if self.has_twin:
                 self.code, self.vector = CodeBuilder(), False
-                self._body(flat(self.kernel.body, self.simplify, self._is_variable))
+                self._body(flat(narrow_scopes(self.kernel.body), self.simplify, self._is_variable))
                 items = [Directive("#if IRT_VECTOR"), *items, Directive("#else"), *self.code.items, Directive("#endif")]
         else:
-            self._body(flat(self.kernel.body, self.simplify, self._is_variable))
+            self._body(flat(narrow_scopes(self.kernel.body), self.simplify, self._is_variable))
             items = self.code.items
         attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
         attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []
