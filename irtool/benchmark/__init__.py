@@ -1,4 +1,4 @@
-"""How long a network takes, and where: the whole, each kernel by itself, and what the machine could do.
+"""Times of a network: of a full run, of each kernel by itself, and the limits of the machine.
 
 machine    the processor's multiply-adds and copies a second
 record     times with what they are times of, as JSON and back

@@ -1,4 +1,4 @@
-"""Two records of one network: what got faster or slower, beyond noise."""
+"""Comparison of two records of one network: kernels that got faster or slower, beyond noise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FASTER, SLOWER, SAME = "faster", "slower", "same"
 
 @dataclass(frozen=True)
 class Change:
-    """What a time has become: `ratio` is the new one over the old one, `noise` how much of it is that of measuring."""
+    """The change of a time: `ratio` is the new one over the old one, `noise` the part of it from measuring."""
 
     what: str
     before: float
@@ -56,5 +56,5 @@ def changes(before: Record, after: Record) -> Iterator[Change]:
 
 
 def _key(k: KernelTimes) -> tuple[str, int, int]:
-    """What stays when names and schedules change: operators, products and bytes."""
+    """The key of a kernel, unchanged if names and schedules change: operators, products and bytes."""
     return " ".join(k.operators), k.macs, k.nbytes

@@ -1,4 +1,4 @@
-"""What one core can do: independent multiply-adds of vectors, and a copy of memory, compiled as kernels are."""
+"""Limits of one core: independent multiply-adds of vectors, and a copy of memory, compiled as kernels are."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def measure_peak(backend: Backend) -> Peak | None:
 
 
 def accumulators(target: VectorTarget) -> int:
-    """How many sums `multiply_adds` keeps: as many as its registers hold beside the factor and what is added, up to 24."""
+    """The number of sums in `multiply_adds`: all registers beside the factor and the summand, up to 24."""
     return max(1, min(24, target.registers - 4))
 
 

@@ -1,4 +1,4 @@
-"""What was measured."""
+"""Records of measurements."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Artifact:
         return _graph_executor(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Raises an AttributeError that says what to write for a name of TVM's."""
+        """Raises an AttributeError that names the counterpart of a name of TVM's."""
         from ..ir.tvm_names import missing_attribute
 
         raise missing_attribute(self, name)
@@ -212,7 +212,7 @@ class Artifact:
         return {**inputs, **named}
 
     def specialized(self, inputs: Sequence[Any]) -> Special:
-        """What runs on these inputs: this artifact on all of them, unless it is compiled when it runs."""
+        """The artifact for these inputs, with the inputs that it takes: this one, unless it is compiled when it runs."""
         from .specialize import Special
 
         if self._specializer is None:

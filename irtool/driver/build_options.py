@@ -34,7 +34,7 @@ _FLAGS = (
 
 @dataclass(frozen=True, eq=False)
 class BuildOptions:
-    """All that `build` takes beside the module; `build` says what each field means."""
+    """All arguments of `build` beside the module; `build` documents each field."""
 
     params: Mapping[str, Any] | None = None
     target: str | Mapping[str, Any] | Target | None = None
@@ -77,8 +77,8 @@ class BuildOptions:
             )
 
     def checked(self) -> tuple[Options, list[str]]:
-        """The options of a session, and what the report has to note. Settings of the context that is entered hold where these
-        say nothing. Raises UsageError for a wrong option."""
+        """The options of a session, and the notes for the report. Settings of the entered context are the defaults.
+        Raises UsageError for a wrong option."""
         governing = PassContext.entered()
         target = self.target
         if target is None:

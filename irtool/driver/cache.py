@@ -118,7 +118,7 @@ class BuildCache:
         self.root = root if root is not None else Path(base) / "irtool" / "builds"
 
     def load(self, key: str, held: ExitStack) -> Emission | None:
-        """The build of that key, its files open (until `held` closes them) and checked; None if there is none.
+        """The build of that key, its files open (until `held` closes them) and checked; None if the cache has none.
 
         One that is damaged, whatever is in its place, is removed, so that the build that follows is kept.
         """
@@ -232,7 +232,7 @@ def _write_description(path: Path, about: Mapping[str, Any]) -> None:
 
 
 def _read_description(path: Path) -> dict[str, Any]:
-    """What `_write_description` wrote. Raises OSError or ValueError for anything else."""
+    """The description that `_write_description` wrote. Raises OSError or ValueError for anything else."""
     with open_file(path) as file:
         whole = file.read()
     head, behind, text = whole.partition(b', "build": ')

@@ -32,7 +32,7 @@ def call_inside_branches(module: Module) -> Module:
 
 
 def _choices(f: Function, effects: Effects) -> dict[Var, If | Match]:
-    """The variables that are called and stand for what branches choose."""
+    """The variables that are called and have the value of a branch."""
     order = post_order(f.body)
     calls = Counter(e.op for e in order if isinstance(e, Call) and isinstance(e.op, Var))
     return {

@@ -7,7 +7,7 @@ from ..schedule.scripts.handwritten import Schedule
 
 
 def create_schedule(lowered: LoweredCall, name: str = "main") -> Schedule:
-    """A schedule of what `irtool.lower_call` gives, to be written stage by stage; `name` is that of the loop nest.
+    """A schedule of a result of `irtool.lower_call`, to be written stage by stage; `name` is that of the loop nest.
 
     See `irtool.schedule.scripts.handwritten`.
     """

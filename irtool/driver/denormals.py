@@ -1,4 +1,4 @@
-"""Constants of a program that are denormal numbers, and are 0 in what is built."""
+"""Denormal constants of a program, which are 0 in its build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights that are stored in a form with more elements, for speed: how much larger that makes a build, and what switches it off."""
+"""Weights that are stored in a form with more elements, for speed: the growth of a build, and the option that switches it off."""
 
 from __future__ import annotations
 

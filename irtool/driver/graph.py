@@ -151,7 +151,7 @@ class _Graph:
         return "" if is_primitive(callee) else "a call of a function that is no kernel"
 
     def _outputs(self, e: Expr) -> list[tuple[int, int]]:
-        """Where the tensors of a value are, behind devices and variables that a `let` binds."""
+        """The places of the tensors of a value, behind devices and variables that a `let` binds."""
         while e not in self.at:
             if is_call_to(e, "on_device"):
                 e = e.args[0]

@@ -1,4 +1,4 @@
-"""Opening what was saved: see `saved` for the files, and what they hold."""
+"""Loading of saved builds: see `saved` for the files and their contents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load(path: str | os.PathLike[str]) -> Artifact:
 
 
 def unpack(files: Mapping[str, bytes]) -> Artifact:
-    """The artifact of what `contents` gave, in a temporary folder that lives as long as the artifact."""
+    """The artifact from the result of `contents`, in a temporary folder that lives as long as the artifact."""
     holder = temporary_folder()
     write_files(Path(holder.name), {n: [data] for n, data in files.items()})
     artifact = load(holder.name)

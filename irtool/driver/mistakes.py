@@ -1,4 +1,4 @@
-"""What is wrong with requests to build."""
+"""Errors in requests to build."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def arguments_of(case: Case, seed: int = 0) -> tuple[type[Operator], list[Any], 
 
 
 def problem_of(case: Case, seed: int = 0) -> str:
-    """The first fault of the operator on a case (type, refusal or value), in a sentence; empty if there is none."""
+    """The first fault of the operator on a case (type, refusal or value), in a sentence; empty if it has none."""
     import numpy as np
 
     try:
@@ -102,7 +102,7 @@ def problem_of(case: Case, seed: int = 0) -> str:
 
 
 def compiled_problem_of(case: Case, seed: int = 0) -> str:
-    """The first difference of compiled code from the interpreter on a case that holds; empty if there is none.
+    """The first difference of compiled code from the interpreter on a case that holds; empty if they agree.
 
     Nothing is compiled where the call is refused, or its operator has no tensor expression and none takes its place.
     """

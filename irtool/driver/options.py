@@ -22,7 +22,7 @@ TIR = "tir"
 
 @dataclass(frozen=True)
 class Options:
-    """The options of `build`, checked; see there for what each means. `entries`: the function of `NAME_run` first.
+    """The options of `build`, checked; it documents each. `entries`: the function of `NAME_run` first.
 
     `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
     `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
@@ -78,7 +78,7 @@ def choose_options(
     config: Mapping[str, Any] | None = None,
     **own: Any,
 ) -> Options:
-    """Options from what is said of them in several places.
+    """Options from several sources.
 
     Args:
         target: the backend, with flags of its own.

@@ -1,4 +1,4 @@
-"""`--precision`: what lowers a module's precision, and what that costs in exactness."""
+"""`--precision`: passes that lower a module's precision, and the error that results."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def check_calibration(precision: str, calibration: object) -> None:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What ranges were found from, and what has none.
+    """The samples from which ranges were found, and the tensors without a range.
 
     Attributes:
         samples: how many sets of inputs.
@@ -130,7 +130,7 @@ class Calibrated:
 
     @property
     def measured_on(self) -> str:
-        """What the error of a build is measured on."""
+        """The inputs on which the error of a build is measured."""
         if self.seed is not None:
             return "random inputs"
         if not self.held_out:
@@ -234,7 +234,7 @@ def is_too_low(snr: float) -> bool:
 
 
 def low_ratio_sentence(snr: float, worst: Sequence[tuple[str, float]]) -> str:
-    """What the warning says; `worst`: names of layers and their own ratios, the least first."""
+    """The sentence of the warning; `worst`: names of layers and their own ratios, the least first."""
     named = ", ".join(f"{name} ({ratio:.1f} dB)" for name, ratio in worst[:3])
     layers = f"; the worst layers are {named}" if named else ""
     return f"the signal-to-noise ratio of {snr:.1f} dB is below {LEAST_RATIO:g} dB: results may be useless{layers}"
@@ -242,7 +242,7 @@ def low_ratio_sentence(snr: float, worst: Sequence[tuple[str, float]]) -> str:
 
 @dataclass(frozen=True)
 class PrecisionError:
-    """How far results are from those in float32.
+    """The difference of results from those in float32.
 
     Attributes:
         largest: the largest difference, relative to the largest magnitude of the output that it is in.

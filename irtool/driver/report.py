@@ -94,7 +94,7 @@ def _stage_report(stage: StageChoice) -> dict[str, Any]:
 
 
 def _pools(program: Program) -> list[dict[str, Any]]:
-    """The pools of the workspace, with what a run of any entry takes of each; empty where it is in one piece."""
+    """The pools of the workspace, with the bytes that a run of any entry takes of each; empty for a workspace in one piece."""
     entries = [program.functions[n] for n in program.entries or [program.entry]]
     return [pool_record(p, max(f.pool_bytes[n] for f in entries)) for n, p in enumerate(program.pools)]
 
@@ -170,7 +170,7 @@ def _scratch(function: str, s: RunKernel, b: Buffer, at: int) -> dict[str, Any]:
 
 
 def _bytes(s: RunKernel, b: Buffer) -> int:
-    """What a buffer takes of the workspace: a part for each thread, if it is a thread's own."""
+    """The bytes of a buffer in the workspace: a part for each thread, if it is a thread's own."""
     assert s.kernel.placement is not None
     return part_bytes(b) * s.kernel.placement.threads if b.scope == Scope.THREAD else b.nbytes
 

@@ -1,4 +1,4 @@
-"""One build: from what is given to files, past the cache of earlier builds."""
+"""One build: from inputs to files, past the cache of earlier builds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BuildInput:
-    """What is built.
+    """The inputs of a build.
 
     Attributes:
         module: gives the module; called only if the cache has no such build.
@@ -69,7 +69,7 @@ class BuildInput:
         passes: str | Sequence[Any] = (),
         calibration: Calibration | None = None,
     ) -> BuildInput:
-        """A module that is there, its weights, and what calibrates it."""
+        """The input for a module in memory, its weights, and its calibration."""
         whole, weights = Module.of(module), params or {}
 
         def identify(key: Key) -> None:
@@ -85,7 +85,7 @@ class BuildInput:
 
 @dataclass(frozen=True)
 class Session:
-    """How something is built.
+    """The options and the cache of a build.
 
     Attributes:
         options: checked.
@@ -104,7 +104,7 @@ class Session:
     also: Callable[[Emission], Mapping[str, str]] | None = None
 
     def build(self, given: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
-        """The files, in `out_dir` or in a temporary folder that lives as long as the result. Raises what `driver.build` raises."""
+        """The files, in `out_dir` or in a temporary folder that lives as long as the result. Raises the errors of `driver.build`."""
         options = self.options
         check_calibration(options.precision, given.calibration)
         if given.passes:
@@ -124,7 +124,7 @@ class Session:
             return _deliver(made, options, out_dir, self.also)
 
     def _emission(self, given: BuildInput, work: Path, may_wait: bool) -> Emission | Artifact:
-        """What is built, or, where it `may_wait` until shapes are known, what builds it then."""
+        """The built files, or, if the build `may_wait` until shapes are known, an artifact that builds them then."""
         # Not needed for a build that the cache has, and slow to import.
         from ..infer import require_types
         from ..lower.host import DependsOnValues
@@ -195,7 +195,7 @@ def _told(lowered: Lowered) -> dict[str, Any]:
 
 
 def _measured(exact: Module, lowered: Lowered, entry: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The error of a lower precision as reports have it, and warnings about one that is large."""
+    """The error of a lower precision for the report, and warnings about a large one."""
     error = measure_error(exact, lowered.module, entry, lowered.samples)
     low = is_too_low(error.snr)
     return asdict(error), (f"warning: {low_ratio_sentence(error.snr, lowered.worst())}",) if low else ()
@@ -258,7 +258,7 @@ def _deliver(
 
 
 def _deferred(module: Module, options: Options, reason: str) -> Artifact:
-    """An artifact that compiles when it is run: what is compiled depends on the inputs, as `reason` says."""
+    """An artifact that compiles when it is run: its code depends on the inputs, as `reason` explains."""
     from ..infer import infer_types
     from ..lower import lower_module
     from .emission import emit_files

@@ -1,4 +1,4 @@
-"""What an entry of a build takes and gives, as arrays in memory."""
+"""The arguments and results of an entry of a build, as arrays in memory."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ _SMALL = 4096
 
 
 class BakedInputsWarning(UserWarning):
-    """What is compiled depends on the values of inputs: they are constants in it."""
+    """The compiled code depends on the values of inputs: they are constants in it."""
 
 
 def said_of(baked: Sequence[str]) -> str:
-    """What is to be said where inputs have become constants."""
+    """The warning for inputs that have become constants."""
     names = list_names(baked)
     if len(baked) == 1:
         return f"the C depends on the value of {names}: it was compiled with that value as a constant, anew for each other one"
@@ -35,7 +35,7 @@ def said_of(baked: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Special:
-    """What runs on some inputs.
+    """An artifact for some inputs.
 
     Attributes:
         inputs: those that it takes.
@@ -70,7 +70,7 @@ class Specializer:
         return special.artifact.run(special.inputs, runner=runner)
 
     def special(self, inputs: Sequence[Any] | Mapping[str, Any]) -> Special:
-        """What runs on these inputs, compiled unless it has been."""
+        """The artifact for these inputs, compiled unless it has been."""
         function = self.module[self.entry]
         names = parameters_by_input(function)
         values = check_inputs(function.params, inputs, self.entry, span=function.span, names=names)

@@ -65,7 +65,7 @@ def run_up_to(prepared: Module, entries: Sequence[str], machine: VectorTarget, n
 
 
 def stages_from(name: str) -> tuple[ProgramStage, ...]:
-    """That stage and those behind it."""
+    """The stage of that name and the stages after it."""
     return STAGES[[s.name for s in STAGES].index(name) :]
 
 
@@ -107,7 +107,7 @@ def _lowered(prepared: Module, entries: Sequence[str], machine: VectorTarget) ->
 
 
 def _join_constants(program: Program) -> None:
-    """Makes the constants of the program those of all processors: what a stage made for each is stored once where it is equal."""
+    """Gathers the constants of all processors in the program: equal ones of several processors are stored once."""
     program.constants = list(dict.fromkeys(c for p in (program, *program.lesser) for c in p.constants))
     dedup_constants(program)
     program.constants = [c for c in program.constants if c.forward is None]

@@ -71,12 +71,12 @@ class Table:
 
 
 def machine_name(backend: Backend, machine: VectorTarget) -> str:
-    """What measurements of a backend's code are filed under."""
+    """The key of measurements of a backend's code."""
     return f"{backend.processor()}, {8 * machine.vector_bytes}-bit vectors"
 
 
 def with_table(options: Options, path: str | os.PathLike[str] | None) -> tuple[Options, list[str]]:
-    """The options with what a table has for the machine that they are for, and a warning where it has nothing.
+    """The options with a table's choices for their machine, and a warning if it has none.
 
     `path`: a file; or `shipped` for the table that comes with irtool. Without it, the options as they are. Raises UsageError for a
     file that is no table.
@@ -109,7 +109,7 @@ def _with_shipped(options: Options, target: VectorTarget) -> tuple[Options, list
 
 
 def _problem(data: Any) -> str:
-    """What is wrong with a table; empty if nothing is."""
+    """The error in a table; empty if it is valid."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         return f"its format is not {FORMAT!r}"
     machines = data.get("machines")

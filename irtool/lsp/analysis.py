@@ -14,7 +14,7 @@ from ..parser.symbols import FUNCTION, Symbol, Symbols, read_symbols
 
 @dataclass(frozen=True)
 class Analysis:
-    """What is known of a text.
+    """The analysis of a text.
 
     Attributes:
         text: the text.
@@ -33,7 +33,7 @@ class Analysis:
     types: dict[tuple[int, int], Type]
 
     def type_of(self, symbol: Symbol) -> Type | None:
-        """The type of what a name stands for, where it is known."""
+        """The type of a name's value, if it is known."""
         if symbol.kind == FUNCTION:
             function = self.typed.functions.get(symbol.name[1:]) if self.typed is not None else None
             return function.checked_type if function is not None else None

@@ -24,7 +24,7 @@ _LONGEST_CALL = 10_000
 
 @dataclass(frozen=True)
 class Candidate:
-    """A word, the kind of what it names, and a line about it. `cursor` follows the word at once."""
+    """A word, the kind of thing that it names, and a line about it. `cursor` follows the word at once."""
 
     word: str
     kind: str
@@ -33,7 +33,7 @@ class Candidate:
 
 
 def complete(analysis: Analysis, offset: int) -> tuple[int, list[Candidate]]:
-    """Where the word begins that ends at a place, and what it may become."""
+    """The start of the word that ends at a place, and its completions."""
     text = analysis.text[:offset]
     word = _WORD.search(text)
     start = word.start() if word is not None else offset
@@ -52,7 +52,7 @@ def complete(analysis: Analysis, offset: int) -> tuple[int, list[Candidate]]:
 
 
 def _is_comment(text: str) -> bool:
-    """True if what follows a text is in a comment that is open at its end; comments may be in comments."""
+    """True if a text ends inside a comment; comments may be in comments."""
     depth = 0
     for m in _COMMENTS.finditer(text):
         if m[0] == "/*":

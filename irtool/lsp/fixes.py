@@ -16,7 +16,7 @@ _SIGILS = "%@"
 
 @dataclass(frozen=True)
 class Fix:
-    """A change that mends what a diagnostic is about: the characters from `start` to `end` become `text`."""
+    """A change that mends the mistake of a diagnostic: the characters from `start` to `end` become `text`."""
 
     diagnostic: Diagnostic
     start: int
@@ -25,7 +25,7 @@ class Fix:
 
 
 def fixes(analysis: Analysis, start: int, end: int) -> list[Fix]:
-    """The changes for what is wrong between two places of a text, likeliest first.
+    """The changes for mistakes between two places of a text, likeliest first.
 
     A change is offered where the text, read again with it, no longer has the mistake.
     """

@@ -12,7 +12,7 @@ Manual = Callable[[str], str]
 
 
 def hover(analysis: Analysis, offset: int, manual: Manual) -> tuple[str, int, int] | None:
-    """What the name at a place stands for, or the type of the expression there; and where what it is about begins and ends."""
+    """The meaning of the name at a place, or the type of the expression there; and the begin and end of that name or expression."""
     found = analysis.symbols.at(offset)
     if found is not None:
         symbol, place = found

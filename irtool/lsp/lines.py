@@ -26,7 +26,7 @@ class Lines:
         return line, self._units(self.text[self._starts[line] : offset])
 
     def offset(self, line: int, column: int) -> int:
-        """The character at a line and column; the end of the line, or of the text, for what is beyond."""
+        """The character at a line and column, clamped to the end of the line, or of the text."""
         if line >= len(self._starts):
             return len(self.text)
         start = self._starts[line]

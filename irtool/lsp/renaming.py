@@ -16,7 +16,7 @@ _SIGNS = {VARIABLE: "%", BINDING: "%", FUNCTION: "@"}
 
 
 def renamed_places(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
-    """The places of the name at `offset`, and what each becomes.
+    """The places of the name at `offset`, and the new text of each.
 
     The sign in front of a name may be left out. Raises IrError where there is no name that the text defines, where the new one is
     none, or where the text would mean something else or nothing: the new name is taken.
@@ -68,7 +68,7 @@ def _edited(text: str, edits: list[tuple[Span, str]]) -> str:
 
 
 def _check(analysis: Analysis, symbol: Symbol, name: str, text: str) -> None:
-    """Names of variables do not matter to what a module is; others may not be there twice."""
+    """Raises IrError for a name that is taken: names of variables may repeat, others may not."""
     if name == symbol.name or analysis.module is None:
         return
     module, said = read_with_diagnostics(text)

@@ -46,7 +46,7 @@ _OUTLINED = {
 
 
 class Document:
-    """A text that is open, what is known of it, and its places in the client's words."""
+    """An open text, its analysis, and its places in the client's words."""
 
     def __init__(self, uri: str, version: int | None, analysis: Analysis, encoding: str) -> None:
         self.uri = uri
@@ -76,7 +76,7 @@ class RelayServer(LanguageServer):
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
     def document(self, uri: str) -> Document:
-        """An open text and what is known of it."""
+        """An open text and its analysis."""
         text = self.workspace.get_text_document(uri)
         known = self._known.get(uri)
         if known is None or known.version != text.version or known.analysis.text != text.source:
@@ -97,7 +97,7 @@ class RelayServer(LanguageServer):
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     def say(self, uri: str) -> None:
-        """Sends the client what is wrong with a document."""
+        """Sends the client the diagnostics of a document."""
         document = self.document(uri)
         found = [_diagnostic(document, d) for d in document.analysis.diagnostics]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, document.version))
@@ -126,7 +126,7 @@ def create_server(manual: Manual, layout: Format) -> RelayServer:
 
 
 def _serve_documents(server: RelayServer) -> None:
-    """What is wrong with the documents that are open."""
+    """Diagnostics of open documents."""
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -142,7 +142,7 @@ def _serve_documents(server: RelayServer) -> None:
 
 
 def _serve_display(server: RelayServer, manual: Manual) -> None:
-    """What is shown of a document beside its text."""
+    """Information on a document beside its text: hover, types, and symbols."""
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
@@ -169,7 +169,7 @@ def _serve_display(server: RelayServer, manual: Manual) -> None:
 
 
 def _serve_navigation(server: RelayServer) -> None:
-    """Where names are defined and used."""
+    """Definitions and uses of names."""
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
@@ -196,7 +196,7 @@ def _serve_navigation(server: RelayServer) -> None:
 
 
 def _serve_editing(server: RelayServer) -> None:
-    """Renaming, completion, and changes for what messages mean instead."""
+    """Renaming, completion, and fixes for diagnostics."""
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:

@@ -1,4 +1,4 @@
-"""What every plug-in is: a dataclass whose fields are its attributes, options or flags."""
+"""The base of all plug-ins: a dataclass whose fields are its attributes, options or flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What irtool's own plug-ins are called, where each is defined and what it does: known without importing any of them.
+"""The index of irtool's own plug-ins: their names, modules and first sentences, known without importing any of them.
 
 `index.json` beside this file is generated from the classes (`python -m irtool.commands.references`), and a test fails when it
 is stale. A name that it lacks is looked for as if there were no index, so that a stale one costs time and nothing else.

@@ -18,7 +18,7 @@ def listed(kind: str) -> dict[str, str]:
 
 
 def from_outside(kind: str) -> Iterator[tuple[str, Any]]:
-    """Names and classes of what was loaded from files, and of what is installed."""
+    """Names and classes of plug-ins from files and from installed distributions."""
     load_installed()
     for registry in Registry.every:
         if registry.kind == kind:

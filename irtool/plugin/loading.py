@@ -1,4 +1,4 @@
-"""What reaches irtool from outside: files that are named, and what installed distributions declare.
+"""Plug-ins from outside: named files, and modules that installed distributions declare.
 
 Every command and the Python API come through here. An installed distribution declares modules as entry points of the group
 `irtool.plugins`; they are imported once, when a name is asked for that irtool does not know, or when names are listed. A
@@ -102,7 +102,7 @@ def _fresh_loader(name: str, path: str) -> Any:
 
 
 def _failure(path: str, full: str, error: BaseException) -> BaseException:
-    """What to raise for an error in a file: mistakes are the file's, with the innermost place in it."""
+    """The exception to raise for an error in a file: mistakes are the file's, with the innermost place in it."""
     if not isinstance(error, Exception):
         ends = isinstance(error, SystemExit) and not isinstance(error, Stopped)
         return PluginError(f"cannot load {path}: it ends with {error!r}") if ends else error
@@ -131,7 +131,7 @@ LEFT_OUT = "IRTOOL_NO_PLUGINS"
 
 
 def load_installed() -> None:
-    """Imports what installed distributions declare, once, unless `LEFT_OUT` says no; warns of what cannot be imported."""
+    """Imports the modules that installed distributions declare, once, unless `LEFT_OUT` is set; warns of those that fail."""
     global _done
     if _done or getattr(_state, "busy", False) or os.environ.get(LEFT_OUT):
         return
@@ -169,7 +169,7 @@ Registry.install = staticmethod(load_installed)
 
 @contextlib.contextmanager
 def plugins_kept() -> Iterator[None]:
-    """What is registered inside, by files and by hand, is forgotten at the end; what is installed stays."""
+    """Plug-ins registered in the block, by files and by hand, are forgotten at its end; installed ones stay."""
     load_installed()
     before = [(registry, registry.outside()) for registry in Registry.every]
     files, path = dict(_files), list(sys.path)
@@ -186,7 +186,7 @@ def plugins_kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_alone() -> Iterator[None]:
-    """Registries hold what irtool itself defines alone, in this thread: what was loaded or installed comes back at the end.
+    """Registries hold irtool's own plug-ins alone, in this thread: loaded or installed ones come back at the end.
 
     For what is generated of all plug-ins and is the same wherever it is generated.
     """
@@ -201,7 +201,7 @@ def own_alone() -> Iterator[None]:
 
 
 def plugin_identity() -> str | None:
-    """What tells the plug-ins that may take part now from others: their files. None where one is in no file."""
+    """A digest of the files of the plug-ins that may take part now. None if one is in no file."""
     import hashlib
 
     load_installed()

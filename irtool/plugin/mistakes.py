@@ -19,8 +19,8 @@ Complaint = Callable[[Any, Sequence[Any], Any], str]
 
 
 class PluginError(IrError):
-    """A plug-in from outside is wrong: exit code 1. `failed`, `module` and `context` are the pass, what it was given, and the
-    context it ran under, if it was one."""
+    """A plug-in from outside is wrong: exit code 1. For a pass, `failed` is the pass, `module` its input, and `context` the
+    context that it ran under."""
 
     failed: Any = None
     module: Any = None
@@ -28,20 +28,20 @@ class PluginError(IrError):
 
 
 def describe(cls: Any) -> str:
-    """`operator my.swish`, `pass Foo`: what messages call a plug-in."""
+    """`operator my.swish`, `pass Foo`: the name of a plug-in in messages."""
     kind = getattr(cls, "_kind", "") or "plug-in"
     return f"{kind} {getattr(cls, 'name', '') or cls.__name__}"
 
 
 def adopt(cls: Any, kind: str, name: str) -> None:
-    """Notes on a class from outside what it is going to be, and where it stands: what messages about it say."""
+    """Notes the future kind, name and place of a class from outside, for messages about it."""
     cls._kind, cls.name = kind, name
     if "_place" not in cls.__dict__:
         mark_place(cls)
 
 
 def refuse(cls: Any, message: str, help: str = "") -> PluginError:
-    """The error that a class itself is not what it should be."""
+    """The error in a class itself."""
     return PluginError(f"in the plug-in {place_of(cls)}, {describe(cls)}: {message}", help=help)
 
 
@@ -63,7 +63,7 @@ def blame_code(error: BaseException, what: str = "") -> PluginError | None:
 
 
 def blame_all(cls: type, diagnostics: Sequence[Diagnostic]) -> PluginError:
-    """Diagnostics about what a plug-in made, which are said of it."""
+    """Diagnostics about a result of a plug-in, which name the plug-in."""
     first, *rest = diagnostics
     head = f"in the plug-in {place_of(cls)}, {describe(cls)}: {first.message}"
     return PluginError([dataclasses.replace(first, message=head), *rest])

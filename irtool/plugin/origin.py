@@ -1,4 +1,4 @@
-"""Where a plug-in comes from: irtool itself or outside, and the place in its file."""
+"""The origin of a plug-in: irtool itself or outside, and the place in its file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def place_of(cls: Any) -> str:
 
 
 def file_of(cls: Any) -> str:
-    """The file that defines a class or a function; empty where there is none (a notebook, standard input)."""
+    """The file that defines a class or a function; empty outside of files (a notebook, standard input)."""
     path = getattr(sys.modules.get(cls.__module__), "__file__", None) or "<none>"
     return "" if path.startswith("<") else os.path.abspath(path)
 
@@ -54,7 +54,7 @@ def is_same_definition(old: Any, new: Any) -> bool:
 
 
 def shown(path: str) -> str:
-    """A path as messages have it: from the current folder where it is below, whole elsewhere."""
+    """A path for messages: relative to the current folder if it is below it, absolute elsewhere."""
     if path.startswith("<"):
         return path
     try:

@@ -95,7 +95,7 @@ class Registry(Generic[T]):
                 raise refuse(other, f"the name {key} is taken by {self._whose(cls)}", help=_how_to_override(cls, self))
 
     def _put(self, key: str, cls: T | None) -> None:
-        """Files a class under a name, or nothing, and tells who keeps what it stood for."""
+        """Files a class under a name, or nothing, and notifies those who cached the old one."""
         old = self._classes.pop(key, None)
         if cls is not None:
             self._classes[key] = cls
@@ -113,7 +113,7 @@ class Registry(Generic[T]):
         return f"irtool's own {self.kind}" if not is_outside(cls) else f"the {self.kind} of {cls.__module__}"
 
     def origin_of(self, cls: type) -> str:
-        """A sentence on a class from outside: where it is defined, and what it stands in for; empty for irtool's own."""
+        """A sentence on a class from outside: its place, and the plug-in that it replaces; empty for irtool's own."""
         if self._owns(cls):
             return ""
         instead = getattr(cls, "_overrides", None)
@@ -133,7 +133,7 @@ class Registry(Generic[T]):
                 self._put(name, cls)
 
     def load(self) -> None:
-        """Imports every module of the packages, and what is installed from outside, once."""
+        """Imports every module of the packages, and installed plug-ins, once."""
         if not self._loaded:
             for module in self._modules:
                 importlib.import_module(module)
@@ -216,7 +216,7 @@ class Registry(Generic[T]):
         return (read and read(module.name)) or ""
 
     def get(self, name: str) -> T:
-        """The class of that name. Raises UsageError, with the nearest known name, where there is none."""
+        """The class of that name. Raises UsageError, with the nearest known name, for an unknown one."""
         cls = self.find(name)
         if cls is None:
             raise UsageError(f"unknown {self.kind} {name}", help=nearest(name, self._classes))

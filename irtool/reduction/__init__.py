@@ -1,4 +1,4 @@
-"""Test-case reduction: a small module, and a short pipeline, that still show what a large one shows."""
+"""Test-case reduction: a small module, and a short pipeline, that reproduce the bug of a large one."""
 
 from .case import Case
 from .rounds import reduce_case

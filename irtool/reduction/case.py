@@ -1,4 +1,4 @@
-"""What is reduced: a module and the pipeline that runs on it; and how large that is."""
+"""Cases: a module and the pipeline that runs on it; and their size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PARTS = (Call, Function, If, Let, Match, RefCreate, RefRead, RefWrite)
 
 
 class Size(NamedTuple):
-    """How large a case is, what matters most first. Every accepted step makes it smaller, so a reduction ends.
+    """The size of a case, the most important numbers first. Every accepted step makes it smaller, so a reduction ends.
 
     Attributes:
         passes: in the pipeline; one that runs others counts as many.
@@ -74,7 +74,7 @@ class Case:
     context: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, instruments: Sequence[Any] = ()) -> Module:
-        """What the passes make of the module. Raises what they raise."""
+        """The module after the passes. Raises their errors."""
         from ..passes import run_passes
 
         return run_passes(
@@ -172,7 +172,7 @@ def _marks(e: Expr) -> int:
 
 
 def _held(e: Expr) -> Iterator[Type]:
-    """The types of what a node brings in: parameters, constants."""
+    """The types of a node's parameters, or of a constant."""
     found = [p.checked_type or p.type_annotation for p in e.params] if isinstance(e, Function) else []
     found += [e.checked_type] if isinstance(e, Constant) else []
     for t in found:

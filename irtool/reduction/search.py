@@ -1,4 +1,4 @@
-"""The search: edits in steps from large to small, each kept if the case still shows what it is about.
+"""The search: edits in steps from large to small, each kept if the case still reproduces the bug.
 
 The algorithm is delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): of n
 changes that may be made together, halves are tried, then quarters, and so on. A step enumerates the changes of one kind;
@@ -19,7 +19,7 @@ Step = Callable[["Search"], None]
 
 
 class Search:
-    """The best case so far, and what was tried.
+    """The best case so far, and the attempts.
 
     Attributes:
         best: the smallest case that was found interesting.

@@ -23,7 +23,7 @@ def all_vars(expr: Expr) -> list[Var]:
 
 
 def post_order_visit(expr: Expr, visit: Callable[[Expr], object]) -> None:
-    """Calls `visit` on each node once, what a node is made of before the node."""
+    """Calls `visit` on each node once, operands before the node."""
     for e in post_order(expr):
         visit(e)
 

@@ -54,7 +54,7 @@ __all__ = [
 
 
 class DFPatternCallback:
-    """A rewrite: `pattern`, and `callback(pre, post, node_map)`, which returns what stands in the place of a match.
+    """A rewrite: `pattern`, and `callback(pre, post, node_map)`, which returns the replacement of a match.
 
     `node_map[p]` is a list, as in TVM: what the part `p` of the pattern matched.
     """
@@ -65,7 +65,7 @@ class DFPatternCallback:
         self.rewrite_once = rewrite_once
 
     def callback(self, pre: Expr, post: Expr, node_map: Any) -> Expr:
-        """What stands in the place of `pre`; `post` is the same over rewritten children."""
+        """The replacement of `pre`; `post` is the same over rewritten children."""
         raise NotImplementedError("define callback(self, pre, post, node_map)")
 
     def rewrite(self, expr: Expr) -> Expr:
@@ -74,7 +74,7 @@ class DFPatternCallback:
 
 
 class _NodeMap:
-    """What each part of a pattern matched, as lists."""
+    """The nodes that each part of a pattern matched, as lists."""
 
     def __init__(self, match: Any) -> None:
         self._nodes = dict(match.items_of())

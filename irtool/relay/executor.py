@@ -25,8 +25,8 @@ class Executor:
         self.params = params
 
     def evaluate(self, expr: Expr | None = None, params: Mapping[str, Any] | None = None) -> Any:
-        """What the expression is: a Python function for a function (of the module, its `@main`, where no expression is given), else
-        its value. A result is an array with `.numpy()`, a tuple of them, or what the interpreter has for other values."""
+        """A Python function for a function (of the module, its `@main`, without an expression); for another expression its
+        value. A result is an array with `.numpy()`, a tuple of them, or the interpreter's form of other values."""
         if expr is None:
             return self._callable(self.mod, params)
         if isinstance(expr, GlobalVar):

@@ -48,7 +48,7 @@ def form_names() -> list[str]:
 
 
 class OperatorForm:
-    """What calls an operator. Inputs and attributes by position or by name; their order and defaults are `__signature__`."""
+    """A function that calls an operator. Inputs and attributes by position or by name; their order and defaults are `__signature__`."""
 
     def __init__(self, operator: type[Operator]) -> None:
         self.operator = operator
@@ -114,7 +114,7 @@ class OperatorForm:
         return call(cls.name, *inputs, **{n: self._fitted(n, v, hints[n]) for n, v in attributes.items()})
 
     def _fitted(self, key: str, value: Any, hint: Any) -> Any:
-        """The value as the attribute has it: one number for all axes, padding for both sides, numpy's numbers as Python's."""
+        """The value in the attribute's type: one number for all axes, padding for both sides, numpy's numbers as Python's."""
         if hasattr(value, "tolist"):
             value = value.tolist()
         if key == "padding" and self._rank:

@@ -45,7 +45,7 @@ _METHODS[TupleGetItem] = "visit_tuple_getitem"
 
 
 class ExprFunctor:
-    """Base of both: `visit(e)` calls the method for the kind of `e` once, and remembers what it returned."""
+    """Base of both: `visit(e)` calls the method for the kind of `e` once, and remembers its result."""
 
     def __init__(self) -> None:
         self.memo_map: dict[Expr, Any] = {}
@@ -65,7 +65,7 @@ class ExprFunctor:
 
 
 class ExprVisitor(ExprFunctor):
-    """Visits each node of an expression once. A method that is overridden visits what is below by calling `visit`, or `super()`."""
+    """Visits each node of an expression once. An overriding method visits the children by calling `visit`, or `super()`."""
 
     def _below(self, e: Expr) -> None:
         for child in children(e):
@@ -88,7 +88,7 @@ class ExprVisitor(ExprFunctor):
 
 
 class ExprMutator(ExprFunctor):
-    """Makes a new expression: a method returns what stands in the place of its node."""
+    """Makes a new expression: a method returns the replacement of its node."""
 
     def _rebuilt(self, e: Expr) -> Expr:
         return rebuild(e, [self.visit(c) for c in children(e)])

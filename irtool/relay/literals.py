@@ -40,7 +40,7 @@ def var(
 
 
 def tensor_type(shape: Sequence[Any], dtype: str, name: str) -> TensorType:
-    """The type of %`name`. Raises TypeError, or ValueError for what is no dtype or a negative size."""
+    """The type of %`name`. Raises TypeError, or ValueError for an unknown dtype or a negative size."""
     from ..ops.base import DType, coerce
 
     if not isinstance(shape, tuple | list):

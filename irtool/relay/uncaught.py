@@ -13,8 +13,8 @@ from ..ir.tvm_names import counterpart
 
 
 def explain_uncaught() -> None:
-    """From now on, such an error that ends the program is shown with a line on what to write; what showed errors before shows
-    this one as well. Called when a program uses `irtool.relay`; does nothing from the second call on."""
+    """Adds advice on names of TVM's to AttributeErrors that end the program; the hook that showed errors before shows them.
+    Called when a program uses `irtool.relay`; does nothing from the second call on."""
     before = sys.excepthook
     if getattr(before, "explains", False):
         return

@@ -1,4 +1,4 @@
-"""The distinct kernels of a module, each as a program of its own, and what may be chosen for its stages."""
+"""The distinct kernels of a module, each as a program of its own, and the alternative schedules of its stages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHARE = 0.05
 
 @dataclass
 class Offers:
-    """What may be chosen for a stage: labels, that of the choice without measurements first."""
+    """The alternatives of a stage: labels, that of the choice without measurements first."""
 
     key: str
     labels: tuple[str, ...]
@@ -59,13 +59,13 @@ class Tunable:
 
     @property
     def work(self) -> int:
-        """Multiply-adds of all calls; elements of the results where there are none."""
+        """Multiply-adds of all calls; elements of the results for kernels without any."""
         return self.calls * (self.kernel.macs or sum(b.nbytes // 4 for b in self.kernel.outputs))
 
     def job(
         self, backend: Backend, target: VectorTarget, choices: Mapping[str, str], conditions: TimingConditions
     ) -> TimingJob:
-        """What measures the kernel with some choices."""
+        """A job that measures the kernel with some choices."""
         program = _alone(self.kernel)
         with tuned(choices):
             run_rest(program, target, stages_from(SCHEDULING))

@@ -1,4 +1,4 @@
-"""Which choices are measured, in which order, and which of them is kept.
+"""The search: the order of measurements, and the choice by their times.
 
 Every kernel is measured first as it is without a table. Then the kernel that promises most is next, again and again: the one
 with the largest time in a run of the network, divided by the number of its measurements. Of a kernel's stages, those with the
@@ -30,7 +30,7 @@ _TURNS = 3
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to search: so many measurements at most, so many seconds. `each` is how long a kernel runs in one of them."""
+    """The budget of a search: numbers of measurements and seconds. `each` is the seconds that a kernel runs in a measurement."""
 
     trials: int = 1000
     seconds: float = math.inf
@@ -39,8 +39,8 @@ class Budget:
 
 @dataclass
 class Outcome:
-    """What a search found: seconds that the measured kernels take in one run, without and with the table, and how many
-    measurements were made, failed, or were known from before."""
+    """The result of a search: seconds of the measured kernels in one run, without and with the table, and the numbers of
+    made, failed and reused measurements."""
 
     machine: str
     before: float = 0.0
@@ -62,7 +62,7 @@ def tune(
     progress: Callable[[int, int], None] | None = None,
     keep: Callable[[Table], None] | None = None,
 ) -> Outcome:
-    """Measures kernels of a module and files what is best in the table.
+    """Measures kernels of a module and files the best choices in the table.
 
     Args:
         prepared: the module after the build pipeline, as `driver.prepare` gives it.
@@ -172,7 +172,7 @@ class _Search:
                 future.cancel()
 
     def confirm(self, executor: Executor) -> None:
-        """Measures what was best once more, in turns with what it would replace."""
+        """Measures the best choices once more, in turns with those that they would replace."""
         for kernel in self.kernels:
             for offers in kernel.tunable.stages:
                 found = kernel.seconds[offers.key]
@@ -190,7 +190,7 @@ class _Search:
                     found[label] = min(found[label], seconds)
 
     def finish(self) -> Outcome:
-        """Files everything and says what came of it."""
+        """Files everything and returns the outcome."""
         self.file()
         for kernel in self.kernels:
             if kernel.base == math.inf:
@@ -251,7 +251,7 @@ class _Search:
         return best if found[best] < _GAIN * found[first] else first
 
     def file(self) -> None:
-        """Puts what was measured, and what is best of it, into the table."""
+        """Puts the measurements, and the best choices among them, into the table."""
         entries = self.table.stages(self.outcome.machine)
         for kernel in reversed(self.kernels):  # of equal stages, that of the kernel with the most work counts
             for offers in kernel.tunable.stages:

@@ -14,7 +14,7 @@ _PATIENCE = "15s"
 
 @contextmanager
 def workers(address: str) -> Iterator[tuple[Executor, int]]:
-    """What runs measurements on the workers of a scheduler, and how many workers it has.
+    """An executor on the workers of a scheduler, and their number.
 
     Raises UsageError where Dask is not installed, ToolError where the scheduler cannot be reached or has no workers.
     """

@@ -103,7 +103,7 @@ def _digests(graph: Graph, segments: Sequence[Sequence[Node]]) -> list[int]:
 
 
 def _best(digests: Sequence[int], sizes: Sequence[int], free: Sequence[bool]) -> list[tuple[int, int]]:
-    """Where the block stands that saves most nodes, and how many segments it has; empty if none saves any.
+    """The start of the block that saves most nodes, and the number of its segments; empty if none saves any.
 
     Of blocks that save as much, the one whose first segment is the largest, then the first one.
     """
@@ -135,7 +135,7 @@ def _best(digests: Sequence[int], sizes: Sequence[int], free: Sequence[bool]) ->
 
 
 def _weights(graph: Graph, inner: Sequence[Node]) -> list[Node]:
-    """What is computed from weights for nodes of a block and no others. It reads nothing, so no way leads back through it."""
+    """Nodes computed from weights, for nodes of a block and no others. They read nothing, so no way leads back through them."""
     inside = set(inner)
     readers: dict[Node, bool] = {}
     for e in graph.edges:
@@ -145,7 +145,7 @@ def _weights(graph: Graph, inner: Sequence[Node]) -> list[Node]:
 
 
 def _block(inner: Sequence[Node], name: str, repeats: int) -> Node:
-    """The node of a block, with what it mostly does."""
+    """The node of a block, titled by its most frequent operators."""
     told = [n for n in inner if n.family == "product"] or inner
     counts = Counter(n.label for n in told).most_common(3)
     most = ", ".join(f"{c} × {label}" if c > 1 else label for label, c in counts)

@@ -20,7 +20,7 @@ _COLOURS = {
 
 
 def write_dot(drawing: Drawing) -> str:
-    """The text of a digraph; functions, and what lies in nodes, are clusters."""
+    """The text of a digraph; functions, and graphs inside of nodes, are clusters."""
     lines = [
         "digraph module {",
         '  node [shape=box, style=filled, fillcolor="#ffffff", fontname="sans-serif"];',

@@ -42,7 +42,7 @@ class Node:
 
 @dataclass(eq=False)
 class Edge:
-    """A value on its way: what it is, where it is made and read. `field` is its index in a tuple, as `.0`."""
+    """A value on its way from one node to another. `field` is its index in a tuple, as `.0`."""
 
     source: Node
     target: Node

@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 @dataclass(frozen=True)
 class Step:
-    """One drawing of a page: what it is called, and what is said of it. None stands for the drawing before it, unchanged.
+    """One drawing of a page: its title, and a text. None stands for the drawing before it, unchanged.
 
     Steps of a group follow one another; a page with several groups has a list of them.
     """
@@ -43,7 +43,7 @@ def write_html(drawing: Drawing) -> str:
 
 
 def write_steps(name: str, steps: Sequence[Step]) -> str:
-    """The page of drawings with a slider; there is none for a single one. The first step has a drawing."""
+    """The page of drawings with a slider, which a single drawing does not have. The first step has a drawing."""
     drawn = [s.drawing for s in steps if s.drawing is not None]
     views = [_view(d, number) for number, d in enumerate(drawn)]
     shown = -1
@@ -72,7 +72,7 @@ def write_steps(name: str, steps: Sequence[Step]) -> str:
 
 
 def _view(drawing: Drawing, number: int) -> tuple[str, dict[str, Any]]:
-    """The SVG of a drawing, hidden but for the first one, and what the script knows of it."""
+    """The SVG of a drawing, hidden but for the first one, and its data for the script."""
     graphs: list[Graph] = [g for g, _ in drawing.walk()]
     index = {g: i for i, g in enumerate(graphs)}
     layouts = {g: lay_out(g, node_size) for g in graphs}

@@ -48,12 +48,12 @@ def text_drawn(module: Module) -> str:
 
 
 def shown_lines(text: str) -> str:
-    """The part of a text that is shown beside a drawing: what comes before the metadata."""
+    """The part of a text to show beside a drawing: the text before the metadata."""
     return text.partition(_SECTION)[0]
 
 
 def simplify(drawing: Drawing, folded: bool) -> Drawing:
-    """Puts what repeats, and what is computed from weights, into nodes of its own, if `folded`, and cuts long edges: a layout has
+    """Puts repeated nodes, and those computed from weights, into nodes of their own, if `folded`, and cuts long edges: a layout has
     a place for each rank that an edge passes. Returns the drawing."""
     if folded:
         fold_blocks(fold_prepared(drawing))

@@ -52,7 +52,7 @@ class ScheduleRecorder:
         self._stage = ""
 
     def see_call(self, call: str, before: Any, after: Any) -> None:
-        """A primitive was called; what it was given, and what it made of that."""
+        """Notes a call of a primitive, with its argument and its result."""
         if not self._stage:
             return
         blocks = [b for b in (after if isinstance(after, list) else [after]) if isinstance(b, Block)]
@@ -64,7 +64,7 @@ class ScheduleRecorder:
 
 
 def _draw(name: str, blocks: list[Block[Any]], old: set[str]) -> Drawing:
-    """A graph for each block: its loops from the outside to the inside, and what is stored in all of them."""
+    """A graph for each block: its loops from the outside to the inside, and the stores in all of them."""
     lines: list[str] = []
     graphs: list[Graph] = []
     for number, b in enumerate(blocks):
@@ -122,7 +122,7 @@ def _rows(b: Block[Any]) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _spread(b: Block[Any], v: Any) -> Iterator[str]:
-    """What is special about a loop of a reduction."""
+    """Remarks on a loop of a reduction."""
     if b.factor is not None and b.factor.loop is v:
         yield f"{b.factor.vectors} vectors of {b.factor.lanes} accumulators"
     if b.window is not None and b.inner and v is b.inner[-1][0]:

@@ -16,7 +16,7 @@ _KINDS = {INPUT: "an input", OUTPUT: "the result", FAR: "a value from above", BL
 
 
 def graph_parts(graph: Graph, layout: Layout, inside: dict[Node, str], view: str = "") -> Iterator[str]:
-    """The edges of a graph, then its nodes; `inside` has what is drawn in a node, `view` is the name of a drawing in a page."""
+    """The edges of a graph, then its nodes; `inside` has the graphs drawn in nodes, `view` is the name of a drawing in a page."""
     yield '<g class="edges">'
     for r in layout.routes:
         yield f'<path class="edge" d="{path(layout, r)}"/>'
@@ -49,7 +49,7 @@ def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
 
 
 def edge_labels(graph: Graph) -> dict[Node, str]:
-    """What stands below each node: the type of the value that others read, if that is one, or its own."""
+    """The text below each node: the type of the value that others read, if that is one, or its own."""
     shapes: dict[Node, set[str]] = {}
     for e in graph.edges:
         shapes.setdefault(e.source, set()).add(e.shape)

@@ -74,7 +74,7 @@ def _draw_changes(recorded: Sequence[tuple[str, Module]], name: str) -> Iterator
 
 
 def _kinds(drawing: Drawing) -> Counter[object]:
-    """What is in a drawing, without regard to its place: operators, with their attributes and types, and the names of what they read."""
+    """The contents of a drawing, in any order: operators, with their attributes and types, and the names of their operands."""
     return Counter(key for _, key in _keys(drawing))
 
 
@@ -102,7 +102,7 @@ def _mark(drawing: Drawing, kinds: Counter[object], mark: str) -> int:
 
 
 def _spread(drawing: Drawing) -> None:
-    """Marks what has something inside that is marked."""
+    """Marks nodes with a marked node inside."""
     for graph, around in reversed(list(drawing.walk())):
         marks = {m for n in graph.nodes for m in n.mark.split()}
         if around is not None:

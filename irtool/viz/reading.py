@@ -204,7 +204,7 @@ class _Reader:
         graph.edges.append(Edge(source, target, shown, brief_type(t), type_size(t), field))
 
     def _source(self, e: Expr) -> tuple[Node | None, str]:
-        """The node that makes a value, and which of its fields that is; None for what stands where it is read."""
+        """The node that makes a value, and the field of its result; None for a value that stands where it is read."""
         field = ""
         seen: set[Expr] = set()
         while e not in self.values:
@@ -221,7 +221,7 @@ class _Reader:
         return self.values[e], field
 
     def _enter(self, source: Node, graph: Graph) -> Node | None:
-        """What stands for a node in a graph further inside; None for the node that the graph lies in, as in a recursion."""
+        """The replacement of a node in a graph further inside; None for the node that the graph lies in, as in a recursion."""
         home = self.home[source]
         path: list[Graph] = []
         while graph is not home:
@@ -247,7 +247,7 @@ class _Reader:
 
 
 def _inputs_first(graph: Graph) -> None:
-    """Orders the nodes: inputs, what is computed in order of evaluation, the result. A place for each edge to come from above."""
+    """Orders the nodes: inputs, operators in order of evaluation, the result. A place for each edge to come from above."""
     last = {INPUT: 0, OUTPUT: 2}
     graph.nodes.sort(key=lambda n: last.get(n.kind, 1))
 

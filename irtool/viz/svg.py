@@ -56,7 +56,7 @@ def escape_style(style: str) -> str:
 
 
 def legend(families: list[str], x: float, y: float) -> Iterator[str]:
-    """What the colours mean."""
+    """The legend of the colours."""
     yield f'<g class="key" transform="translate({num(x)} {num(y)})">'
     for i, f in enumerate(families):
         yield f'<g class="f-{f}" transform="translate(0 {i * _KEY})"><rect class="box" width="16" height="14" rx="3"/>'

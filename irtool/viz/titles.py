@@ -48,7 +48,7 @@ def title_of(e: Expr) -> str:
 
 
 def title_of_function(f: Function) -> str:
-    """The operators of a kernel; what another function is for."""
+    """The operators of a kernel; the purpose of another function."""
     if "Compiler" in f.attrs:
         return cut(f"{f.attrs['Compiler']}: {f.attrs.get('global_symbol', '')}", _LONGEST)
     if "Composite" in f.attrs:

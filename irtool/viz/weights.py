@@ -56,7 +56,7 @@ def _inputs(function: Function, lets: dict[Var, Expr], found: set[Var]) -> set[E
 
 
 def _place(call: Call, position: int, found: set[Var]) -> int:
-    """What an operand of a call is, which has the value of a _WAY."""
+    """The role of a call's operand that has the value of a _WAY."""
     if isinstance(call.op, Function):
         return _CLOSED if position < len(call.op.params) and call.op.params[position] in found else _OPEN
     if not isinstance(call.op, Op):

@@ -29,7 +29,7 @@ def tables() -> dict[str, dict[str, Any]]:
 
 
 def table_for(mcpu: str, numbers: Mapping[str, str]) -> dict[str, Any] | None:
-    """The table for a processor by the name that compilers have for it, or by its numbers; None if there is none."""
+    """The table for a processor by its name for compilers, or by its numbers; None if no table fits."""
     for data in tables().values():
         meant = data["for"]
         if mcpu in meant["mcpu"] or any(_fits(numbers, c) for c in meant["cpuinfo"]):
@@ -38,7 +38,7 @@ def table_for(mcpu: str, numbers: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def conditions(vector_bytes: int, openmp: bool) -> str:
-    """What the measurements of a file are filed under: the width of vectors, and whether several threads ran."""
+    """The key of a file's measurements: the width of vectors, and whether several threads ran."""
     return f"{8 * vector_bytes}-bit vectors" + (", threads" if openmp else "")
 
 

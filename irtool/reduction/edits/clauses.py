@@ -13,7 +13,7 @@ from .replacing import entries, own_nodes
 
 
 def take_clauses(search: Search) -> None:
-    """`match (%d) { A(%x) => a, B => b } ⇒ b`; what the pattern binds becomes a parameter, or zeros."""
+    """`match (%d) { A(%x) => a, B => b } ⇒ b`; variables of the pattern become parameters, or zeros."""
     most = max((len(e.clauses) for _, e in nodes_of(search.best.module) if isinstance(e, Match)), default=0)
     for n in range(most):
         case = search.best

@@ -1,4 +1,4 @@
-"""A piece of a function's body becomes the body: what it takes from the rest are parameters, what it gives are results."""
+"""Extraction: a piece of a function's body becomes the body, with its inputs as parameters and its outputs as results."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ..search import Search
 
 
 def drop_functions(search: Search) -> None:
-    """Functions go; what refers to one that is gone is not well typed, so callers go with them or keep them."""
+    """Functions go; calls of missing ones are not well typed, so callers go with them or keep them."""
     case = search.best
     names = list(case.module.functions)
 

@@ -1,4 +1,4 @@
-"""Expressions become what they are computed from."""
+"""Expressions are replaced by their operands."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _recorded(case: Case) -> list[str]:
 
 
 def advance_pipeline(search: Search) -> None:
-    """The first passes run now, as many as possible: what they make is the module."""
+    """The first passes run now, as many as possible: their result is the module."""
     case = search.best
     first, last = 0, len(case.passes) - 1
     while first < last:

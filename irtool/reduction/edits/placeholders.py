@@ -1,4 +1,4 @@
-"""What stands in the place of a node that is taken away: a parameter, or zeros."""
+"""Placeholders for removed nodes: a parameter, or zeros."""
 
 from __future__ import annotations
 

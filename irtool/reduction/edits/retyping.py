@@ -1,4 +1,4 @@
-"""Other types of parameters, throughout a case: annotations, constants and attributes change, what follows is inferred anew."""
+"""Other types of parameters, throughout a case: annotations, constants and attributes change, dependent types are inferred anew."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Predicates: whether a case still shows what a reduction is about."""
+"""Predicates: tests that a case still reproduces the bug of a reduction."""

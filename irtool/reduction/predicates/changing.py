@@ -10,7 +10,7 @@ from ..case import Case
 
 @dataclass
 class ChangesResults:
-    """A pass changes the results of `entry` on `count` random inputs, by what `CheckValues` allows it."""
+    """A pass changes the results of `entry` on `count` random inputs beyond the tolerance of `CheckValues`."""
 
     entry: str = "main"
     count: int = 1
@@ -19,7 +19,7 @@ class ChangesResults:
         return self.failure(case) is not None
 
     def failure(self, case: Case) -> ResultsChanged | None:
-        """What `CheckValues` says of the case; None if it agrees, or something else fails."""
+        """The error of `CheckValues` on the case; None if the results agree, or something else fails."""
         try:
             case.run([CheckValues(self.count, self.entry)])
         except MemoryError:

@@ -73,5 +73,5 @@ class Accepted:
         return done.returncode, done.stdout + done.stderr
 
     def said(self) -> str:
-        """What was found, for messages."""
+        """The finding, for messages."""
         return "the command accepts it"

@@ -33,12 +33,12 @@ class Crashes:
         return found == self.kind
 
     def said(self) -> str:
-        """What was found, for messages."""
+        """The finding, for messages."""
         return ": ".join(part for part in self.kind if part)
 
 
 def kind_of(error: Exception) -> tuple[str, ...]:
-    """What tells a failure from another one."""
+    """A key of a failure, equal for the same failure."""
     cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
     failed = getattr(error, "failed", None)
     name = getattr(failed, "name", "") if failed is not None else ""

@@ -1,4 +1,4 @@
-"""Passes or a backend change what is computed."""
+"""Passes or a backend change the results."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ class Differs:
         return said is not None
 
     def said(self) -> str:
-        """What was found, for messages."""
+        """The finding, for messages."""
         return self.found

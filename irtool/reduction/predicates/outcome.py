@@ -1,4 +1,4 @@
-"""What becomes of a case: its passes run, and a backend builds what they made."""
+"""Outcomes of cases: the passes run, and a backend builds their result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INTERPRETER = "interp"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case came to.
+    """The outcome of a case.
 
     Attributes:
         module: what the passes made; None where they failed.
@@ -28,7 +28,7 @@ class Outcome:
 
 
 def observe(case: Case, via: str = INTERPRETER, entry: str = "main", level: int | None = None) -> Outcome:
-    """Runs the passes, and builds by the backend `via` what they made, at a level, unless that is the interpreter."""
+    """Runs the passes, and builds their result by the backend `via`, at a level, unless that is the interpreter."""
     module = artifact = None
     try:
         module = case.run()

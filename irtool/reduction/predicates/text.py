@@ -1,4 +1,4 @@
-"""A regular expression matches what is printed or said."""
+"""A regular expression matches the printed module or the error message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .outcome import INTERPRETER, observe
 
 @dataclass
 class Says:
-    """A regular expression matches somewhere in the text of the module after the passes, or in the message of what failed."""
+    """A regular expression matches somewhere in the text of the module after the passes, or in the error message."""
 
     pattern: re.Pattern[str]
     via: str = INTERPRETER
@@ -29,5 +29,5 @@ class Says:
         return self.pattern.search(text) is not None
 
     def said(self) -> str:
-        """What was found, for messages."""
+        """The finding, for messages."""
         return f"{self.pattern.pattern!r} matches"

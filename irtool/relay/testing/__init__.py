@@ -14,7 +14,7 @@ from ...passes import Sequential
 
 
 def run_opt_pass(expr: Expr, opt_pass: Any, import_prelude: bool = False) -> Expr:
-    """What passes make of an expression: of a function the function, else its body."""
+    """The result of passes on an expression: of a function the function, else its body."""
     passes = opt_pass if isinstance(opt_pass, list | tuple) else [opt_pass]
     module = Module.from_expr(expr)
     if import_prelude:

@@ -39,7 +39,7 @@ def _sweep(layers: Layers, downwards: bool) -> None:
 
 
 def count_crossings(layers: Layers) -> int:
-    """How many pairs of segments cross, in O(s log v) steps for s segments (Barth, Mutzel and Jünger, 2004)."""
+    """The number of crossing pairs of segments, in O(s log v) steps for s segments (Barth, Mutzel and Jünger, 2004)."""
     place = layers.positions()
     total = 0
     for above, below in zip(layers.rows, layers.rows[1:], strict=False):

@@ -10,7 +10,7 @@ from ..nd import NDArray, array, wrapped
 
 
 def factory(artifact: Any) -> Callable[..., GraphModule]:
-    """What `lib["default"]` is: called with a device, it makes the module that runs."""
+    """The value of `lib["default"]`: called with a device, it makes the module that runs."""
 
     def make(*devices: Any) -> GraphModule:
         return GraphModule(artifact)
