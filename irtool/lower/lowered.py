@@ -86,7 +86,7 @@ def _settled(f: PrimFunc) -> Stmt:
     for s in pre_order(f.body):
         if isinstance(s, Allocate) and scope_of(s.buffer) != s.buffer.scope:
             b = s.buffer
-            moved[b] = Buffer(b.name, b.shape, b.dtype, scope_of(b), b.layout)
+            moved[b] = b.replace(scope=scope_of(b))
 
     def change(s: Stmt) -> Stmt:
         if isinstance(s, For) and s.kind == PARALLEL and not _may_be_shared(s, bounds):

@@ -16,7 +16,7 @@ def flatten(f: PrimFunc) -> PrimFunc:
 
     def flat(b: Buffer) -> Buffer:
         if b not in made:
-            made[b] = Buffer(b.name, (b.size,), b.dtype, b.scope)
+            made[b] = b.replace(shape=(b.size,))
         return made[b]
 
     def place(b: Buffer, indices: tuple[Expr, ...]) -> Expr:

@@ -19,7 +19,7 @@ def fresh_copy(root: Stmt, values: Mapping[Var, Expr] | None = None) -> Stmt:
             variables[s.var] = memo[s.var] = Var(s.var.name, s.var.dtype)
         elif isinstance(s, Allocate):
             b = s.buffer
-            buffers[b] = Buffer(b.name, b.shape, b.dtype, b.scope, b.layout)
+            buffers[b] = b.replace()
 
     def change_expr(e: Expr) -> Expr:
         return Load(buffers[e.source], e.indices) if isinstance(e, Load) and e.source in buffers else e

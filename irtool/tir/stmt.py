@@ -100,6 +100,25 @@ class Buffer:
         self.scope = Scope(scope)
 
     @property
+    def facts(self) -> tuple[object, ...]:
+        """All that is known of the buffer except its name: what two buffers share that can stand for each other."""
+        return self.shape, self.dtype, self.scope, self.layout, self.finite, self.numbers
+
+    def replace(self, **changed: Any) -> Buffer:
+        """A new buffer for the same elements, with every fact of this one except the given arguments of `__init__`.
+
+        A new `shape` drops the layout, which orders a shape. A new `dtype` drops `numbers`, and `finite` unless it holds every number
+        of the old dtype.
+        """
+        facts = {n: getattr(self, n) for n in Buffer.__slots__}
+        if "shape" in changed:
+            facts["layout"] = None
+        if "dtype" in changed:
+            facts["numbers"] = ""
+            facts["finite"] = self.finite and dtypes.largest(changed["dtype"]) >= dtypes.largest(self.dtype)
+        return Buffer(**facts | changed)
+
+    @property
     def ndim(self) -> int:
         return len(self.shape)
 

@@ -164,7 +164,7 @@ def _derive(
             algorithm.suits(stage, unpack(numbers(s.data, s.dtype), layout)) for s, layout in slots
         ):
             weights, old = algorithm.weights(stage, plan), stage.weights
-            new = Buffer(old.name, weights.shape, "float32", old.scope, finite=old.finite)
+            new = old.replace(shape=weights.shape, dtype="float32")
             changed = _replaced(k, at, stage, new, algorithm.form(stage, plan, new, target))
             for run in runs:
                 run.inputs[number] = made.slot(run.inputs[number].resolve(), old.layout, weights)

@@ -36,7 +36,7 @@ class FiniteWeights:
 
 
 def _marked(kernel: Kernel, finite: Sequence[Buffer]) -> Kernel:
-    replaced = {b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout, finite=True, numbers=b.numbers) for b in finite}
+    replaced = {b: b.replace(finite=True) for b in finite}
     if not replaced:
         return kernel
     params = [replaced.get(b, b) for b in kernel.params]

@@ -90,7 +90,7 @@ def _narrowed(c: Slot) -> Slot:
 def _with_input(kernel: Kernel, n: int, shape: tuple[int, ...], dtype: str) -> Kernel:
     """The kernel over an input of that shape and type in place of input `n`."""
     old = kernel.inputs[n]
-    new = Buffer(old.name, shape, dtype, old.scope)
+    new = old.replace(shape=shape, dtype=dtype)
 
     def other(e: Load) -> Expr:
         if e.source is not old:

@@ -71,7 +71,7 @@ def _box(b: Buffer, forms: Sequence[AnyForm]) -> Box | None:
 def _sliced(kernel: Kernel, n: int, box: Box) -> Kernel:
     """The kernel over a part of its input `n`."""
     old = kernel.inputs[n]
-    new = Buffer(old.name, [e - f for f, e in box], old.dtype, old.scope, old.layout, finite=old.finite)
+    new = old.replace(shape=[e - f for f, e in box])
 
     def moved(e: Expr) -> Expr:
         if not isinstance(e, Load) or e.source is not old:

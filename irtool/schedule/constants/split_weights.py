@@ -106,7 +106,7 @@ def _parted(
 ) -> Kernel:
     """The kernel with a parameter for each part, the first in the place of the whole, and the runs with constants for them."""
     number = kernel.inputs.index(b)
-    new = {n: Buffer(b.name, p.shape, b.dtype, b.scope, finite=b.finite) for n, p in parts.items()}
+    new = {n: b.replace(shape=p.shape) for n, p in parts.items()}
     stages = [_reading(f, b, new[n], parts[n]) if n in parts else f for n, f in enumerate(kernel.stages)]
     first, *others = new.values()
     inputs = [first if i is b else i for i in kernel.inputs]

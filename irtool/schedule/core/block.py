@@ -333,7 +333,7 @@ class View:
         if isinstance(b.form, Reduction) and b.tile:
             self._old = b.form.acc
             scope = Scope.REGISTER if b.in_registers else Scope.LOCAL
-            self._acc = Buffer(self._old.name, [n for _, n in b.tile], self._old.dtype, scope)
+            self._acc = self._old.replace(shape=[n for _, n in b.tile], scope=scope)
             self._place = tuple(v if _among((v, n), b.loops) else const(0) for v, n in b.tile)
 
     @property

@@ -130,7 +130,7 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     count = extent // steps
     if count < 2:
         return loop
-    parts = {b: Buffer(f"{b.name}_part", b.shape, b.dtype, b.scope, b.layout) for b in sums}
+    parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
     block, step = Var(f"{loop.var.name}_b", loop.var.dtype), Var(loop.var.name, loop.var.dtype)
     place = block * steps + step if steps > 1 else block
     body = replace_buffers(substitute_stmt(loop.body, {loop.var: place}), parts)

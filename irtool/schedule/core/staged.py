@@ -280,6 +280,6 @@ def _settle_registers(body: Stmt, registers: Set[Buffer]) -> Stmt:
             continue
         used = [e.source for e in post_order(*expressions(s)) if isinstance(e, Load)]
         used += [s.buffer] if isinstance(s, Store) else []
-        arrays |= {b: Buffer(b.name, b.shape, b.dtype, Scope.LOCAL) for b in used if b in registers and b not in arrays}
+        arrays |= {b: b.replace(scope=Scope.LOCAL, layout=None) for b in used if b in registers and b not in arrays}
         stack += children(s)
     return replace_buffers(body, arrays)

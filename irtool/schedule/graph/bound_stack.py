@@ -45,9 +45,7 @@ def _bounded(k: Kernel, room: int) -> Kernel:
     if not moving:
         return k
     scopes = dict(_places(k.body, moving))
-    moved = {
-        b: Buffer(b.name, b.shape, b.dtype, scopes[b], b.layout, finite=b.finite, numbers=b.numbers) for b in moving
-    }
+    moved = {b: b.replace(scope=scopes[b]) for b in moving}
     return k.replace(nests=[replace_buffers(n, moved) for n in k.nests])
 
 

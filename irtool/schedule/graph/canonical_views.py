@@ -50,7 +50,7 @@ def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:
 def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
     """The kernel with an input of another shape; None where that takes divisions."""
     b = k.inputs[n]
-    own = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
+    own = b.replace(shape=shape)
     stages = [_reading(f, b, own) for f in k.stages]
     if any(f is None for f in stages):
         return None

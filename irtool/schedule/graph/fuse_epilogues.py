@@ -17,7 +17,7 @@ from ...tir.expr import Expr, Load, Var, post_order, rewrite, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of, with_buffers
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slot, kernels_in_use, steps
-from ...tir.stmt import Buffer, Scope, Store
+from ...tir.stmt import Buffer, Store
 from ...tir.tables import looked_up
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, loads, simplifier, stride
@@ -119,18 +119,18 @@ class _Fuser:
     ) -> Kernel | None:
         # Both may be one kernel, so each gets buffers of its own.
         params: dict[int, Buffer] = {}
-        own: dict[Buffer, Buffer] = {b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout) for b in a.temporaries}
-        others: dict[Buffer, Buffer] = {b: Buffer(b.name, b.shape, b.dtype, b.scope, b.layout) for b in b.temporaries}
+        own: dict[Buffer, Buffer] = {b: b.replace() for b in a.temporaries}
+        others: dict[Buffer, Buffer] = {b: b.replace() for b in b.temporaries}
         numbers = iter(order)
         for kernel, replaced in ((a, own), (b, others)):
             for old in kernel.inputs:
                 n = next(numbers)
                 if kernel is b and old is read and replaced is others:
                     continue
-                replaced[old] = params.setdefault(n, Buffer(f"p{len(params)}", old.shape, old.dtype, Scope.PARAM))
-        result = own[a.outputs[0]] = Buffer("value", a.outputs[0].shape, a.outputs[0].dtype, Scope.PARAM)
-        taken = others[read] = Buffer("taken", read.shape, read.dtype, Scope.PARAM)
-        out = others[b.outputs[0]] = Buffer("out", b.outputs[0].shape, b.outputs[0].dtype, Scope.PARAM)
+                replaced[old] = params.setdefault(n, old.replace(name=f"p{len(params)}"))
+        result = own[a.outputs[0]] = a.outputs[0].replace(name="value")
+        taken = others[read] = read.replace(name="taken")
+        out = others[b.outputs[0]] = b.outputs[0].replace(name="out")
         first = [with_buffers(f, own) for f in a.stages]
         second = [with_buffers(f, others) for f in b.stages]
         joined = _join_forms(first, result, second, taken, out)

@@ -122,7 +122,7 @@ class _Joiner:
                 x = slot.resolve()
                 scope = Scope.GLOBAL if x in inner else old.scope
                 name = _result(s.kernel) if x in inner else names.get(x, old.name)
-                new = buffers.setdefault(x, Buffer(name, old.shape, old.dtype, scope, old.layout))
+                new = buffers.setdefault(x, old.replace(name=name, scope=scope))
                 if new.shape != old.shape or new.layout != old.layout:
                     return None
                 replaced[old] = new

@@ -15,7 +15,7 @@ from ...tir.expr import Const, Load, Select, const
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads, with_buffers
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
-from ...tir.stmt import Buffer, Scope
+from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
 from ...tir.words import STEPS
 from ..instructions.tensorize import find_product
@@ -113,8 +113,8 @@ def _join(first: RunKernel, second: RunKernel, made: dict[Pair, Kernel]) -> None
 def _one_kernel(a: Kernel, padding: int, b: Kernel, number: int) -> Kernel:
     """The second kernel, with the stage of the first one in place of its input of that number."""
     read, source = b.inputs[number], a.inputs[0]
-    param = Buffer(read.name, source.shape, source.dtype, read.scope)
-    padded = Buffer("pad", read.shape, read.dtype, Scope.GLOBAL)
+    param = source.replace(name=read.name, scope=read.scope)
+    padded = read.replace(name="pad", scope=Scope.GLOBAL)
     (pad,) = a.stages
     assert isinstance(pad, Map)
     pad = rewrite_loads(pad, lambda e: e if e.source is source else const(padding, e.dtype))

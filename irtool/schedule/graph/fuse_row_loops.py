@@ -268,7 +268,7 @@ def _with_row(s: Stmt, b: Buffer, part: int) -> Stmt:
     """The loop with a row of its own for each step in place of the buffer."""
     assert isinstance(s, For)
     simplify = _bounds(s)
-    row = Buffer(b.name, (part,), b.dtype, Scope.LOCAL)
+    row = b.replace(shape=(part,), scope=Scope.LOCAL)
     memo: dict[Expr, Expr] = {}
 
     def place(indices: Sequence[Expr]) -> Expr:

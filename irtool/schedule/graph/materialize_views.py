@@ -97,7 +97,7 @@ def _copied(
 def _copy_of(slot: Slot, name: str) -> Kernel:
     """The kernel that copies a tensor."""
     source = Buffer("p0", slot.shape, slot.dtype, Scope.PARAM)
-    out = Buffer("out", slot.shape, slot.dtype, Scope.PARAM)
+    out = source.replace(name="out")
     loops = tuple((Var(f"ax{n}", "int32"), extent) for n, extent in enumerate(slot.shape))
     indices = tuple(v for v, _ in loops)
     return Kernel(

@@ -130,7 +130,7 @@ class _Skeleton:
         if isinstance(x, Expr):
             return self._expression(x, set())
         if isinstance(x, Buffer):
-            return self._number(x, lambda: (x.shape, x.dtype, x.scope, repr(x.layout), x.finite))
+            return self._number(x, lambda: x.facts)
         if isinstance(x, tuple | list):
             return tuple(self._words(k) for k in x)
         if hasattr(x, "__dataclass_fields__"):

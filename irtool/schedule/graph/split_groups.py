@@ -63,7 +63,7 @@ def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
     loops += [(channel, count)] if group is None else []
     simplify = simplifier(loops, rest)
     values: dict[Expr, Expr] = {member: channel % extent, **({group: channel // extent} if group is not None else {})}
-    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+    acc = r.acc.replace()
     sums = Buffer("sums", [n for _, n in loops], r.acc.dtype, Scope.GLOBAL)
     each = acc.element() + simplify(substitute(added, values))
     place: dict[Expr, Expr] = {channel: group * extent + member if group is not None else member}

@@ -73,7 +73,7 @@ def _stored(k: Kernel, out: Buffer, shape: Shape) -> Kernel | None:
     form = writers[0] if len(writers) == 1 else None
     if not isinstance(form, Map) or len(form.stores) != 1 or out in buffers_read(*k.stages):
         return None
-    own = Buffer(out.name, shape, out.dtype, out.scope, finite=out.finite)
+    own = out.replace(shape=shape)
     changed = _in_shape(form, own)
     if changed is None:
         return None

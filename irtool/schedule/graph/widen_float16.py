@@ -175,7 +175,7 @@ def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
 
 def _widened(k: Kernel, wanted: Iterable[Buffer]) -> Kernel:
     """The kernel over buffers of float32 in place of some of 16 bits."""
-    wide = {b: Buffer(b.name, b.shape, _WIDE, b.scope, b.layout) for b in wanted}
+    wide = {b: b.replace(dtype=_WIDE) for b in wanted}
     stages = [_with_wide(f, wide) for f in k.stages if not isinstance(f, Steps)]
     made = k.with_stages(
         stages, params=[wide.get(b, b) for b in k.params], temporaries=[wide.get(b, b) for b in k.temporaries]
@@ -189,7 +189,7 @@ def _with_wide(form: LoopForm, wide: Mapping[Buffer, Buffer]) -> LoopForm:
     if isinstance(form, Reduction) and dtypes.is_half(form.acc.dtype):
         u = form.update
         if isinstance(u, Binary) and u.op in _EXACT and isinstance(form.init, Const):
-            own[form.acc] = Buffer(form.acc.name, form.acc.shape, _WIDE, form.acc.scope)
+            own[form.acc] = form.acc.replace(dtype=_WIDE)
     numbers: dict[Expr, Expr] = {}
     """Of a node of 16 bits the same number in 32 bits, where that is at hand."""
 

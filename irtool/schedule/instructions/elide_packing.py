@@ -34,10 +34,7 @@ def elide_packing(program: Program, target: VectorTarget) -> None:
         found = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
         if not found:
             continue
-        seen = {
-            words: Buffer(x.name, words.shape, words.dtype, x.scope, words.layout, numbers=x.dtype)
-            for words, x in found.values()
-        }
+        seen = {words: words.replace(name=x.name, scope=x.scope, numbers=x.dtype) for words, x in found.values()}
         params = {x: seen[words] for words, x in found.values()}
         changed = k.with_stages(
             [with_buffers(f, seen) for f in k.stages if f not in found],

@@ -310,7 +310,7 @@ def _replace(
         order = p.order(axis, source.ndim)
         shape = [p.count(e, axis, count) if n == axis else source.shape[n] for n in order]
         if source in constants:
-            words = Buffer(source.name, shape, p.kind.dtype, source.scope)
+            words = source.replace(shape=shape, dtype=p.kind.dtype)
             params[params.index(source)] = words
             number = k.inputs.index(source)
             for s in calls:

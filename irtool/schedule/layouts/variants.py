@@ -63,12 +63,9 @@ def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], weights: s
     if not layouts and not number:
         return kernel
     replaced = {
-        b: Buffer(
-            b.name,
-            filled_shape(b, w),
-            b.dtype,
-            b.scope,
-            (in_panels if b in weights else blocked)(filled_shape(b, w), w.axis, w.factor),
+        b: b.replace(
+            shape=filled_shape(b, w),
+            layout=(in_panels if b in weights else blocked)(filled_shape(b, w), w.axis, w.factor),
         )
         for b, w in layouts.items()
     }

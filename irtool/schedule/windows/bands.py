@@ -145,7 +145,7 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     layout = None
     if old.layout is not None:
         layout = tuple((a, d, band.height if a == band.axis else e) for a, d, e in old.layout)
-    new = Buffer(old.name, shape, old.dtype, old.scope, layout)
+    new = old.replace(shape=shape, layout=layout)
     outer = Var("band")
     store = copy.stores[0]
     row = store.indices[band.axis]

@@ -76,7 +76,7 @@ class InterleavedRows:
             for n, i in enumerate(w.operand.indices)
         ]
         read = Load(w.operand.source, tuple(simplify(i) for i in indices))
-        acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+        acc = r.acc.replace()
         assert isinstance(r.update, Binary)
         value = rewrite(r.update.b, lambda x: x, {w.operand: read})
         update = Binary(r.update.op, Load(acc, ()), value, r.acc.dtype)

@@ -52,7 +52,7 @@ def _at(form: TupleReduction, values: dict[Expr, Expr], axis: Var, inner: Loop) 
     fresh = [(x, Var(x.name, x.dtype), n) for x, n in (*kept, inner)]
     simplify = Simplifier({f: (0, n - 1) for _, f, n in fresh})
     (acc,) = form.accs
-    own = Buffer(acc.name, (), acc.dtype, acc.scope)
+    own = acc.replace()
     memo: dict[Expr, Expr] = {**values, **{x: f for x, f, _ in fresh}}
 
     def here(e: Expr) -> Expr:

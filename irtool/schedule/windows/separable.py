@@ -90,7 +90,7 @@ class ReducedWindows:
         column = Var("col")
         over = (*loops, (column, end - begin))
         simplify = simplifier(over, self.rows)
-        acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+        acc = r.acc.replace()
         indices = [
             column + (begin - self.shift(lanes) + self.offset)
             if n == self.axis

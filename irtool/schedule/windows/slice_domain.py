@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...tir.expr import Expr, Load, Var, const, rewrite
 from ...tir.forms import Loop, Reduction
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer, Store
+from ...tir.stmt import Store
 
 
 def slice_domain(
@@ -25,7 +25,7 @@ def slice_domain(
     span = {v: spans.get(v, (0, n)) for v, n in extents.items() if v not in fixed}
     fresh = {v: Var(v.name) for v in span}
     simplify = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
-    acc = Buffer(r.acc.name, (), r.acc.dtype, r.acc.scope)
+    acc = r.acc.replace()
     memo: dict[Expr, Expr] = {v: fresh[v] + first for v, (first, _) in span.items()}
     begun = dict(memo)
     memo.update((v, rewrite(e, lambda x: x, begun) if isinstance(e, Expr) else const(e)) for v, e in fixed.items())

@@ -25,7 +25,7 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
             if found is not None:
                 begins, extents = found
                 b = s.buffer
-                buffer = Buffer(b.name, extents, b.dtype, b.scope, finite=b.finite)
+                buffer = b.replace(shape=extents)
                 smaller[b] = buffer, begins
     if not smaller:
         return f

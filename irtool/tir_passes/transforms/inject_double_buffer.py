@@ -16,7 +16,6 @@ from ...tir.stmt import (
     SERIAL,
     Allocate,
     Annotate,
-    Buffer,
     For,
     If,
     PrimFunc,
@@ -122,7 +121,7 @@ class _Halves:
         self.old, self.annotation, self.whole = scope.loop, scope.annotation, scope.annotation.buffer
         b = self.whole
         shape = (2 * b.size,) if b.ndim == 1 else (2, *b.shape)
-        self.both = Buffer(b.name, shape, b.dtype, b.scope, finite=b.finite)
+        self.both = b.replace(shape=shape)
 
     def loop(self, split: int) -> Stmt:
         """Statements that replace the loop."""

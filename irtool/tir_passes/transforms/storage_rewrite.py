@@ -63,9 +63,9 @@ def _assigned(buffers: Sequence[Buffer], parts: Sequence[Stmt]) -> dict[Buffer, 
         if len(members) > 1:
             first = members[0]
             largest = max(members, key=lambda b: b.size)
-            shared = (
-                first if largest.shape == first.shape else Buffer(first.name, largest.shape, first.dtype, first.scope)
-            )
+            finite = all(b.finite for b in members)
+            same = (largest.shape, finite) == (first.shape, first.finite)
+            shared = first if same else first.replace(shape=largest.shape, finite=finite)
             found.update((b, shared) for b in members if b is not shared)
     return found
 

@@ -33,7 +33,7 @@ class Chain:
                     result = kernels[-1 - n].outputs[0]
                     self.same[b] = self.same.get(result, result)
                 else:
-                    replaced[b] = Buffer(f"p{len(self.params)}", b.shape, b.dtype, b.scope, b.layout)
+                    replaced[b] = b.replace(name=f"p{len(self.params)}")
                     self.params.append(replaced[b])
             self.stages += [with_buffers(form, replaced) for form in k.stages]
         self.inner = {k.outputs[0] for k in kernels[:-1]} | {b for k in kernels for b in k.temporaries} | set(self.same)

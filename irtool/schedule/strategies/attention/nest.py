@@ -113,7 +113,7 @@ class _Attention:
                 fill, r = packed(r, e, name)
                 if in_parts:
                     b = fill.stores[0].buffer
-                    own = {b: Buffer(b.name, b.shape, b.dtype, b.scope, in_panels(b.shape, b.ndim - 1, width))}
+                    own = {b: b.replace(layout=in_panels(b.shape, b.ndim - 1, width))}
                     fill, r = with_buffers(fill, own), with_buffers(r, own)  # type: ignore[assignment]  # their kinds stay
                 fills.append(fill)
         return r
@@ -127,7 +127,7 @@ class _Attention:
         axis = len(b.shape) - (1 if b.scope == Scope.LOCAL else 2)
         if b not in self.words:
             shape = [words_of(n) if a == axis else n for a, n in enumerate(b.shape)]
-            self.words[b] = Buffer(b.name, shape, "int32", b.scope)
+            self.words[b] = b.replace(shape=shape, dtype="int32")
         return filled_with_words(fill, axis, self.words[b])
 
     def _of_words(self, r: Reduction) -> Reduction:
@@ -232,8 +232,8 @@ class _Attention:
         i, j = Var("i") if row is None else row, Var("j")
         columns = self.columns if row is None else self.padded
         own, at = self._place(source, i, j)
-        numbers = Buffer("rounded", own.shape, DTYPE, own.scope)
-        self.words[numbers] = Buffer("rounded", (*own.shape[:-1], words_of(self.padded)), "int32", own.scope)
+        numbers = own.replace(name="rounded", dtype=DTYPE)
+        self.words[numbers] = numbers.replace(shape=(*own.shape[:-1], words_of(self.padded)), dtype="int32")
         self.room.append(self.words[numbers])
         self.scratch[p] = numbers
         loops = (*([(i, self.rows.height)] if row is None else []), (j, columns))
@@ -302,12 +302,12 @@ class _Attention:
                     continue
                 shape = (self.rows.height, self.padded)
                 self.scratch[b] = (
-                    Buffer(b.name if b.name != "out" else "scores", shape, b.dtype, Scope.LOCAL)
+                    b.replace(name=b.name if b.name != "out" else "scores", shape=shape, scope=Scope.LOCAL)
                     if self.is_on_stack
                     else Buffer("scores", (self.tiling.parts, *shape), b.dtype, Scope.GLOBAL)
                 )
             elif b.size == self.rows.total:
-                self.scratch[b] = Buffer(b.name, (self.rows.height,), b.dtype, Scope.LOCAL)
+                self.scratch[b] = b.replace(shape=(self.rows.height,), scope=Scope.LOCAL)
             else:
                 raise NotRows
             self.room.append(self.scratch[b])

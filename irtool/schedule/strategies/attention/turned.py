@@ -58,15 +58,15 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
     loops = (*r.loops[:-2], r.loops[-1], r.loops[-2])
     indices = tuple(v for v, _ in loops)
     (store,) = r.stores
-    rows = Buffer(store.buffer.name, [n for _, n in loops], store.buffer.dtype, store.buffer.scope)
+    rows = store.buffer.replace(shape=[n for _, n in loops])
     turned = Load(own, (*read[0].indices[:-2], q, k))
     update = rewrite(r.update, lambda e: turned if e is read[0] else e)
     product = replace(r, loops=loops, update=update, stores=(Store(rows, indices, store.value),))
     made[-1] = last.with_stages(
         [product], params=[own if x is b else rows if x is store.buffer else x for x in last.params]
     )
-    source = Buffer("p0", rows.shape, rows.dtype, rows.scope)
-    out = Buffer("out", store.buffer.shape, store.buffer.dtype, store.buffer.scope, store.buffer.layout)
+    source = rows.replace(name="p0")
+    out = store.buffer.replace(name="out")
     copy = Map(r.loops, (Store(out, store.indices, Load(source, indices)),))
     call = f"transpose({rows.dtype}{list(rows.shape)}) -> {out.dtype}{list(out.shape)}"
     name = f"{last.name}_transpose"
@@ -94,7 +94,7 @@ def _with_rows(kernel: Kernel, b: Buffer) -> Kernel | None:
 
 
 def _turned(b: Buffer) -> Buffer:
-    return Buffer(b.name, (*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, b.scope)
+    return b.replace(shape=(*b.shape[:-2], b.shape[-1], b.shape[-2]))
 
 
 def _end_with(indices: Sequence[Expr], *last: Var) -> bool:

@@ -94,9 +94,7 @@ class _Block:
 
     def nest(self) -> Stmt:
         """The sums, and what is made of them."""
-        acc = Buffer(
-            self.r.acc.name, (self.p.tiles, self.t.rows.size, self.q.tiles, WORDS), self.r.acc.dtype, Scope.LOCAL
-        )
+        acc = self.r.acc.replace(shape=(self.p.tiles, self.t.rows.size, self.q.tiles, WORDS), scope=Scope.LOCAL)
         sums = For(Var("tile"), 1, seq([self._cleared(acc), self._summed(acc)]), TILED)
         return Allocate(acc, seq([sums, *self._results(acc)]))
 

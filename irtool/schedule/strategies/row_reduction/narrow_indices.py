@@ -30,7 +30,7 @@ def narrow_indices(form: TupleReduction) -> TupleReduction:
         widths = [n for n in (1, 2) if least <= n < dtypes.itemsize(acc.dtype)] if dtypes.is_int(acc.dtype) else []
         bits = next((8 * n for n in widths if _holds(acc, init, update, 8 * n, simplify)), 0)
         if bits:
-            chosen[acc] = Buffer(acc.name, (), f"uint{bits}", acc.scope)
+            chosen[acc] = acc.replace(dtype=f"uint{bits}")
     if not chosen:
         return form
     memo: dict[Expr, Expr] = {}
