@@ -22,7 +22,7 @@ from ..tir.forms import AnyForm, InOrder, Loop, Map, Reduction, TupleReduction
 from ..tir.kernel import Kernel
 from ..tir.recognise import recognise
 from ..tir.simplify import Simplifier
-from ..tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_stmt, seq
+from ..tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_stmt, seq, substitute_stmt
 from ..tir.vector_target import USUAL, VectorTarget
 from .compose import TensorGraph
 from .stages import TensorStage, choose_stages
@@ -221,9 +221,7 @@ class _Over:
         return Load(self._buffers[e.source], e.indices)
 
     def _finish(self, simplify: Simplifier, stores: Sequence[Store]) -> tuple[Store, ...]:
-        return tuple(
-            Store(s.buffer, [simplify(self._read(i)) for i in s.indices], simplify(self._read(s.value))) for s in stores
-        )
+        return tuple(s.rewritten(lambda e: simplify(self._read(e))) for s in stores)
 
 
 def _counts(e: Expr, loops: Sequence[Loop], simplify: Simplifier) -> bool:
@@ -302,8 +300,7 @@ def loops_over(axes: Sequence[Axis], body: Stmt) -> Stmt:
         values[a] = v + a.begin
         loops.append((v, a.extent))
     if values:
-        memo = dict(values)
-        body = rewrite_stmt(body, lambda s: s, lambda e: rewrite(e, lambda x: x, memo))
+        body = substitute_stmt(body, values)
     for v, extent in reversed(loops):
         body = For(v, extent, body)
     return body

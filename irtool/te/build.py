@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..tir.builder import Builder
-from ..tir.expr import Axis, Expr, Load, Reduce, as_expr, children, post_order, rewrite
+from ..tir.expr import Axis, Expr, Load, Reduce, as_expr, children, post_order, rewrite, substitute
 from ..tir.stmt import Buffer
 from .tensor import Compute, Extern, Placeholder, Tensor
 
@@ -114,8 +114,7 @@ def _split_reductions(bodies: list[Expr], axes: list[Axis], name: str, keep_top:
             fresh = [Axis(a.name, a.extent) for a in outer]
             moved: dict[Expr, Expr] = {a: f if not a.begin else f + a.begin for a, f in zip(outer, fresh)}
             parts = [
-                rewrite(Reduce(e.reducer, e.sources, e.axes, e.condition, k), lambda x: x, memo=dict(moved))
-                for k in range(len(e.sources))
+                substitute(Reduce(e.reducer, e.sources, e.axes, e.condition, k), moved) for k in range(len(e.sources))
             ]
             first = parts[0]
             assert isinstance(first, Reduce)

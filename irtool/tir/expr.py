@@ -65,4 +65,5 @@ from .walk import post_order as post_order
 from .walk import rebuild as rebuild
 from .walk import rewrite as rewrite
 from .walk import substitute as substitute
+from .walk import substitution as substitution
 from .walk import variables as variables

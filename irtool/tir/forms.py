@@ -216,7 +216,7 @@ def rewrite_form(form: LoopForm, change: Callable[[Expr], Expr]) -> LoopForm:
     def changed(e: Expr) -> Expr:
         return rewrite(e, change, memo)
 
-    stores = tuple(Store(s.buffer, [changed(i) for i in s.indices], changed(s.value)) for s in form.stores)
+    stores = tuple(s.rewritten(changed) for s in form.stores)
     if isinstance(form, Map):
         return Map(form.loops, stores)
     if isinstance(form, Reduction):

@@ -206,6 +206,10 @@ class Store(Stmt):
         self.indices = tuple(indices)
         self.value = value
 
+    def rewritten(self, change: Callable[[Expr], Expr]) -> Store:
+        """The store of the changed value at the changed indices."""
+        return Store(self.buffer, [change(i) for i in self.indices], change(self.value))
+
 
 class If(Stmt):
     """`then` where `cond` holds, else `other` (or nothing)."""
@@ -461,7 +465,6 @@ def without_annotations(root: Stmt) -> Stmt:
 
 def substitute_stmt(root: Stmt, values: Mapping[Any, Expr]) -> Stmt:
     """`root` with variables replaced."""
-    from .expr import substitute
+    from .expr import substitution
 
-    memo = dict(values)
-    return rewrite_stmt(root, lambda s: s, lambda e: substitute(e, memo))
+    return rewrite_stmt(root, lambda s: s, substitution(values))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..post_order import in_post_order
@@ -78,11 +78,15 @@ def rewrite(root: Expr, change: Callable[[Expr], Expr], memo: dict[Expr, Expr] |
     return done[root]
 
 
-def substitute(root: Expr, values: dict[Any, Expr]) -> Expr:
+def substitute(root: Expr, values: Mapping[Any, Expr]) -> Expr:
     """`root` with variables replaced."""
-    if not values:
-        return root
-    return rewrite(root, lambda e: e, memo=dict(values))
+    return substitution(values)(root) if values else root
+
+
+def substitution(values: Mapping[Any, Expr]) -> Callable[[Expr], Expr]:
+    """The function that replaces variables. What two expressions share is one node in both of its results."""
+    memo: dict[Any, Expr] = dict(values)
+    return lambda root: rewrite(root, lambda e: e, memo)
 
 
 def variables(*roots: Expr) -> list[Var]:

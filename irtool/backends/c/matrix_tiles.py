@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...tir.expr import Call, Expr, Load, Var, const, post_order, rewrite
+from ...tir.expr import Call, Expr, Load, Var, const, post_order, substitute
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, TILED, Allocate, Buffer, For, Seq, Stmt, Store, expressions, pre_order
 from ...tir.words import DOTS
@@ -59,7 +59,7 @@ class TileBlock:
         """Where a tile of an operand begins."""
         a, i, c, j, w = self.axes
         values: dict[Expr, Expr] = {a: const(tile), c: const(column), i: const(0), j: const(0), w: const(0)}
-        return simplify(rewrite(e.indices[0], lambda x: x, values))
+        return simplify(substitute(e.indices[0], values))
 
 
 def read_block(s: For, simplify: Simplifier, wide: bool) -> TileBlock:

@@ -19,7 +19,7 @@ from ...tir.program import (
     kernels_in_use,
     runs_of,
 )
-from ...tir.stmt import Buffer, Store
+from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
 
@@ -85,7 +85,7 @@ def _sliced(kernel: Kernel, n: int, box: Box) -> Kernel:
         def here(e: Expr) -> Expr:
             return simplify(rewrite(e, moved))
 
-        stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in form.stores)
+        stores = tuple(s.rewritten(here) for s in form.stores)
         if isinstance(form, Map):
             return Map(form.loops, stores)
         return Reduction(

@@ -33,6 +33,26 @@ def loads(*roots: Expr) -> list[Load]:
     ]
 
 
+def operands(r: Reduction) -> list[Load]:
+    """What a step of the reduction reads, except the accumulator."""
+    return [e for e in loads(r.update) if e.source is not r.acc]
+
+
+def epilogue_operands(r: Reduction) -> list[Load]:
+    """What the stores of the reduction read, except the accumulator."""
+    return [e for s in r.stores for e in loads(s.value) if e.source is not r.acc]
+
+
+def offsets(r: Reduction) -> list[Expr]:
+    """Where the operands of a step lie, in elements from the beginning of their buffers."""
+    return [e.source.offset(e.indices) for e in operands(r)]
+
+
+def reads(e: Expr, b: Buffer) -> bool:
+    """True if an element of the buffer is read in `e`."""
+    return any(isinstance(x, Load) and x.source is b for x in post_order(e))
+
+
 def summand(r: Reduction) -> Expr | None:
     """What each step adds to the sum; None if it does something else."""
     e = r.update
@@ -49,6 +69,11 @@ def factors(r: Reduction) -> tuple[Expr, Expr] | None:
 def depends(e: Expr, variable: Var) -> bool:
     """True if the variable occurs in `e`."""
     return any(x is variable for x in post_order(e))
+
+
+def moves(e: Load, variable: Var) -> bool:
+    """True if the variable decides which element is read."""
+    return any(depends(i, variable) for i in e.indices)
 
 
 def simplifier(*groups: Sequence[Loop]) -> Simplifier:

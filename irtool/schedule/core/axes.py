@@ -13,7 +13,7 @@ from math import gcd
 from ...tir.expr import Binary, Const, Expr, Load, Var, children, post_order
 from ...tir.simplify import Simplifier
 from ..primitives import fuse, reorder, split
-from .affine import coefficients, depends, loads, simplifier
+from .affine import coefficients, depends, loads, offsets, operands, simplifier
 from .block import Block
 from .forms import Form, Loop, Map, Reduction
 
@@ -35,7 +35,7 @@ def fuse_sums(r: Reduction) -> Reduction:
     at = len(r.inner) - 1
     while at > 0:
         (outer, _), (inner, m) = r.inner[at - 1], r.inner[at]
-        if _moves_as_one(r, r.inner, outer, inner, m, _operands(r)):
+        if _moves_as_one(r, r.inner, outer, inner, m, offsets(r)):
             r = fuse(Block.of(r), outer, inner).result()
         at -= 1
     return r
@@ -105,7 +105,7 @@ def split_sums(r: Reduction) -> Reduction:
 def split_groups(r: Reduction) -> Reduction:
     """Splits axes of results where an operand's index divides them: groups of channels, and the channels of one."""
     for v, extent in r.loops:
-        indices = chain.from_iterable(e.indices for e in loads(r.update) if e.source is not r.acc)
+        indices = chain.from_iterable(e.indices for e in operands(r))
         factor = _divisor(simplifier(r.loops, r.inner), list(indices), v, extent)
         if factor:
             r = split(Block.of(r), v, [extent // factor, factor], [f"{v.name}_g", v.name]).result()
@@ -135,11 +135,6 @@ def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int, 
                 if c and extent % c == 0 and extent > c:
                     return c
     return 0
-
-
-def _operands(r: Reduction) -> list[Expr]:
-    """Where the operands of a reduction are read."""
-    return [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
 
 
 def _places(form: Map | Reduction) -> list[Expr]:

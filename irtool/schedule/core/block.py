@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from ...diagnostics import UsageError
-from ...tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite
+from ...tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite, substitute
 from ...tir.simplify import Simplifier
 from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
 from ..windows.sliding import Sliding
@@ -198,7 +198,7 @@ class Block(Generic[Form]):
         def put(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
             return tuple(y for x in loops for y in (into if x[0] is v else (x,)))
 
-        bindings = {axis: rewrite(e, lambda x: x, {v: value}) for axis, e in self.bindings.items()}
+        bindings = {axis: substitute(e, {v: value}) for axis, e in self.bindings.items()}
         if v not in bindings and any(v is x for x, _ in (*self.form.loops, *self.form.inner)):
             bindings[v] = value
         kinds = {x: k for x, k in self.kinds.items() if x is not v}
@@ -353,7 +353,7 @@ class View:
 
     def store(self, s: Store) -> Store:
         """A store of the form."""
-        return Store(s.buffer, [self(i) for i in s.indices], self(s.value))
+        return s.rewritten(self)
 
     def _to_tile(self, e: Expr) -> Expr:
         if self._acc is not None and isinstance(e, Load) and e.source is self._old:

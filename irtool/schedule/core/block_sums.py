@@ -37,6 +37,7 @@ from ...tir.stmt import (
     seq,
     substitute_stmt,
 )
+from .affine import reads
 
 LONGEST = 4096
 """Additions to one number, one behind the other, that are not divided."""
@@ -96,7 +97,7 @@ def _added(s: Store) -> Expr | None:
         return None
     for old, new in ((e.a, e.b), (e.b, e.a)):
         if isinstance(old, Load) and old.source is s.buffer and _same(old.indices, s.indices):
-            return new if not any(isinstance(x, Load) and x.source is s.buffer for x in post_order(new)) else None
+            return new if not reads(new, s.buffer) else None
     return None
 
 

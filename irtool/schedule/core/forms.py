@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from ...tir.expr import Const, Expr, Load, rewrite
+from ...tir.expr import Const, Expr, Load, rewrite, substitution
 from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import For, Stmt, Store, pre_order
@@ -23,12 +23,12 @@ def substituted(
     with what is known of all of them."""
     inside: Sequence[Loop] = form.inner if inner is None else inner
     simplify = Simplifier({v: (0, n - 1) for v, n in (*loops, *inside)})
-    memo = dict(values)
+    values_of = substitution(values)
 
     def change(e: Expr) -> Expr:
-        return simplify(rewrite(e, lambda x: x, memo))
+        return simplify(values_of(e))
 
-    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
+    stores = tuple(s.rewritten(change) for s in form.stores)
     if isinstance(form, Map):
         return replace(form, loops=tuple(loops), stores=stores)
     init, update, guards = change(form.init), change(form.update), tuple(map(change, form.guards))
@@ -43,7 +43,7 @@ def stores_for(r: Reduction, result: Expr, places: Mapping[Expr, Expr]) -> tuple
     def change(e: Expr) -> Expr:
         return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is r.acc else x, dict(places))
 
-    return tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
+    return tuple(s.rewritten(change) for s in r.stores)
 
 
 def simplifier(*statements: Stmt) -> Simplifier:

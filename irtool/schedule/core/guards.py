@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, post_order, rewrite
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, post_order, substitute
 from ...tir.expr import maximum as larger
 from ...tir.simplify import Simplifier
 from ...tir.stmt import For, Let, Stmt, substitute_stmt
@@ -54,7 +54,7 @@ def extract_predicates(r: Reduction, formed: bool = False) -> Reduction:
             if not all(isinstance(t, Var) for t in terms):
                 return r
             conditions.append(form)
-        value = rewrite(value, lambda e: e, {guard: guard.then})
+        value = substitute(value, {guard: guard.then})
     if not conditions:
         return r
     update = Binary(update.op, update.a, value, update.dtype)

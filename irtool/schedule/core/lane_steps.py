@@ -9,7 +9,7 @@ from ...tir.forms import Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from .affine import loads, stride
+from .affine import epilogue_operands, stride
 from .forms import Loop
 
 _APART = 2048
@@ -49,7 +49,7 @@ def are_side_by_side(r: Reduction, operands: Sequence[tuple[Load, Loop]], result
     if any(n % lanes for _, n in (*(axis for _, axis in operands), results)):
         return False
     written = [Load(s.buffer, s.indices) for s in r.stores]
-    read = [e for s in r.stores for e in loads(s.value) if e.source is not r.acc]
+    read = epilogue_operands(r)
     return (
         all(lane_step(e, axis, lanes) == 1 for e, axis in operands)
         and all(lane_step(e, results, lanes) == 1 for e in written)

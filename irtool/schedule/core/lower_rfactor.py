@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Expr, Load, Var, cast, const, rewrite, select
+from ...tir.expr import Binary, Expr, Load, Var, cast, const, rewrite, select, substitute
 from ...tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
 from .affine import depends, simplifier
 from .block import Block, Factor
@@ -44,7 +44,7 @@ def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lan
     here: tuple[Expr, ...] = (row if group else turn, lane)
 
     def value(index: Expr) -> Expr:
-        return simplify(rewrite(source, lambda e: e, {f.loop: index, **group}))
+        return simplify(substitute(source, {f.loop: index, **group}))
 
     def of_rows(s: Stmt) -> Stmt:
         return For(row, f.together, s, UNROLLED) if group else s
@@ -132,7 +132,7 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
     def of_row(e: Expr) -> Expr:
         return simplify(rewrite(e, change, {along: row}))
 
-    stores = [Store(s.buffer, [of_row(i) for i in s.indices], of_row(s.value)) for s in form.stores]
+    stores = [s.rewritten(of_row) for s in form.stores]
     stored = [total, For(row, size, seq(stores), VECTORIZED)]
     sides = Allocate(several, Allocate(results, seq([folded[0], For(at, size // count, folded[1]), *stored])))
     return Allocate(sums, Allocate(turned, seq([each, turn, sides])))

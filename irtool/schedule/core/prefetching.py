@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Expr, Load, Var, const, rewrite
+from ...tir.expr import Binary, Expr, Load, Var, const, substitute
 from ...tir.memory import CACHE_LINE
 from ...tir.stmt import UNROLLED, Prefetch
 from .affine import depends, stride
@@ -99,7 +99,7 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: in
     for x, n in reversed(moving):
         here[x] = rest % n if x is not moving[0][0] else rest
         rest = rest // n
-    indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
+    indices = [view.simplify(substitute(view(i), here)) for i in a.operand.indices]
     return PlacedPrefetch(depth, Prefetch(Load(a.operand.source, tuple(indices))))
 
 
@@ -121,5 +121,5 @@ def _line(b: Block[Any], a: Ahead, moving: list[Loop], element: Expr) -> Prefetc
     for x, n in reversed(moving):
         here[x] = element % n if x is not moving[0][0] else element
         element = element // n
-    indices = [view.simplify(rewrite(view(i), lambda e: e, dict(here))) for i in a.operand.indices]
+    indices = [view.simplify(substitute(view(i), here)) for i in a.operand.indices]
     return Prefetch(Load(a.operand.source, tuple(indices)))

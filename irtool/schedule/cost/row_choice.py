@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from ...tir import dtypes
-from ...tir.expr import Binary, Load, post_order
+from ...tir.expr import Binary, Load
 from ...tir.forms import AnyForm
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends, factors, loads, simplifier, stride
+from ..core.affine import depends, factors, loads, reads, simplifier, stride
 from ..core.axes import fuse_sums
 from ..core.forms import Map, Reduction
 from ..core.reassociation import COMBINED, EXTREMES
@@ -29,7 +29,7 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
         return None  # sums rounded so often depend on their order
     if update.op not in COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None
-    if any(isinstance(e, Load) and e.source is r.acc for e in post_order(update.b)):
+    if reads(update.b, r.acc):
         return None
     if any(sum(depends(g, k) for k, _ in r.inner) > 1 for g in r.guards):
         return None

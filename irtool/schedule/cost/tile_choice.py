@@ -13,7 +13,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
 from ...tir.words import LONG_DOTS
-from ..core.affine import coefficients, depends, loads, simplifier, stride
+from ..core.affine import coefficients, depends, offsets, operands, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
 from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE
@@ -72,9 +72,7 @@ def _plan_along(
     outer = split.loops[n][0]
     simplify = simplifier(split.loops, split.inner)
     contiguous = apart = far = assembled = 0
-    for e in loads(split.update):
-        if e.source is r.acc:
-            continue
+    for e in operands(split):
         s = stride(simplify, e.source.offset(e.indices), inner)
         # Every third element takes three loads: it must be near.
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
@@ -129,9 +127,7 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
     v, rows = r.loops[row]
     ways = max(1, target.l1_cache_bytes // CACHE_WAY)
     most = rows
-    for e in loads(r.update):
-        if e.source is r.acc:
-            continue
+    for e in operands(r):
         place = e.source.offset(e.indices)
         along = stride(simplify, place, v)
         if along and any(stride(simplify, place, k) == 1 and n > 1 for k, n in r.inner):
@@ -143,9 +139,7 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
 def _overlap(r: Reduction, row: Var) -> bool:
     """True if the next step along a loop reads some of what a step reads."""
     simplify = simplifier(r.loops, r.inner)
-    for e in loads(r.update):
-        if e.source is r.acc:
-            continue
+    for e in operands(r):
         for i in e.indices:
             (step,) = coefficients(simplify, i, [row])
             reach = [c * (n - 1) for v, n in r.inner for c in coefficients(simplify, i, [v]) if c is not None]
@@ -216,9 +210,9 @@ def is_padded(r: Reduction, v: Var, extent: int) -> bool:
     """True if every operand that moves with `v` has that many elements along it, more than there are results."""
     found = False
     simplify = Simplifier({x: (0, (extent if x is v else n) - 1) for x, n in (*r.loops, *r.inner)})
-    for e in loads(r.update):
+    for e in operands(r):
         for axis, i in enumerate(e.indices):
-            if e.source is not r.acc and depends(i, v):
+            if depends(i, v):
                 low, high = simplify.range(i)
                 if not stride(simplify, i, v) or low < 0 or high >= e.source.shape[axis]:
                     return False
@@ -246,9 +240,9 @@ def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
 def _block(r: Reduction, v: Var) -> int:
     """Elements that lie side by side along `v` in an operand stored in blocks; 0 if none is."""
     sizes = [0]
-    for e in loads(r.update):
+    for e in operands(r):
         layout = e.source.layout
-        if layout is not None and e.source is not r.acc and e.indices[layout[-1][0]] is v:
+        if layout is not None and e.indices[layout[-1][0]] is v:
             sizes.append(layout[-1][2])
     return max(sizes)
 
@@ -265,7 +259,7 @@ def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
     it. Innermost such loop first; without one, any loop (nothing is shared then)."""
     simplify = simplifier(r.loops, r.inner)
     lane = r.loops[-1][0]
-    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    places = offsets(r)
     candidates = [n for n in range(len(r.loops) - 1) if n != vector and r.loops[n][1] > 1]
     for n in reversed(candidates):
         x = r.loops[n][0]

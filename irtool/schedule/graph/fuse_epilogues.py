@@ -20,7 +20,7 @@ from ...tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slo
 from ...tir.stmt import Buffer, Store
 from ...tir.tables import looked_up
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends, loads, simplifier, stride
+from ..core.affine import depends, loads, moves, operands, simplifier, stride
 from .common_axes import CommonAxes, find_common_axes
 from .fuse_kernels import joined_name, mentions_of, straight_bodies
 
@@ -164,8 +164,8 @@ def _reads_blocks(s: RunKernel, slot: Slot) -> bool:
             return False
         for f in s.kernel.stages:
             if isinstance(f, Reduction):
-                operands = {e.source for e in loads(f.update) if e.source is not f.acc}
-                if p in operands and len(operands) > 1 and not operands & constants:
+                read = {e.source for e in operands(f)}
+                if p in read and len(read) > 1 and not read & constants:
                     return False
     return True
 
@@ -256,11 +256,7 @@ def _keeps_vectors(
     same = substitute(made.buffer.offset(made.indices), axes.first)
     if isinstance(before, Map) or (store.buffer.shape == made.buffer.shape and simplify(same) is simplify(place)):
         return True
-    weights = [
-        v
-        for v, _ in before.loops
-        if any(e.source in constants and any(depends(i, v) for i in e.indices) for e in loads(before.update))
-    ]
+    weights = [v for v, _ in before.loops if any(e.source in constants and moves(e, v) for e in loads(before.update))]
     if any(v in axes.split for v in weights):
         return False
     extents = dict(after.loops)

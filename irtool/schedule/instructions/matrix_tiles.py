@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from ...tir.expr import Binary, Call, Const, Expr, Load, Var, rewrite
+from ...tir.expr import Binary, Call, Const, Expr, Load, Var, substitute
 from ...tir.pairs import DOT_PAIR, DTYPE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ...tir.words import DOTS
-from ..core.affine import depends, simplifier, stride
+from ..core.affine import moves, simplifier, stride
 from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction
 from ..cost.machine import REGISTER_TILE_PEAK, TILE_GAIN, TILE_LATENCY, TILE_LOAD, TILE_PRODUCT, TILE_STORE
@@ -170,8 +170,8 @@ def _tilings(r: Reduction, found: tuple[str, Load, Load], target: VectorTarget) 
     height = _height(name, target)
     kinds = (DTYPE, DTYPE) if name == DOT_PAIR else DOTS[name]
     for data, weights, numbers in ((first, second, kinds), (second, first, kinds[::-1])):
-        only = [x for x in r.loops if _moves(data, x[0]) and not _moves(weights, x[0])]
-        across = [x for x in r.loops if _moves(weights, x[0]) and not _moves(data, x[0])]
+        only = [x for x in r.loops if moves(data, x[0]) and not moves(weights, x[0])]
+        across = [x for x in r.loops if moves(weights, x[0]) and not moves(data, x[0])]
         for column, row, summed in product(across, only, r.inner):
             columns = _columns(r, column, [x for x in across if x is not column])
             rows = _rows(row, [x for x in only if x is not row], height)
@@ -182,10 +182,6 @@ def _tilings(r: Reduction, found: tuple[str, Load, Load], target: VectorTarget) 
             for c in columns if apart else []:
                 cycles = _cycles(r, rows, c, steps)
                 yield MatrixTiling(name, data, weights, numbers, rows, c, summed, steps, apart, cycles)
-
-
-def _moves(e: Load, v: Var) -> bool:
-    return any(depends(i, v) for i in e.indices)
 
 
 def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
@@ -239,7 +235,7 @@ def _apart(
 
     def moved(e: Expr, values: dict[Expr, Expr], extent: int, last: int) -> int | None:
         simplify: Simplifier = simplifier(r.loops, r.inner, [(base, last + 1), (within, extent), (block, last + 1)])
-        return stride(simplify, rewrite(e, lambda x: x, dict(values)), within)
+        return stride(simplify, substitute(e, values), within)
 
     def place(x: Load) -> Expr:
         assert isinstance(x.source, Buffer)

@@ -21,7 +21,7 @@ from ...tir.program import CONSTANT, Derivation, Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.words import MOVED
-from ..core.affine import depends, loads
+from ..core.affine import depends, operands
 
 BY = 128
 """What moves a number of eight bits to the range of those with the other sign."""
@@ -62,7 +62,7 @@ class Movement:
         return replace(r, stores=stores)
 
     def _read(self, r: Reduction) -> Load:
-        return next(e for e in _loads(r) if e.source is self.weights)
+        return next(e for e in operands(r) if e.source is self.weights)
 
     def sums(self, weights: Slot) -> Slot:
         """The constant that is added to results."""
@@ -105,7 +105,7 @@ def movement(
 
 def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:
     """The axes of weights that a sum does not run along, where it runs along the whole of all others; None elsewhere."""
-    reads = [e for e in _loads(r) if e.source is weights]
+    reads = [e for e in operands(r) if e.source is weights]
     if len(reads) != 1:
         return None
     summed = {
@@ -119,7 +119,3 @@ def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:
 
 def _reads(e: Expr, b: Buffer) -> bool:
     return isinstance(e, Load) and e.source is b
-
-
-def _loads(r: Reduction) -> list[Load]:
-    return [e for e in loads(r.update) if e.source is not r.acc]

@@ -22,7 +22,20 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, children, const, if_then_else, post_order, rewrite
+from ...tir.expr import (
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Var,
+    children,
+    const,
+    if_then_else,
+    post_order,
+    substitute,
+)
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ...tir.kernel import Kernel
 from ...tir.program import (
@@ -42,7 +55,7 @@ from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.words import STEPS
 from ..constants.finite_weights import FiniteWeights
-from ..core.affine import depends, simplifier
+from ..core.affine import depends, moves, simplifier
 from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
 from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
@@ -156,10 +169,10 @@ def find_product(r: Reduction) -> Product | None:
     if r.guards or kind is None:
         return None
     guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
-    operands = [e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc]
-    if len(operands) != 2:
+    read = [e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc]
+    if len(read) != 2:
         return None  # the sum of squares of one operand
-    a, b = operands
+    a, b = read
     best: Product | None = None
     for k, extent in r.inner:
         places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
@@ -266,7 +279,7 @@ def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
 
 def _apart(r: Reduction, p: Product) -> list[int]:
     """For each operand, how many results differ in what they read of it, and read the same of the other one."""
-    return [prod(n for v, n in r.loops if _moves(e, v) and not _moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
+    return [prod(n for v, n in r.loops if moves(e, v) and not moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
 
 
 def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
@@ -282,10 +295,6 @@ def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: Vect
         return False
     speedup = max(target.paired_products, target.pair_tiles // 2)
     return better_transform(c, target, layouts=False, speedup=speedup) is not None
-
-
-def _moves(e: Load, v: Var) -> bool:
-    return any(depends(i, v) for i in e.indices)
 
 
 def _replace(
@@ -401,7 +410,7 @@ def _packing(
         if formula is None:
             return Load(source, tuple(indices))
         store, variables = formula
-        return rewrite(store.value, lambda e: e, {v: indices[m] for v, m in variables.items()})
+        return substitute(store.value, {v: indices[m] for v, m in variables.items()})
 
     extent = p.extent if not p.is_grouped else source.shape[axis]
     word = p.kind.word(at[axis], extent, number, simplify)

@@ -15,12 +15,12 @@ from ...tir.forms import Reduction
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends
+from ..core.affine import depends, moves, operands
 from ..cost.tile_choice import rows_together, sums_long_words
 from .constants import alike
 from .main_reduction import main_reduction
-from .preference import LayoutPreference, operands_of
-from .vector_axis import along, filled, moves
+from .preference import LayoutPreference
+from .vector_axis import along, filled, moves_by_block
 from .whole_vectors import are_single, padded_constants, whole_axis, with_wide_blocks
 
 
@@ -98,7 +98,7 @@ def _along_loop(
         return None
     if factor == full and extent % full == 0:
         made = with_wide_blocks(r, v, extent, made, full, constants | scaled, target)
-    independent = any(not any(moves(i, v, max(factor, 4)) for i in e.indices) for e in operands_of(r))
+    independent = any(not any(moves_by_block(i, v, max(factor, 4)) for i in e.indices) for e in operands(r))
     if not independent and _is_product(r, v, target.copied_steps):
         return None
     # Whole vectors along another axis, or with a tail, are better than quarters of vectors.
@@ -125,7 +125,7 @@ def _sums_rows(r: Reduction, least: int) -> bool:
     """True if one buffer alone is summed, along its last axis, which is contiguous as it is; others have one element for each sum, as the
     means that a variance is about."""
     inner = [v for v, _ in r.inner]
-    summed = [e for e in operands_of(r) if any(depends(i, v) for i in e.indices for v in inner)]
+    summed = [e for e in operands(r) if any(depends(i, v) for i in e.indices for v in inner)]
     long = {v for v, n in r.inner if n >= least}
     return len({e.source for e in summed}) == 1 and all(e.indices[-1] in long for e in summed)
 
@@ -134,8 +134,8 @@ def _is_product(r: Reduction, v: Var, least: int) -> bool:
     """True if every operand is read again for `least` steps of another loop than `v`, as in a product of matrices: of products beside
     each other in blocks, each multiplication needs its own numbers, which is worse than a copy of one matrix."""
     others = [x for x, n in r.loops if x is not v and n >= least]
-    operands = operands_of(r)
-    return len(operands) > 1 and all(any(not any(depends(i, x) for i in e.indices) for x in others) for e in operands)
+    read = operands(r)
+    return len(read) > 1 and all(any(not moves(e, x) for x in others) for e in read)
 
 
 def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
@@ -145,7 +145,7 @@ def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
         and isinstance(r.update.b, Call)
         and any(
             isinstance(e, Binary) and e.op == "floordiv" and e.a is v and isinstance(e.b, Const) and e.b.value == factor
-            for x in operands_of(r)
+            for x in operands(r)
             for e in post_order(*x.indices)
         )
     )
@@ -157,7 +157,7 @@ def _along_summed_axis(r: Reduction, factor: int, constants: frozenset[Buffer]) 
     for v, extent in r.inner:
         block = factor if extent % factor == 0 else extent
         found: dict[Buffer, LayoutPreference] = {}
-        for e in operands_of(r):
+        for e in operands(r):
             moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
             if len(moving) == 1 and e.indices[moving[0]] is v:
                 found[e.source] = LayoutPreference(moving[0], block)

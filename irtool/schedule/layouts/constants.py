@@ -12,11 +12,11 @@ from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, RunKernel, Slot
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends
+from ..core.affine import depends, operands
 from ..cost.register_tiles import vectors_per_block
 from ..cost.tile_choice import rows_together
 from .main_reduction import main_reduction, rows_beside
-from .preference import LayoutPreference, filled_shape, operands_of, reorders
+from .preference import LayoutPreference, filled_shape, reorders
 from .propagation import propagate
 from .vector_axis import along, filled
 
@@ -73,14 +73,14 @@ def _along_sum(
     r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """The constants of a reduction in the blocks that another operand has along an axis that is summed."""
-    operands, summed = operands_of(r), {v for v, _ in r.inner}
-    for e in operands:
+    read, summed = operands(r), {v for v, _ in r.inner}
+    for e in read:
         wanted = layouts.get(e.source)
         v = e.indices[wanted.axis] if wanted is not None else None
         if wanted is None or not isinstance(v, Var) or v not in summed:
             continue
         found: dict[Buffer, LayoutPreference] = {}
-        for o in operands:
+        for o in read:
             moving = [n for n, i in enumerate(o.indices) if depends(i, v)]
             if o.source in constants and len(moving) == 1 and o.indices[moving[0]] is v:
                 found[o.source] = LayoutPreference(moving[0], wanted.factor)
@@ -109,7 +109,7 @@ def alike(
 ) -> dict[Buffer, LayoutPreference]:
     """The preferences for constants of a reduction that reads them as another one reads its own, such as the next phase of a strided
     transposed convolution."""
-    ours, theirs = operands_of(r), operands_of(other)
+    ours, theirs = operands(r), operands(other)
     found: dict[Buffer, LayoutPreference] = {}
     for a, b in zip(ours, theirs) if len(ours) == len(theirs) else ():
         wanted = made.get(a.source)

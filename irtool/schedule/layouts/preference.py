@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ...tir.expr import Load
-from ...tir.forms import Reduction
 from ...tir.stmt import Buffer
-from ..core.affine import loads
 
 
 @dataclass(frozen=True)
@@ -24,11 +21,6 @@ class LayoutPreference:
 def reorders(b: Buffer, preference: LayoutPreference) -> bool:
     """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
     return bool(preference.padded) or prod(b.shape[preference.axis + 1 :]) > 1
-
-
-def operands_of(r: Reduction) -> list[Load]:
-    """What a reduction reads besides its accumulator."""
-    return [e for e in loads(r.update) if e.source is not r.acc]
 
 
 def filled_shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:

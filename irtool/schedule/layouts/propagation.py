@@ -11,9 +11,9 @@ from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.wide_pairs import PACK_WIDE
 from ...tir.words import PACKS
-from ..core.affine import depends, loads
+from ..core.affine import depends, loads, operands
 from ..instructions.signedness_shift import as_it_was
-from .preference import LayoutPreference, operands_of, reorders
+from .preference import LayoutPreference, reorders
 
 _NUMBERS = {**PACKS, PACK_PAIR: NUMBERS, PACK_WIDE: NUMBERS}
 """Numbers in a word, by what makes one."""
@@ -81,7 +81,7 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
     for r in kernel.stages:
         if not isinstance(r, Reduction) or any(s.buffer in after for s in r.stores):
             continue
-        for e in operands_of(r):
+        for e in operands(r):
             blocks = after.get(e.source)
             if blocks is None or e.source in preferred or not reorders(e.source, blocks):
                 continue

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ...tir.expr import Binary, Const, Expr, Var, const, post_order, substitute
 from ...tir.forms import Reduction
 from ...tir.stmt import Buffer
-from ..core.affine import depends, loads
-from .preference import LayoutPreference, operands_of
+from ..core.affine import depends, loads, operands
+from .preference import LayoutPreference
 
 
 def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] | None:
     """The preferences that make `v` the vector axis; None where it cannot be."""
     found: dict[Buffer, LayoutPreference] = {}
-    for e in operands_of(r):
-        moving = [n for n, i in enumerate(e.indices) if moves(i, v, factor)]
+    for e in operands(r):
+        moving = [n for n, i in enumerate(e.indices) if moves_by_block(i, v, factor)]
         if not moving:
             continue
         if len(moving) > 1 or e.indices[moving[0]] is not v:
@@ -40,7 +40,7 @@ def filled(preferences: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, L
     return preferences
 
 
-def moves(index: Expr, v: Var, factor: int) -> bool:
+def moves_by_block(index: Expr, v: Var, factor: int) -> bool:
     """True if the index changes within a block of `v` (not so for the number of the group that a block is in)."""
     whole: dict[Expr, Expr] = {
         e: const(0)

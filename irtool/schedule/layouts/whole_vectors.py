@@ -7,8 +7,9 @@ from ...tir.forms import Reduction
 from ...tir.pairs import DTYPE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
+from ..core.affine import operands
 from ..cost.register_tiles import is_avx2
-from .preference import LayoutPreference, operands_of
+from .preference import LayoutPreference
 from .vector_axis import along, filled
 
 _TILE_ROW = 64
@@ -23,7 +24,7 @@ def padded_constants(
 ) -> dict[Buffer, LayoutPreference]:
     """Constants alone in blocks, the last of which is filled up with zeros; only the results that exist are stored."""
     made = along(r, v, factor) or {}
-    moving = {e.source for e in operands_of(r) if e.source in made}
+    moving = {e.source for e in operands(r) if e.source in made}
     if not moving or not moving <= constants:
         return {}
     return {b: LayoutPreference(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
@@ -42,7 +43,7 @@ def whole_axis(
     vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in
     blocks, the last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
     made = filled(along(r, v, extent))
-    sources = {e.source for e in operands_of(r)}
+    sources = {e.source for e in operands(r)}
     packed = sources & constants
     if not made or not packed:
         return {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...diagnostics import UsageError
-from ...tir.expr import Binary, Expr, Load, Var, const, rewrite
+from ...tir.expr import Binary, Expr, Load, Var, const, substitute
 from ...tir.memory import KERNEL_SCRATCH
 from ...tir.nodes import Axis
 from ...tir.stmt import SERIAL, Buffer, Scope, Store
@@ -105,4 +105,4 @@ def _is_long(r: Reduction) -> bool:
 
 def _values(b: Block[Reduction], of: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
     """What axes are, in terms of other loops than they are now."""
-    return {**of, **{axis: rewrite(e, lambda x: x, dict(of)) for axis, e in b.bindings.items()}}
+    return {**of, **{axis: substitute(e, of) for axis, e in b.bindings.items()}}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...diagnostics import UsageError
-from ...tir.expr import Expr, Load, Var, rewrite
+from ...tir.expr import Expr, Load, Var, substitute
 from ...tir.stmt import VECTORIZED, Buffer, Scope, Store
 from ..core.block import Block, Cache
 from ..core.forms import Form, Map
@@ -37,7 +37,7 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
     buffer = Buffer(name, [n for _, n in chosen], operand.dtype, Scope.LOCAL)
     own = [(Var(v.name, v.dtype), n) for v, n in chosen]
     places: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}
-    source = rewrite(b.seen()(operand), lambda e: e, places)
+    source = substitute(b.seen()(operand), places)
     at = tuple(x for x, _ in own)
     fill = Block.of(Map(tuple(own), (Store(buffer, at, source),))).with_kind(own[-1][0], VECTORIZED)
     cache = Cache(len(chosen), buffer, fill, operand, Load(buffer, tuple(v for v, _ in chosen)))

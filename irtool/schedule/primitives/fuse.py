@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...diagnostics import UsageError
-from ...tir.expr import Expr, Var, rewrite
+from ...tir.expr import Expr, Var, substitute
 from ..core.block import Block
 from ..core.forms import Form, Loop
 from .base import primitive
@@ -31,7 +31,7 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
     if over is None and inside is None:
         raise UsageError(f"{y.name} is not right inside of {x.name}")
     values: dict[Expr, Expr] = {x: fused // n_y, y: fused % n_y}
-    bindings = {axis: rewrite(e, lambda z: z, dict(values)) for axis, e in b.bindings.items()}
+    bindings = {axis: substitute(e, values) for axis, e in b.bindings.items()}
     bindings.update((axis, e) for axis, e in values.items() if axis not in bindings)
     kinds = {z: k for z, k in b.kinds.items() if z is not x and z is not y}
     merged = replace(b, loops=over or b.loops, inner=inside or b.inner, bindings=bindings, kinds=kinds, view=None)

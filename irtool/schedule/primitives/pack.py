@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...diagnostics import UsageError
-from ...tir.expr import Expr, Load, Var, rewrite
+from ...tir.expr import Expr, Load, Var, substitution
 from ...tir.memory import KERNEL_SCRATCH
-from ...tir.stmt import Buffer, Scope, Store
+from ...tir.stmt import Buffer, Scope
 from ..core.affine import depends, simplifier
 from ..core.block import Block, Level, Pending
 from ..core.forms import Form, Reduction
@@ -79,13 +79,13 @@ def _placed(
     names = [name] if len(fills) == 1 else [f"{name}_{n}" for n in range(len(fills))]
     level = Level(tuple((x, n, b.kind(x)) for x, n in around), buffer, tuple((n, (f,)) for n, f in zip(names, fills)))
     simplify = simplifier(inside, b.inner)
-    memo: dict[Expr, Expr] = {**b.values(inside), operand: Load(buffer, packing.place(simplify))}
+    values = substitution({**b.values(inside), operand: Load(buffer, packing.place(simplify))})
 
     def change(e: Expr) -> Expr:
-        return simplify(rewrite(e, lambda y: y, memo))
+        return simplify(values(e))
 
     r = b.form
-    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
+    stores = tuple(s.rewritten(change) for s in r.stores)
     guards = tuple(change(g) for g in limits.kept)
     reader = Reduction(inside, r.acc, change(r.init), b.inner, change(r.update), stores, guards)
     return b.placed(reader, level, inside)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...diagnostics import UsageError, nearest
-from ...tir.expr import Binary, Cast, Expr, Var, const, rewrite
+from ...tir.expr import Binary, Cast, Expr, Var, const, substitute
 from ...tir.show import show_expr
 from ..core.affine import simplifier
 from ..core.block import Block
@@ -50,7 +50,7 @@ def tensorize(b: Block[Form], loop: Var | str, intrinsic: str) -> Block[Form]:
         )
     read = _operands(r.update)
     simplify = simplifier(r.loops, r.inner)
-    words = [kind.word_of([simplify(rewrite(e, lambda x: x, {v: const(n)})) for n in range(extent)]) for e in read]
+    words = [kind.word_of([simplify(substitute(e, {v: const(n)})) for n in range(extent)]) for e in read]
     assert isinstance(r.update, Binary)
     made = Binary("+", r.update.a, kind.dot(words[0], words[1], (read[0].dtype, read[1].dtype)), r.acc.dtype)
     inner = tuple(x for x in r.inner if x[0] is not v)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...tir.expr import Const, Expr, Load, Var, rewrite
+from ...tir.expr import Const, Expr, Load, Var, rewrite, substitute
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Stmt, Store, seq
 from ...tir.vector_target import VectorTarget
@@ -158,7 +158,7 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     copied: dict[Expr, Expr] = {row: first + copy_row}
     indices = [copy_row if n == band.axis else i for n, i in enumerate(store.indices)]
     loops = tuple((copy_row, band.height) if v is row else (v, n) for v, n in copy.loops)
-    new_copy = Map(loops, (Store(new, indices, rewrite(store.value, lambda e: e, copied)),))
+    new_copy = Map(loops, (Store(new, indices, substitute(store.value, copied)),))
 
     place: dict[Expr, Expr] = {y: outer * band.rows + inside}
 
@@ -181,7 +181,7 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     def change(e: Expr) -> Expr:
         return simplify(rewrite(e, local, memo))
 
-    stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in reader.stores)
+    stores = tuple(s.rewritten(change) for s in reader.stores)
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
     new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
     return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)

@@ -19,11 +19,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from ...tir.expr import Binary, Const, Expr, Var, post_order, rewrite
+from ...tir.expr import Binary, Const, Expr, Var, post_order, substitute, substitution
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer, Scope, Store
+from ...tir.stmt import Buffer, Scope
 from ..core.affine import loads
 from ..core.forms import Loop
 from .slice_domain import slice_domain
@@ -93,10 +93,10 @@ def _of_remainders(m: Map, remainders: Sequence[tuple[Var, int, int, int]]) -> M
     simplify = Simplifier({v: (0, n - 1) for v, n in loops})
 
     def here(e: Expr) -> Expr:
-        return simplify(rewrite(e, lambda x: x, dict(values)))
+        return simplify(substitute(e, values))
 
     (store,) = m.stores
-    return Map(tuple(loops), (Store(store.buffer, [here(i) for i in store.indices], here(store.value)),))
+    return Map(tuple(loops), (store.rewritten(here),))
 
 
 def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
@@ -135,10 +135,5 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
     )
     if not inside or {*values} != {*counts} or {*fixed, *spans} != {*extents}:
         return None
-    memo: dict[Expr, Expr] = {**values, **dict.fromkeys(reads, between.value)}
-
-    def there(e: Expr) -> Expr:
-        return rewrite(e, lambda x: x, memo)
-
-    stored = Store(store.buffer, [there(i) for i in store.indices], there(store.value))
+    stored = store.rewritten(substitution({**values, **dict.fromkeys(reads, between.value)}))
     return slice_domain(replace(r, stores=(stored,)), spans, fixed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...tir.expr import Binary, Expr, Load, Var, rewrite
+from ...tir.expr import Binary, Expr, Load, Var, substitute
 from ...tir.forms import AnyForm, Loop
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ..core.affine import depends, simplifier, stride
@@ -72,13 +72,12 @@ class InterleavedRows:
         at: dict[Expr, Expr] = {c: own}
         simplify = simplifier([*self.outside, (column, end - begin), (own, channels)], w.rows)
         indices = [
-            column + (begin + w.offset) if n == w.axis else rewrite(i, lambda x: x, dict(at))
-            for n, i in enumerate(w.operand.indices)
+            column + (begin + w.offset) if n == w.axis else substitute(i, at) for n, i in enumerate(w.operand.indices)
         ]
         read = Load(w.operand.source, tuple(simplify(i) for i in indices))
         acc = r.acc.replace()
         assert isinstance(r.update, Binary)
-        value = rewrite(r.update.b, lambda x: x, {w.operand: read})
+        value = substitute(r.update.b, {w.operand: read})
         update = Binary(r.update.op, Load(acc, ()), value, r.acc.dtype)
         store = Store(buffer, ((column + begin) * channels + own,), Load(acc, ()))
         return Reduction(((column, end - begin), (own, channels)), acc, r.init, w.rows, update, (store,), w.guards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite
+from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, substitute
 from ...tir.forms import AnyForm, Loop, TupleReduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
@@ -39,7 +39,7 @@ def _window(condition: Expr, axis: Var, n: int, step: Var, steps: int) -> int:
     held = []
     for k in range(steps):
         memo: dict[Expr, Expr] = {axis: const(n, axis.dtype), step: const(k, step.dtype)}
-        decided = simplify(rewrite(condition, lambda e: e, memo))
+        decided = simplify(substitute(condition, memo))
         if not isinstance(decided, Const):
             return 0
         held.append(bool(decided.value))
@@ -61,7 +61,7 @@ def _at(form: TupleReduction, values: dict[Expr, Expr], axis: Var, inner: Loop) 
         )
 
     loops: Sequence[Loop] = [(f, n) for _, f, n in fresh]
-    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in form.stores)
+    stores = tuple(s.rewritten(here) for s in form.stores)
     return Reduction(tuple(loops[:-1]), own, here(form.inits[0]), (loops[-1],), here(form.updates[0]), stores)
 
 
@@ -76,7 +76,7 @@ def in_one_map(parts: Sequence[Reduction]) -> Map:
         for n in range(extent):
             value = _with(value, r.update, r.acc, {**axes, k: const(n, k.dtype)})
         for s in r.stores:
-            indices = [simplify(rewrite(i, lambda e: e, dict(axes))) for i in s.indices]
+            indices = [simplify(substitute(i, axes)) for i in s.indices]
             stores.append(Store(s.buffer, indices, simplify(_with(value, s.value, r.acc, axes))))
     return Map(first.loops, tuple(stores))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, rewrite
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, substitute, substitution
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from ..core.affine import depends, loads, simplifier, stride
@@ -92,15 +92,13 @@ class ReducedWindows:
         simplify = simplifier(over, self.rows)
         acc = r.acc.replace()
         indices = [
-            column + (begin - self.shift(lanes) + self.offset)
-            if n == self.axis
-            else rewrite(i, lambda x: x, dict(values))
+            column + (begin - self.shift(lanes) + self.offset) if n == self.axis else substitute(i, values)
             for n, i in enumerate(self.operand.indices)
         ]
         read = Load(self.operand.source, tuple(simplify(i) for i in indices))
         assert isinstance(r.update, Binary)
-        value = rewrite(r.update.b, lambda x: x, {self.operand: read})
-        guards = tuple(simplify(rewrite(g, lambda x: x, dict(values))) for g in self.guards)
+        value = substitute(r.update.b, {self.operand: read})
+        guards = tuple(simplify(substitute(g, values)) for g in self.guards)
         update = Binary(r.update.op, Load(acc, ()), value, r.acc.dtype)
         store = Store(buffer, (*(x for x, _ in loops), column + begin), Load(acc, ()))
         return Reduction(over, acc, r.init, self.rows, update, (store,), guards)
@@ -115,12 +113,8 @@ class ReducedWindows:
         assert isinstance(r.update, Binary)
         read = Load(buffer, (*(x for x, _ in rows), at))
         update = Binary(r.update.op, r.update.a, read, r.acc.dtype)
-        memo = dict(values)
-
-        def change(e: Expr) -> Expr:
-            return simplify(rewrite(e, lambda x: x, memo))
-
-        stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in r.stores)
+        moved = substitution(values)
+        stores = tuple(s.rewritten(lambda e: simplify(moved(e))) for s in r.stores)
         return Reduction(tuple(inside), r.acc, r.init, self.columns, update, stores)
 
 

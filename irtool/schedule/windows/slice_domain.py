@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...tir.expr import Expr, Load, Var, const, rewrite
+from ...tir.expr import Expr, Load, Var, const, rewrite, substitution
 from ...tir.forms import Loop, Reduction
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Store
 
 
 def slice_domain(
@@ -27,8 +26,8 @@ def slice_domain(
     simplify = Simplifier({fresh[v]: (0, end - first - 1) for v, (first, end) in span.items()})
     acc = r.acc.replace()
     memo: dict[Expr, Expr] = {v: fresh[v] + first for v, (first, _) in span.items()}
-    begun = dict(memo)
-    memo.update((v, rewrite(e, lambda x: x, begun) if isinstance(e, Expr) else const(e)) for v, e in fixed.items())
+    begun = substitution(memo)
+    memo.update((v, begun(e) if isinstance(e, Expr) else const(e)) for v, e in fixed.items())
 
     def own(x: Expr) -> Expr:
         return Load(acc, ()) if isinstance(x, Load) and x.source is r.acc else x
@@ -39,6 +38,6 @@ def slice_domain(
     def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
         return tuple((fresh[v], span[v][1] - span[v][0]) for v, _ in old if v in span)
 
-    stores = tuple(Store(s.buffer, [here(i) for i in s.indices], here(s.value)) for s in r.stores)
+    stores = tuple(s.rewritten(here) for s in r.stores)
     kept = tuple(here(g) for g in guards)
     return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores, kept)

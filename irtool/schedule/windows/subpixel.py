@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from ...tir.expr import Binary, Const, Expr, Load, Select, Var, post_order, rewrite, substitute
+from ...tir.expr import Binary, Const, Expr, Load, Select, Var, post_order, rewrite, substitute, substitution
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
@@ -97,12 +97,8 @@ def _joined(r: Reduction, m: Map, others: Sequence[AnyForm]) -> tuple[Reduction,
         return None
     values, limits = solved
     bounds = simplifier(r.loops, r.inner)
-    memo: dict[Expr, Expr] = {**values, **dict.fromkeys(reads, between.value)}
-
-    def change(e: Expr) -> Expr:
-        return bounds(rewrite(e, lambda x: x, memo))
-
-    return replace(r, stores=(Store(store.buffer, [change(i) for i in store.indices], change(store.value)),)), limits
+    moved = substitution({**values, **dict.fromkeys(reads, between.value)})
+    return replace(r, stores=(store.rewritten(lambda e: bounds(moved(e))),)), limits
 
 
 def _solved(r: Reduction, m: Map, between: Store, indices: Sequence[Expr]) -> tuple[dict[Expr, Expr], Limits] | None:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...tir.expr import Binary, Call, Cast, Expr, Load, Select, Var, always_evaluated, children, post_order, rewrite
+from ...tir.expr import (
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Load,
+    Select,
+    Var,
+    always_evaluated,
+    children,
+    post_order,
+    rewrite,
+    substitute,
+)
 from ...tir.interning import Interner
 from ...tir.simplify import Simplifier
 from ...tir.stmt import For, If, Let, PrimFunc, Stmt, Store, expressions, rebuild, rewrite_stmt
@@ -30,7 +43,7 @@ def eliminate_common_subexpressions(f: PrimFunc, identify_equiv_terms: bool = Fa
             if chosen is None:
                 break
             v = Var("cse_var", chosen.dtype)
-            exprs = [same(rewrite(e, lambda x: x, {chosen: v})) for e in exprs]
+            exprs = [same(substitute(e, {chosen: v})) for e in exprs]
             bound.append((v, chosen))
         if not bound:
             return s

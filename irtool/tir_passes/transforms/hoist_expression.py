@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from enum import IntFlag
 
-from ...tir.expr import Binary, Const, Expr, Load, Select, const, post_order, rewrite
+from ...tir.expr import Binary, Const, Expr, Load, Select, const, post_order
 from ...tir.interning import Interner
 from ...tir.renaming import fresh_copy
 from ...tir.sharing import loop_bounds
-from ...tir.stmt import For, If, Let, PrimFunc, Seq, Stmt, While, expressions, pre_order, rewrite_stmt
+from ...tir.stmt import For, If, Let, PrimFunc, Seq, Stmt, While, expressions, pre_order, rewrite_stmt, substitute_stmt
 from ...tir.stmt import children as substatements
 from .simplify import Ranges, simplify_statement
 
@@ -89,9 +89,8 @@ class _Hoister:
 
     def decided(self, s: Stmt, cond: Expr, value: bool) -> Stmt:
         """A statement where a condition holds, or does not."""
-        memo: dict[Expr, Expr] = {cond: const(value)}
-        made = rewrite_stmt(s, lambda s: s, lambda e: rewrite(e, lambda x: x, memo))
-        return rewrite_stmt(simplify_statement(made, self.bounds), lambda s: s, self.same)
+        made = simplify_statement(substitute_stmt(s, {cond: const(value)}), self.bounds)
+        return rewrite_stmt(made, lambda s: s, self.same)
 
 
 def _every_step(loop: For) -> Iterator[Stmt]:

@@ -17,10 +17,11 @@ from ....tir.forms import Map, Reduction
 from ....tir.kernel import Kernel
 from ....tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
 from ....tir.vector_target import VectorTarget
+from ...core.affine import operands
 from ...graph.fuse_kernels import joined_name, mentions_of, straight_bodies
 from .chain import Chain
 from .form import Attention
-from .tiled import NotRows, is_product, operands
+from .tiled import NotRows, is_product
 from .turned import turn
 
 FusedChains = dict[tuple, list[Kernel]]

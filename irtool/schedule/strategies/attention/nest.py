@@ -24,13 +24,13 @@ from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, re
 from ....tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
 from ....tir.pairs import DTYPE
 from ....tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
-from ...core.affine import simplifier, stride
+from ...core.affine import operands, simplifier, stride
 from ...core.staged import StagedNest, StagedNestBuilder
 from .chain import Chain
 from .pairs import filled_with_words, of_words, packed_words, words_of
 from .panels import Panels
 from .softmax import find_softmax, flush_exponentials, largest_of
-from .tiled import NotRows, TiledRows, Tiler, is_rounded, operands, packed, quotient
+from .tiled import NotRows, TiledRows, Tiler, is_rounded, packed, quotient
 from .tiling import NARROW, RowTiling, padded, rows_of
 
 _FAR = 1 << 17

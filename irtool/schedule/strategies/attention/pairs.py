@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ....tir.expr import Binary, Cast, Expr, Load, Var, cast, rewrite
+from ....tir.expr import Binary, Cast, Expr, Load, Var, cast, substitute
 from ....tir.forms import Map, Reduction
 from ....tir.pairs import DTYPE
 from ....tir.stmt import Buffer, Store
@@ -42,7 +42,7 @@ def packed_words(m: Map, k: Var, extent: int, words: Buffer) -> Map:
     simplify = simplifier(loops)
 
     def number(place: Expr) -> Expr:
-        return rewrite(_rounded(store.value), lambda e: e, {k: place})
+        return substitute(_rounded(store.value), {k: place})
 
     value = pair_kind().word(word, extent, number, simplify)
     return Map(loops, (Store(words, [word if i is k else i for i in store.indices], value),))

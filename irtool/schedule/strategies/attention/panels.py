@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ....tir.expr import Expr, Load, Var, const, rewrite
+from ....tir.expr import Expr, Load, Var, const, rewrite, substitute
 from ....tir.forms import Loop, Map, Reduction
 from ....tir.stmt import Buffer, Scope, Store
-from ...core.affine import depends
+from ...core.affine import moves
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Panels:
         `in_panel` makes what is read in a panel."""
         *rows, (v, _) = r.loops
         (k, depth) = r.inner[0]
-        around = [x for x in rows if any(depends(i, x[0]) for i in operand.indices)]
+        around = [x for x in rows if moves(operand, x[0])]
         total = self.count + len(self.rest)
         widest = max(panel.width for panel in self)
         buffer = Buffer(name, [*(n for _, n in around), total, depth, widest], operand.dtype, Scope.GLOBAL)
@@ -76,7 +76,7 @@ class Panels:
             loops += [(own[k], depth), (own[v], panel.width)]
             values: dict[Expr, Expr] = {x: y if x is not v else panel.first + y for x, y in own.items()}
             place = (*(own[x] for x, _ in around), panel.number, own[k], own[v])
-            fills.append(Map(tuple(loops), (Store(buffer, place, rewrite(operand, lambda e: e, values)),)))
+            fills.append(Map(tuple(loops), (Store(buffer, place, substitute(operand, values)),)))
         read = Load(buffer, (*(x for x, _ in around), const(0), k, v))
         return fills, replace(r, update=rewrite(r.update, lambda e: read if e is operand else e)), buffer
 

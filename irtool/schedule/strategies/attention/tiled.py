@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ....tir import dtypes
-from ....tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const, post_order, rewrite
+from ....tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const, post_order, rewrite, substitute
 from ....tir.forms import AnyForm, Loop, Map, Reduction
 from ....tir.pairs import DOT_PAIR, DTYPE
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Store
-from ...core.affine import loads, summand
+from ...core.affine import operands, summand
 from .panels import Panel
 
 
@@ -167,14 +167,14 @@ class Tiler:
         stores = []
         for s in r.stores:
             value = rewrite(s.value, lambda e: finish(sum_of, i) if _is_sum(e, r.acc) else e)
-            indices = [simplify(rewrite(x, lambda e: e, dict(values))) for x in s.indices]
+            indices = [simplify(substitute(x, values)) for x in s.indices]
             stores.append(Store(s.buffer, indices, self._change(value, values, simplify, i, None)))
         return replace(r, loops=loops, update=update, stores=tuple(stores))
 
     def _store(self, s: Store, values: Mapping[Expr, Expr], simplify: Simplifier, i: Expr, j: Expr | None) -> Store:
         if s.buffer not in self.inner:
             raise NotRows
-        indices = [simplify(rewrite(x, lambda e: e, dict(values))) for x in s.indices]
+        indices = [simplify(substitute(x, values)) for x in s.indices]
         buffer, at = self._at(s.buffer, indices, simplify, i, j)
         return Store(buffer, at, self._change(s.value, values, simplify, i, j))
 
@@ -224,12 +224,7 @@ def packed(r: Reduction, operand: Load, name: str, scope: Scope = Scope.GLOBAL) 
     buffer = Buffer(name, [n for _, n in loops], operand.dtype, scope)
     own = [Var(v.name) for v, _ in loops]
     moved: dict[Expr, Expr] = {v: x for (v, _), x in zip(loops, own)}
-    source = rewrite(operand, lambda e: e, dict(moved))
+    source = substitute(operand, moved)
     fill = Map(tuple((x, n) for x, (_, n) in zip(own, loops)), (Store(buffer, tuple(own), source),))
     read = Load(buffer, tuple(v for v, _ in loops))
     return fill, replace(r, update=rewrite(r.update, lambda e: read if e is operand else e))
-
-
-def operands(r: Reduction) -> list[Load]:
-    """What a product reads."""
-    return [e for e in loads(r.update) if e.source is not r.acc]

@@ -17,8 +17,7 @@ from ....tir.expr import Expr, Load, Var, rewrite
 from ....tir.forms import Map, Reduction, stores_of
 from ....tir.kernel import Kernel
 from ....tir.stmt import Buffer, Store
-from ...core.affine import depends, loads
-from .tiled import operands
+from ...core.affine import depends, loads, operands
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ....tir.expr import Binary, Call, Expr, Load, Var, const, rewrite, variables
+from ....tir.expr import Binary, Call, Expr, Load, Var, const, rewrite, substitute, variables
 from ....tir.forms import loops_around
 from ....tir.pairs import DOT_PAIR, numbers_of
 from ....tir.stmt import PARALLEL, TILED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
@@ -132,7 +132,7 @@ class _Block:
             else:
                 sums.append((v, n))
         simplify = simplifier(self.around, sums, loops, [word])
-        data, weights = (simplify(rewrite(e, lambda x: x, dict(values))) for e in (self.t.data, self.t.weights))
+        data, weights = (simplify(substitute(e, values)) for e in (self.t.data, self.t.weights))
         acc_at = Load(acc, at)
         if self.t.name == DOT_PAIR:
             body = _pairs(acc_at, word, data, weights)

@@ -24,7 +24,7 @@ from ....tir import dtypes
 from ....tir.expr import Const, Var
 from ....tir.stmt import Stmt
 from ....tir.vector_target import VectorTarget
-from ...core.affine import coefficients, depends, factors, loads, simplifier
+from ...core.affine import coefficients, depends, factors, loads, moves, offsets, operands, simplifier
 from ...core.block import Block
 from ...core.forms import Map, Reduction
 from ...core.nest import lower_all
@@ -132,7 +132,7 @@ def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
     """True if an operand has all that is summed of one row before the next row, as row-major matrices do, and images in blocks of
     channels do not."""
     simplify = simplifier(r.loops, r.inner)
-    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    places = offsets(r)
     steps = [coefficients(simplify, x, (row, summed)) for x in places]
     return any(a and b and a > b for a, b in steps)
 
@@ -153,7 +153,7 @@ def _is_product(r: Reduction, v: Var) -> bool:
     return (
         len(read) == 2
         and {*operands} == set(read)
-        and sum(any(depends(i, v) for i in e.indices) for e in read) == 1
+        and sum(moves(e, v) for e in read) == 1
         and dtypes.bits(r.acc.dtype) >= 32
     )
 
@@ -199,11 +199,7 @@ def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[
         loop = next((v for level in part.around for v, _, _ in level.loops if v.name == ahead), None)
         if loop is None or not part.tile or part.window is not None:
             return part
-        (weights,) = (
-            e
-            for e in loads(part.form.update)
-            if e.source is not part.form.acc and any(depends(i, axis) for i in e.indices)
-        )
+        (weights,) = (e for e in operands(part.form) if moves(e, axis))
         view = part.seen()
         if not any(depends(view(i), loop) for i in weights.indices):
             return part  # the tile is along another axis than the panels: its weights are those of each panel

@@ -15,7 +15,7 @@ import math
 from ....tir import dtypes
 from ....tir.expr import Load, Var
 from ....tir.vector_target import VectorTarget
-from ...core.affine import depends, loads, stride
+from ...core.affine import depends, moves, operands, stride
 from ...core.block import Block
 from ...core.forms import Loop, Reduction
 from ...core.prefetching import vector_loops
@@ -56,8 +56,8 @@ def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:
 
 def _operand(b: Block[Reduction], v: Var) -> Load | None:
     """The one read that moves with the columns, in a product of two; none of what it reads is missing."""
-    read = [e for e in loads(b.form.update) if e.source is not b.form.acc]
-    moving = [e for e in read if any(depends(i, v) for i in e.indices)]
+    read = operands(b.form)
+    moving = [e for e in read if moves(e, v)]
     if len(read) != 2 or len(moving) != 1:
         return None
     view = b.seen()

@@ -22,7 +22,7 @@ from ....tir.expr import Load, Var
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Stmt
 from ....tir.vector_target import VectorTarget
-from ...core.affine import depends, loads, simplifier, stride
+from ...core.affine import depends, operands, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
@@ -134,9 +134,7 @@ def _operand(r: Reduction, v: Var, simplify: Simplifier) -> Load | None:
     """The one read that keeps `v` from being the vector axis."""
     load: Load | None = None
     guarded = any(depends(g, v) for g in r.guards)
-    for e in loads(r.update):
-        if e.source is r.acc:
-            continue
+    for e in operands(r):
         step = stride(simplify, e.source.offset(e.indices), v)
         if step == 0 or (step == 1 and not guarded):
             continue

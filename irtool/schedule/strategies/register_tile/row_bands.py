@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ....tir import dtypes
-from ....tir.expr import Load, Var
+from ....tir.expr import Load
 from ....tir.vector_target import VectorTarget
-from ...core.affine import depends, loads
+from ...core.affine import moves, operands
 from ...core.forms import Reduction
 from ...cost.tile_choice import TileChoice
 
@@ -40,10 +40,10 @@ def in_bands(
     r: Reduction, p: TileChoice, parts: Sequence[RowSegment], passes: int, target: VectorTarget
 ) -> list[RowSegment]:
     """The parts of the row loop, the largest in bands where that reads less. `passes`: steps of the loop over the columns."""
-    operands = _operands(r, p)
-    if operands is None or passes < 2:
+    product = _operands(r, p)
+    if product is None or passes < 2:
         return list(parts)
-    row, column = operands
+    row, column = product
     largest = max(parts, key=lambda x: x.count)
     fitting = max(1, int(target.l2_cache_bytes / 2 / (_row_bytes(r, row) * largest.steps)))
     bands = -(-largest.count // fitting)
@@ -58,22 +58,18 @@ def in_bands(
 
 def _operands(r: Reduction, p: TileChoice) -> tuple[Load, Load] | None:
     """What moves with the rows, and what with the columns, of a product of two."""
-    read = [e for e in loads(r.update) if e.source is not r.acc]
+    read = operands(r)
     if p.row is None or len(read) != 2:
         return None
     x, v = r.loops[p.row][0], r.loops[p.vector][0]
     for row, column in (read, read[::-1]):
-        if _moves(row, x) and not _moves(row, v) and _moves(column, v) and not _moves(column, x):
+        if moves(row, x) and not moves(row, v) and moves(column, v) and not moves(column, x):
             return row, column
     return None
 
 
-def _moves(e: Load, v: Var) -> bool:
-    return any(depends(i, v) for i in e.indices)
-
-
 def _row_bytes(r: Reduction, e: Load) -> float:
     """What one row reads of an operand that no other reads, on average; the rows may be some of those that the operand has."""
-    steps = math.prod(n for v, n in r.inner if _moves(e, v))
-    shared = e.source.nbytes / math.prod(n for v, n in r.loops if _moves(e, v))
+    steps = math.prod(n for v, n in r.inner if moves(e, v))
+    shared = e.source.nbytes / math.prod(n for v, n in r.loops if moves(e, v))
     return min(shared, steps * dtypes.itemsize(e.dtype))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ....tir.expr import Var
 from ....tir.stmt import Stmt
-from ...core.affine import depends, loads
+from ...core.affine import depends, moves, operands
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
@@ -70,10 +70,10 @@ def _choose(r: Reduction, most: int) -> TileChoice | None:
 
 def _moves_all(r: Reduction, v: Var) -> bool:
     """True if all that a step reads is of one step of a loop."""
-    return all(any(depends(i, v) for i in e.indices) for e in loads(r.update) if e.source is not r.acc)
+    return all(moves(e, v) for e in operands(r))
 
 
 def _between_them(r: Reduction, v: Var, x: Var) -> bool:
     """True if no operand moves with both loops."""
-    read = [e for e in loads(r.update) if e.source is not r.acc]
-    return not any(any(depends(i, v) for i in e.indices) and any(depends(i, x) for i in e.indices) for e in read)
+    read = operands(r)
+    return not any(moves(e, v) and moves(e, x) for e in read)

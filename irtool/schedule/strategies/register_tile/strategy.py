@@ -16,7 +16,7 @@ from itertools import product
 from ....tir.expr import Var
 from ....tir.stmt import UNROLLED, Stmt, Store
 from ....tir.vector_target import VectorTarget
-from ...core.affine import coefficients, depends, loads, simplifier
+from ...core.affine import coefficients, depends, offsets, simplifier
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.guards import free_range
@@ -209,7 +209,7 @@ def _order(r: Reduction, p: TileChoice) -> list[Var]:
     in cache."""
     simplify = simplifier(r.loops, r.inner)
     v = r.loops[p.vector][0]
-    places = [e.source.offset(e.indices) for e in loads(r.update) if e.source is not r.acc]
+    places = offsets(r)
     vector_places = [i for i in places if coefficients(simplify, i, (v,))[0] != 0]
     moves = {x: any(coefficients(simplify, i, (x,))[0] != 0 for i in vector_places) for x, _ in r.loops}
     return sorted(moves, key=lambda x: not moves[x])

@@ -110,7 +110,7 @@ class _Search:
 
     def element(self, k: Expr, *loops: Loop) -> Expr:
         """What is compared in a step, which is said in terms of these loops."""
-        return simplifier([*self.loops, *loops])(rewrite(self.read, lambda e: e, {self.step: k}))
+        return simplifier([*self.loops, *loops])(substitute(self.read, {self.step: k}))
 
     def extreme(self, a: Expr, b: Expr) -> Expr:
         """The better one of two elements, or NaN."""
@@ -265,4 +265,4 @@ class _Search:
 
     def at_end(self, position: Buffer) -> Expr:
         """The element at the position that is found."""
-        return cast(rewrite(self.read, lambda e: e, {self.step: cast(position[()], "int32")}), self.dtype)
+        return cast(substitute(self.read, {self.step: cast(position[()], "int32")}), self.dtype)

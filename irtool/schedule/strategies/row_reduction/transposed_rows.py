@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ....tir import dtypes
-from ....tir.expr import Expr, Load, Var, rewrite
+from ....tir.expr import Expr, Load, Var, substitute, substitution
 from ....tir.forms import Loop, Map, TupleReduction
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Store
@@ -51,16 +51,16 @@ class TurnedRows:
         ranges = {x: (0, n - 1) for x, n in form.loops if x is not v}
         simplify = Simplifier({**ranges, step: (0, extent - 1), lane: (0, self.size - 1), row: (0, self.size - 1)})
         here: dict[Expr, Expr] = {v: number * self.size + lane, k: step}
-        at = tuple(simplify(rewrite(i, lambda x: x, dict(here))) for i in self.operand.indices)
+        at = tuple(simplify(substitute(i, here)) for i in self.operand.indices)
         turn = Map(((step, extent), (lane, self.size)), (Store(buffer, (step, lane), Load(self.operand.source, at)),))
-        memo: dict[Expr, Expr] = {self.operand: Load(buffer, (k, row)), v: number * self.size + row}
+        values = substitution({self.operand: Load(buffer, (k, row)), v: number * self.size + row})
 
         def change(e: Expr) -> Expr:
-            return simplify(rewrite(e, lambda x: x, memo))
+            return simplify(values(e))
 
         order = form.in_order
         assert order is not None
-        stores = tuple(Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in form.stores)
+        stores = tuple(s.rewritten(change) for s in form.stores)
         own = replace(order, updates=tuple(map(change, order.updates)))
         return buffer, turn, replace(form, loops=((row, self.size),), stores=stores, in_order=own)
 

@@ -267,7 +267,7 @@ def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int,
     assert turn is not None
     init = row_of([Store(b, (row, lane), e) for b, e in zip(registers.buffers, order.inits)])
     update = row_of([Store(registers.buffers[n], (row, lane), value(order.updates[n])) for n in turn])
-    stores = row_of([Store(s.buffer, [value(i) for i in s.indices], value(s.value)) for s in form.stores])
+    stores = row_of([s.rewritten(value) for s in form.stores])
     body = registers.around(seq([init, loops_around(form.inner, update), stores]))
     return For(outer, times, body)
 

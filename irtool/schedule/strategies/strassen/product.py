@@ -11,7 +11,7 @@ from ....tir.expr import Expr, Load, Var
 from ....tir.forms import AnyForm, Reduction
 from ....tir.stmt import Buffer
 from ...constants.constant_factors import factors_with_weights
-from ...core.affine import depends, factors
+from ...core.affine import factors, moves
 from ...core.forms import Loop
 
 
@@ -84,16 +84,12 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Product | None:
         elif weights.source.shape[n] != 1:
             return None
     filters = [x for x in r.loops if x[0] in axes]
-    if len(filters) != 1 or len(axes) != 1 + len(r.inner) or _moves(data, filters[0][0]):
+    if len(filters) != 1 or len(axes) != 1 + len(r.inner) or moves(data, filters[0][0]):
         return None
     channel = max(r.inner, key=lambda x: x[1])
-    if any(not _moves(data, v) for v, _ in r.inner):
+    if any(not moves(data, v) for v, _ in r.inner):
         return None
     taps = tuple(x for x in r.inner if x is not channel)
     rows = tuple(x for x in r.loops if x is not filters[0])
     order = tuple(axes[v] for v, _ in (filters[0], channel, *taps))
     return Product(r, data, weights.source, order, filters[0], channel, taps, rows)
-
-
-def _moves(e: Load, v: Var) -> bool:
-    return any(depends(i, v) for i in e.indices)

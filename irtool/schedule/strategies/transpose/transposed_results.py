@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....tir.expr import Expr, Load, Var, rewrite
+from ....tir.expr import Expr, Load, Var, substitute
 from ....tir.stmt import Allocate, Buffer, Scope, Stmt, Store, seq
 from ...core.affine import loads, simplifier, stride
 from ...core.block import Block
@@ -93,6 +93,6 @@ def _divided(m: Map, axes: TurnedResults) -> tuple[Buffer, tuple[Map, Map]]:
     own = [(Var(x.name, x.dtype), c) for x, c in (*rest, (w, k), (v, n))]
     values: dict[Expr, Expr] = {x: y for (x, _), (y, _) in zip((*rest, (w, k), (v, n)), own, strict=True)}
     simplify = simplifier(own)
-    indices = [simplify(rewrite(i, lambda e: e, dict(values))) for i in store.indices]
+    indices = [simplify(substitute(i, values)) for i in store.indices]
     place = (*(y for y, _ in own[:-2]), own[-1][0], own[-2][0])
     return made, (first, Map(tuple(own), (Store(store.buffer, indices, Load(made, place)),)))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ....tir.expr import Var
 from ....tir.stmt import Stmt
-from ...core.affine import depends, loads, simplifier, stride
+from ...core.affine import depends, epilogue_operands, offsets, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
@@ -105,8 +105,8 @@ def _interleaved(stage: Stage) -> Interleaved | None:
     simplify = simplifier(fused.loops, fused.inner)
     if any(stride(simplify, s.buffer.offset(s.indices), axis) != 1 for s in fused.stores) or extent < stage.lanes:
         return None
-    places = [e.source.offset(e.indices) for e in loads(fused.update) if e.source is not fused.acc]
-    beside = [e for s in fused.stores for e in loads(s.value) if e.source is not fused.acc]
+    places = offsets(fused)
+    beside = epilogue_operands(fused)
     if len(places) != 1 or beside or stride(simplify, places[0], axis) is not None:
         return None
     period = vectors_of_period(places[0], axis, (*fused.loops, *fused.inner), stage.lanes)

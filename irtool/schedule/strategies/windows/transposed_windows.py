@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ....tir.expr import Const, Expr, Load, Var, const, rewrite
+from ....tir.expr import Const, Expr, Load, Var, const, rewrite, substitute
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Store
 from ....tir.vector_target import VectorTarget
@@ -83,7 +83,7 @@ class TurnedWindows:
         def row(buffer: Buffer, indices: Sequence[Expr], lane: Var, along: Var) -> tuple[Expr, ...]:
             ranges = {number: (0, rows // self.size - 1), lane: (0, self.size - 1), along: (0, self.width - 1)}
             here: dict[Expr, Expr] = {v: number * self.size + lane}
-            place = rewrite(buffer.offset(indices), lambda e: e, here)
+            place = substitute(buffer.offset(indices), here)
             return (*(const(0) for _ in indices[:-1]), Simplifier({**others, **ranges})(place + along))
 
         return row
@@ -100,9 +100,9 @@ class TurnedWindows:
         simplify = simplifier(loops)
 
         def change(e: Expr) -> Expr:
-            return simplify(rewrite(e, lambda x: x, dict(here)))
+            return simplify(substitute(e, here))
 
-        stores = (Store(s.buffer, [change(i) for i in s.indices], change(s.value)) for s in self.form.stores)
+        stores = (s.rewritten(change) for s in self.form.stores)
         return Map(loops, tuple(stores))
 
 
