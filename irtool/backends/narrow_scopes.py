@@ -55,21 +55,22 @@ def _narrowed(s: Allocate) -> Stmt:
 
 
 def _homes(body: Stmt, buffer: Buffer, nodes: list[Stmt]) -> set[Stmt]:
-    """The statements of a body, none inside of another one, in which the buffer is to be allocated."""
+    """The statements of a body, none inside of another one, in which the buffer is to be allocated: the outermost ones that are in the
+    same loops and apart from each other."""
     users: set[Stmt] = set()
     for s in reversed(nodes):  # children first
         if _uses(s, buffer) or not users.isdisjoint(children(s)):
             users.add(s)
     homes: set[Stmt] = set()
-    stack = [body]
+    stack = [(body, body)]
     while stack:
-        s = stack.pop()
+        s, outermost = stack.pop()
         inner = [x for x in children(s) if x in users]
-        several = isinstance(s, For) or (isinstance(s, Seq) and len(inner) > 1)
-        if _passes(s) and inner and not _uses(s, buffer) and (not several or all(is_local(x, buffer) for x in inner)):
-            stack += inner
+        apart = isinstance(s, For) or (isinstance(s, Seq) and len(inner) > 1)
+        if _passes(s) and inner and not _uses(s, buffer) and (not apart or all(is_local(x, buffer) for x in inner)):
+            stack += [(x, x if apart else outermost) for x in inner]
         else:
-            homes.add(s)
+            homes.add(outermost)
     return homes
 
 
