@@ -1,4 +1,6 @@
-"""Many compiled modules in one program: each runs once, on memory painted with 0xFF, in buffers of exactly its sizes."""
+"""Many compiled modules in one program: each runs once, on memory painted with 0xFF, in buffers of exactly its sizes.
+
+Those of the backend C are compiled with the program, those of LLVM are object files."""
 
 from __future__ import annotations
 
@@ -37,11 +39,16 @@ class Bundle:
         self.results: list[list[Any]] = []
         self.data: list[bytes] = []
         self.calls: list[str] = []
+        self.emit = "obj" if str(options.get("target", "c")).startswith("llvm") else "c"
+        self.objects: list[str] = []
 
     def add(self, module: Any, inputs: Sequence[Any]) -> None:
         """Writes the C of a module, and how it is run on the inputs."""
         name = f"n{len(self.names)}"
-        made = irtool.build(module, name=name, emit="c", out_dir=self.folder, weights="inline", **self.options)
+        made = irtool.build(module, name=name, emit=self.emit, out_dir=self.folder, weights="inline", **self.options)
+        if self.emit == "obj":
+            self.objects.append(f"{name}_net.o")
+            (self.folder / f"{name}.o").rename(self.folder / self.objects[-1])
         taken, given = made.report["inputs"], made.report["outputs"]
         arrays = _leaves(list(inputs))
         assert [a.nbytes for a in arrays] == [t["bytes"] for t in taken]
@@ -73,7 +80,7 @@ class Bundle:
         sources = [*(f"{n}.c" for n in self.names), "main.c"]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda s: self._call([cc, "-std=c99", *flags, "-c", s]), sources))
-        objects = [f"{s[:-2]}.o" for s in sources]
+        objects = [*(f"{s[:-2]}.o" for s in sources), *self.objects]
         self._call([cc, *flags, "-o", "all", *objects, "-lm"])
         self._call([*prefix, "./all"])
         raw, at = (self.folder / "out.bin").read_bytes(), 0

@@ -12,15 +12,19 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
-from irtool.backends.formulas.vector_matrices import PRODUCTS, REORDERED
+from irtool.backends.llvm.tools import Clang
+from irtool.backends.vectors.matrices import PRODUCTS, REORDERED
+from irtool.passes.core.bind import bind_params
 from irtool.schedule.core.affine import loads as reads_of
 from irtool.tir.forms import nest_of
 from irtool.tir.stmt import PrimFunc
 from irtool.tir.words import LONG, LONG_DOTS, ROWS, matrix_meaning
+from tests.backends.bundle import Bundle
 from tests.backends.dots import numbers
-from tests.backends.instructions import ARM, Way, arm_loops, compile_program, require, run_program
+from tests.backends.instructions import ARM, FLAGS, X86, Way, arm_loops, compile_program, require, run_program
 from tests.nests import run_nest
 
+TRIPLE, OBJDUMP = "aarch64-linux-gnu", f"{ARM[0][:-3]}objdump"
 CLANG = ["--target=aarch64-linux-gnu", "-march=armv8.6-a"]
 PATHS = {
     "portable": Way("gcc", "", [], "", "", 4),
@@ -153,3 +157,42 @@ def test_few_rows_and_short_sums_are_of_dot_products(tmp_path: Path) -> None:
             weights="file",
         )
         assert "mmla" not in (tmp_path / "m.c").read_text()
+
+
+def test_llvm_makes_the_same_instructions(tmp_path: Path) -> None:
+    """For Arm's processors, whole layers give what the interpreter gives; an odd number of rows leaves one without another."""
+    require(*ARM)
+    if Clang.find("", "neoverse-v1", TRIPLE, False, "") is None:
+        pytest.skip("no clang that compiles LLVM IR")
+    bundle, wanted = Bundle(tmp_path, target=f"llvm{{mtriple={TRIPLE},blocked_updates=1}}", mcpu="neoverse-v1"), []
+    layers = {**LAYERS, "odd rows": ((7, 37), (24, 37), 'nn.dense(%x, %w, units=24, out_dtype="int32")')}
+    for data, weights, call in layers.values():
+        module = irtool.parse(f"{V}def @main(%x: Tensor[{data}, uint8], %w: Tensor[{weights}, int8]) {{ {call} }}")
+        x, w = (
+            numbers(d, int(np.prod(s)), n).reshape(s) for n, (d, s) in enumerate((("uint8", data), ("int8", weights)))
+        )
+        module = bind_params(irtool.infer_types(module), {"w": w}, "main")
+        bundle.add(module, [x])
+        wanted.append(np.asarray(irtool.evaluate(module, [x])))
+    found = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
+    for name, (got,), want in zip(layers, found, wanted, strict=True):
+        np.testing.assert_array_equal(got.reshape(want.shape), want, name)
+    for name in bundle.objects:
+        assert "usmmla" in subprocess.run([OBJDUMP, "-d", name], cwd=tmp_path, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("flags", ["mcpu=x86-64-v2", "mcpu=x86-64-v3", "mcpu=x86-64-v2,product_rows=2"])
+@pytest.mark.parametrize("layer", LAYERS)
+def test_llvm_multiplies_bytes_on_x86(layer: str, flags: str, tmp_path: Path) -> None:
+    """In pairs of 16 bits; as products of matrices, where these are asked for, by dot products."""
+    if not X86 or Clang.find("", "native", "", False, "") is None:
+        pytest.skip("no clang that compiles LLVM IR for x86")
+    data, weights, call = LAYERS[layer]
+    text = f"{V}def @main(%x: Tensor[{data}, int8], %w: Tensor[{weights}, int8]) {{ {call} }}"
+    x, w = (numbers("int8", int(np.prod(s)), n).reshape(s) for n, s in enumerate((data, weights)))
+    module = bind_params(irtool.infer_types(irtool.parse(text)), {"w": w}, "main")
+    built = irtool.build(module, target=f"llvm{{{flags}}}", name="net", out_dir=tmp_path)
+    made = (tmp_path / "net.ll").read_text()
+    assert "pmadd" in made and ("irt_vmmla_s8s8" in made) == ("product_rows" in flags)
+    if "v3" not in flags or "avx2" in FLAGS:
+        np.testing.assert_array_equal(np.asarray(built.run([x])), np.asarray(irtool.evaluate(module, [x])))

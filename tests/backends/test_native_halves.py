@@ -13,6 +13,7 @@ import pytest
 
 import irtool
 from irtool.backends.formulas import support, vector_halves, vector_math, vector_types
+from irtool.backends.llvm.tools import Clang
 from irtool.backends.toolchain.compiler import Compiler
 from irtool.backends.vectors.types import VectorType
 from irtool.tir.native_halves import HALF
@@ -20,6 +21,7 @@ from tests.backends.assembly import count, loops
 from tests.backends.bundle import Bundle
 from tests.backends.instructions import ARM, X86, Way, arm_loops, compile_program, require, run_program
 
+ON_ARM_LLVM = "aarch64-linux-gnu"
 FAST = ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
 FP16 = ["-march=x86-64-v4", "-mavx512fp16", *FAST]
 ON_ARM = ["-march=armv8.2-a+fp16", *FAST]
@@ -166,6 +168,8 @@ def test_chains_without_the_instructions(name: str) -> None:
     module, given = chain(name)
     for mcpu in ("native", "x86-64-v2") if X86 else ("native",):
         check_chain(name, np.asarray(irtool.build(module, target="c{native_halves=2}", mcpu=mcpu).run(given)))
+    if Clang.find("", "native", "", False, "") is not None:
+        check_chain(name, np.asarray(irtool.build(module, target="llvm{native_halves=2}").run(given)))
 
 
 @pytest.mark.parametrize("flags", ["armv8.2-a+fp16", "armv8-a"])
@@ -180,6 +184,24 @@ def test_chains_on_arm(flags: str, tmp_path: Path) -> None:
     assert all("irt_f16x8" in (tmp_path / f"n{n}.c").read_text() for n in range(len(CHAINS) - 6))
     for name, (got,) in zip(CHAINS, found, strict=True):
         check_chain(name, got)
+
+
+def test_chains_of_llvm_on_arm(tmp_path: Path) -> None:
+    """In 16 bits, too: LLVM has the type and the instructions."""
+    require(*ARM)
+    if Clang.find("", "armv8.2-a+fp16", ON_ARM_LLVM, False, "") is None:
+        pytest.skip("no clang that compiles LLVM IR")
+    bundle = Bundle(tmp_path, target=f"llvm{{mtriple={ON_ARM_LLVM}}}", mcpu="neoverse-v1")
+    for name in CHAINS:
+        bundle.add(*chain(name))
+    found = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
+    for name, (got,) in zip(CHAINS, found, strict=True):
+        check_chain(name, got)
+    code = [
+        subprocess.run([f"{ARM[0][:-3]}objdump", "-d", o], cwd=tmp_path, capture_output=True, text=True, check=True)
+        for o in bundle.objects
+    ]
+    assert all(".8h" in made.stdout for made in code[: len(CHAINS) - 6])
 
 
 LONG = "negative(abs(divide(maximum(clip(sqrt(multiply(nn.relu(add(%x, %y)), %x)), a_min=0f, a_max=6f), %y), %x)))"

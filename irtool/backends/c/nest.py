@@ -58,13 +58,12 @@ from ..nests import all_buffers, computes_in_floats, flat, unroll
 from ..runs import WORDS, Sum, find_run, last_step
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
-from ..vectors.matrices import find_matrix_tile
+from ..vectors.matrices import MatrixLowering, find_matrix_tile
 from ..vectors.squares import lower_square
 from ..vectors.types import HALVES, Scalar, held_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
 from .expression import Writer
-from .matrices import MatrixPrinter
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .rows import find_rows, held_reads, repeated_reads
 from .shares import SharePrinter
@@ -145,8 +144,8 @@ class KernelWriter:
         """Vectorized loops are written as vectors: not in the twin."""
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
-        self.matrices: dict[For, MatrixPrinter] = {}
-        """By loops over lanes: what writes those that are part of products of matrices."""
+        self.matrices: dict[Stmt, MatrixLowering] = {}
+        """By loops over lanes: what lowers those that are part of products of matrices."""
         self.shared: dict[For, None] = {}
         self.tiled: For | None = None
         """The loop for whose blocks of sums registers of matrix tiles are configured."""
@@ -467,8 +466,12 @@ class KernelWriter:
             t = vector_type(self._held(b), lanes)
             self.vector_types[self._held(b), lanes] = None
         for at in product(*map(range, b.shape[:-1])):
-            made = self.registers[b, at] = self.names.fresh("_".join([b.name, *map(str, at)]))
-            self.code.line(f"{t} {made};")
+            self._declare_register((b, at), t)
+
+    def _declare_register(self, register: ir.Register, t: str) -> None:
+        b, at = register
+        name = self.registers[register] = self.names.fresh("_".join([b.name, *map(str, at)]))
+        self.code.line(f"{t} {name};")
 
     def _held(self, b: Buffer) -> str:
         return held_dtype(b.dtype, self.kernel.native_halves)
@@ -479,14 +482,16 @@ class KernelWriter:
 
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
-        if s in self.matrices:
-            self.matrices[s].print([s])
-            return
         try:
-            body = self._lowered(s)
+            body = self.matrices[s].sums([s]) if s in self.matrices else self._lowered(s)
         except Scalar:
             self._as_loop(s, stores_of(s), s.steps)
             return
+        self._print(body)
+
+    def _print(self, body: ir.Body) -> None:
+        """The statements of vectors."""
+        self.vector_functions.update(dict.fromkeys(body.functions))
         printer = self._printer()
         lines = printer.print(body)
         self._statements(lines, printer.declares)
@@ -496,9 +501,12 @@ class KernelWriter:
         tile = find_matrix_tile(s.buffer, s.body, self.simplify) if self.vector else None
         if tile is None:
             return [s.body]
-        printer = MatrixPrinter(tile, self)
-        self.matrices.update(dict.fromkeys(tile.updates, printer))
-        return [Seq(tile.before), printer.begin, Seq(tile.during), printer.end, Seq(tile.after)]
+        lowering = MatrixLowering(tile, self.simplify)
+        self.matrices.update(dict.fromkeys(tile.updates, lowering))
+        for register in lowering.spare:
+            self._declare_register(register, vector_type(tile.acc.dtype, tile.acc.shape[-1]))
+        begin, end = (partial(self._print, body) for body in (lowering.begin(), lowering.end()))
+        return [Seq(tile.before), begin, Seq(tile.during), end, Seq(tile.after)]
 
     def _rows(self, stmts: Sequence[Stmt]) -> list[Stmt | Callable[[], None]]:
         """Statements, with a function for those that are written together."""
@@ -510,7 +518,7 @@ class KernelWriter:
         """Vectorized loops that write registers only: what several of them read is read once."""
         loops = [s for s in stmts if isinstance(s, For)]
         if loops[0] in self.matrices:
-            self.matrices[loops[0]].print(loops)
+            self._print(self.matrices[loops[0]].sums(loops))
             return
         try:
             bodies = [self._lowered(s) for s in loops]

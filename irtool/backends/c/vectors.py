@@ -14,6 +14,7 @@ from ..formulas import vector_squares as squares
 from ..formulas.support import HOLD, TO_BITS
 from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
+from ..formulas.vector_matrices import TYPES as MATRIX_TYPES
 from ..formulas.vector_pairs import TYPES as PAIRED
 from ..formulas.vector_types import vector_type
 from ..vectors import ir
@@ -98,7 +99,7 @@ class VectorPrinter:
         self.types.update(
             {(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()), *PAIRED.get(name, ()))}
         )
-        self.types.update(dict.fromkeys((*squares.types(name, t), *shifts.types(name, t))))
+        self.types.update(dict.fromkeys((*squares.types(name, t), *shifts.types(name, t), *MATRIX_TYPES.get(name, ()))))
         return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 
     def _scalar(self, e: Expr, lines: list[str]) -> str:
@@ -131,6 +132,8 @@ class VectorPrinter:
         if isinstance(v, ir.Splat):
             scalar = self._bits(v.scalar, lines) if v.type.dtype == HALF else self._in_every_lane(v.scalar, lines)
             return enclose(f"{scalar} - ({t}){{0}}")
+        if isinstance(v, ir.Build):
+            return enclose(f"({t}){{{', '.join(bare(self._scalar(e, lines)) for e in v.scalars)}}}")
         if isinstance(v, ir.LoadVector):
             return self._load(v, t, lines)
         if isinstance(v, ir.LookUp):

@@ -1,31 +1,18 @@
 """Products of small matrices of bytes, and the reordering of their results to rows, as C text.
 
 `mmla` multiplies two rows of eight bytes by two columns of eight, and adds the four sums to an accumulator: `row0·col0, row0·col1,
-row1·col0, row1·col1`. Arm's `SMMLA`, `UMMLA` and `USMMLA` are named so; without them it is two dot products of words of four. The
-functions of `REORDERED` take the accumulators of two pairs of columns.
+row1·col0, row1·col1`. Without an instruction it is two dot products of words of four. The functions of `REORDERED` take the
+accumulators of two pairs of columns.
 """
 
 from __future__ import annotations
 
-from ...tir.words import LONG_DOTS
-from ..instructions.row import MATRICES
+from ..vectors.matrices import PRODUCTS, REORDERED
 from ..vectors.types import VectorType
 from .by_instructions import by_instructions
 from .templates import fill
 from .vector_types import vector_type
 from .words import half_of
-
-PRODUCTS = dict(zip(MATRICES, LONG_DOTS, strict=True))
-"""The products by name: the dot product of long words that each is made of."""
-
-REORDERED = {
-    "halves_low": (0, 1, 4, 5),
-    "halves_high": (2, 3, 6, 7),
-    "pairs_even": (0, 2, 4, 6),
-    "pairs_odd": (1, 3, 5, 7),
-}
-"""Which elements of two accumulators make a row: the first two functions where rows were the first operand, the others where
-columns were."""
 
 TYPES: dict[str, tuple[tuple[str, int], ...]] = dict.fromkeys(
     PRODUCTS, (("int32", 4), ("uint32", 4), ("int64", 2))

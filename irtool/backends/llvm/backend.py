@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +118,7 @@ class Llvm(Backend):
     def _processor(self) -> VectorTarget:
         clang = self.clang
         if clang is not None:
-            # Only C has texts for these.
-            return replace(clang.machine(), native_halves=1, wide_products=1, product_rows=1, summed_products=1)
+            return clang.machine()
         return InProcess(self.mcpu, self.mtriple, self.mattr).machine() if has_llvmlite() else VectorTarget(16, 16)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 
 from ...tir.expr import Expr, Load
@@ -17,8 +18,9 @@ from ..moves import moved_element
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
 from ..vectors.lower import constant_indices, lower_loop, stores_of
+from ..vectors.matrices import MatrixLowering, by_tiles, find_matrix_tile
 from ..vectors.squares import lower_square
-from ..vectors.types import HALVES, Scalar, compute_dtype, width_for
+from ..vectors.types import HALVES, Scalar, held_dtype, width_for
 from .builder import Builder
 from .expression import Expressions
 from .library import Library
@@ -42,6 +44,8 @@ class KernelWriter:
         self.expressions = Expressions(self.b, library, self.simplify, self._load, wide, not strict)
         self.places: dict[Buffer, str] = {}
         self.registers: dict[ir.Register, str] = {}
+        self.matrices: dict[Stmt, MatrixLowering] = {}
+        """By loops over lanes: what lowers those that are part of products of matrices."""
         self.vector = any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.body))
 
     def write(self) -> list[str]:
@@ -73,7 +77,7 @@ class KernelWriter:
             if not isinstance(s, Stmt):
                 s()
             elif isinstance(s, Seq):
-                stack.extend(reversed(s.stmts))
+                stack.extend(reversed(self._parts(s.stmts)))
             elif isinstance(s, Store):
                 self._store(s)
             elif isinstance(s, Prefetch):
@@ -98,7 +102,7 @@ class KernelWriter:
             else:
                 assert isinstance(s, Allocate)
                 self._allocate(s.buffer)
-                stack.append(s.body)
+                stack.extend(reversed(self._tile(s)))
 
     def _close(self, head: str, end: str) -> None:
         self.b.jump(head)
@@ -151,7 +155,7 @@ class KernelWriter:
             self.places[buffer] = self.b.element("i8", self.workspace, str(offset))
         elif buffer.scope == Scope.REGISTER and self.vector:
             lanes = width_for(buffer.shape[-1])
-            t = vector_type(compute_dtype(buffer.dtype), lanes) if lanes > 1 else value_type(buffer.dtype)
+            t = vector_type(self._held(buffer), lanes) if lanes > 1 else value_type(buffer.dtype)
             for at in product(*map(range, buffer.shape[:-1])):
                 self.registers[buffer, at] = self.b.slot(t, "_".join([buffer.name, *map(str, at)]))
         elif buffer.ndim == 0:
@@ -173,11 +177,17 @@ class KernelWriter:
         if b.scope != Scope.REGISTER:
             return self.places[b]
         place = self.registers[b, constant_indices(indices[:-1])]
-        return (
-            place
-            if b.shape[-1] == 1
-            else self.b.element(value_type(b.dtype), place, self.expressions.index(indices[-1]))
-        )
+        if b.shape[-1] == 1:
+            return place
+        element = stored_type(b.dtype) if self._is_bits(b) else value_type(b.dtype)
+        return self.b.element(element, place, self.expressions.index(indices[-1]))
+
+    def _held(self, b: Buffer) -> str:
+        return held_dtype(b.dtype, self.kernel.native_halves)
+
+    def _is_bits(self, b: Buffer) -> bool:
+        """True for a register of vectors that hold numbers as memory does."""
+        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self._held(b) in HALVES
 
     def _store(self, s: Store) -> None:
         b, x = s.buffer, self.expressions
@@ -190,14 +200,13 @@ class KernelWriter:
         t = value_type(b.dtype)
         if x.type(s.value.dtype) != t and t != "i1":
             value = self.b.value(f"trunc i64 {value} to {t}")
-        if self._is_variable(b):
-            self.b.do(f"store {t} {value}, ptr {self._slot(b, s.indices)}")
-            return
-        if b.dtype in HALVES:
+        is_variable = self._is_variable(b)
+        if b.dtype in HALVES and (not is_variable or self._is_bits(b)):
             t, value = "i16", x.helper(TO_BITS[b.dtype], "i16", ("float", value))
-        elif t == "i1":
+        elif t == "i1" and not is_variable:
             t, value = "i8", self.b.value(f"zext i1 {value} to i8")
-        self.b.do(f"store {t} {value}, ptr {self._element(b, s.indices)}")
+        place = self._slot(b, s.indices) if is_variable else self._element(b, s.indices)
+        self.b.do(f"store {t} {value}, ptr {place}")
 
     def _element(self, b: Buffer, indices: Sequence[Expr]) -> str:
         """The place of an element in memory."""
@@ -217,6 +226,9 @@ class KernelWriter:
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b, x = e.source, self.expressions
         t = value_type(b.dtype)
+        if self._is_bits(b):
+            bits = self.b.value(f"load i16, ptr {self._slot(b, e.indices)}")
+            return x.helper(FROM_BITS[b.dtype], "float", ("i16", bits))
         if self._is_variable(b):
             made = self.b.value(f"load {t}, ptr {self._slot(b, e.indices)}")
             return self._widened(made, b)
@@ -236,13 +248,36 @@ class KernelWriter:
     def _vectorized(self, s: For) -> None:
         """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
         try:
-            body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict))
+            body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict), self.kernel.native_halves)
         except Scalar:
             close = self._for(s)
             for store in stores_of(s):
                 self._store(store)
             close()
             return
+        self._printer().print(body)
+
+    def _tile(self, s: Allocate) -> list[Stmt | Callable[[], None]]:
+        """What is done with a buffer: of products of matrices, accumulators become rows of results after the last sum."""
+        tile = find_matrix_tile(s.buffer, s.body, self.simplify) if self.vector else None
+        if tile is None:
+            return [s.body]
+        lowering = MatrixLowering(tile, self.simplify)
+        self.matrices.update(dict.fromkeys(tile.updates, lowering))
+        for b, at in lowering.spare:
+            self.registers[b, at] = self.b.slot(vector_type(b.dtype, b.shape[-1]), b.name)
+        begin, end = (partial(self._print, body) for body in (lowering.begin(), lowering.end()))
+        return [Seq(tile.before), begin, Seq(tile.during), end, Seq(tile.after)]
+
+    def _parts(self, stmts: Sequence[Stmt]) -> list[Stmt | Callable[[], None]]:
+        """Statements, with a function for sums of one tile that are written together."""
+        groups = by_tiles(stmts, self.matrices)
+        return [partial(self._sums, g) if g[0] in self.matrices else g[0] for g in groups]
+
+    def _sums(self, loops: Sequence[Stmt]) -> None:
+        self._print(self.matrices[loops[0]].sums(loops))
+
+    def _print(self, body: ir.Body) -> None:
         self._printer().print(body)
 
     def _printer(self) -> VectorPrinter:

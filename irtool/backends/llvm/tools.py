@@ -20,7 +20,7 @@ from ...tir.vector_target import VectorTarget
 from ..library import CompiledFunctions
 from ..toolchain.caches import cache_sizes
 from ..toolchain.compiler import Compiler, read_macros, split_words, vectors_of
-from ..toolchain.described import ALWAYS, described_machine, instruction_sets
+from ..toolchain.described import ALWAYS, MACHINES, described_machine, instruction_sets, read_description
 from .names import check_names
 
 OLDEST = 15
@@ -34,7 +34,13 @@ def how_to_get_one() -> str:
     return f"install clang, name it with --cc, or build with --target=c; or {install_line('llvm')}"
 
 
-_LEVELS = {"x86-64-v4": VectorTarget(64, 32), "x86-64-v3": VectorTarget(32, 16)}
+_LEVELS = {"x86-64-v3": MACHINES["haswell"], "x86-64-v4": MACHINES["skylake"]}
+"""Machines with the instruction sets of a level, by its name."""
+
+
+def _without_tiles(machine: VectorTarget) -> VectorTarget:
+    """The machine without matrix tiles: there is no LLVM IR for them."""
+    return replace(machine, byte_tiles=1, pair_tiles=1)
 
 
 def has_llvmlite() -> bool:
@@ -85,7 +91,7 @@ class Clang:
         return read_macros((*self.compiler.command, *self.flags))[0]
 
     def machine(self) -> VectorTarget:
-        return replace(self.compiler.machine(), byte_tiles=1, pair_tiles=1)  # there is no code for matrix tiles
+        return _without_tiles(self.compiler.machine())
 
     def compile(self, source: str, target: str, folder: Path) -> None:
         """An object file of a `.ll` file. Raises ToolError."""
@@ -139,6 +145,8 @@ class InProcess:
     @property
     def macros(self) -> str:
         """What a C compiler would define for the features that it is told, each macro between spaces; named processors have more."""
+        if self.cpu in _LEVELS:
+            return read_description(_LEVELS[self.cpu]).macros
         words = self.features.split(",")
         architecture = self.triple.split("-")[0].replace("arm64", "aarch64")
         sets = [s for s in instruction_sets().values() if s.architecture == architecture and f"+{s.option}" in words]
@@ -147,19 +155,9 @@ class InProcess:
     def machine(self) -> VectorTarget:
         """The width and number of vector registers, as far as they follow from the processor's features, and its caches."""
         if self.described is not None:
-            core = vectors_of(self.described.macros)
-            return VectorTarget(core.vector_bytes, core.registers).resized(dict(self.described.sizes))
-        return self._vectors().resized(cache_sizes("native" if self.is_host else self.cpu))
-
-    def _vectors(self) -> VectorTarget:
-        known = dict(self.llvm.get_host_cpu_features()) if self.cpu and self.features and self.is_native else {}
-        if self.cpu in _LEVELS:
-            return _LEVELS[self.cpu]
-        if known.get("avx512f"):
-            return VectorTarget(64, 32)
-        if known.get("avx"):
-            return VectorTarget(32, 16)
-        return VectorTarget(16, 32 if self.triple.startswith(("aarch64", "arm64")) else 16)
+            return _without_tiles(vectors_of(self.described.macros).resized(dict(self.described.sizes)))
+        sizes = cache_sizes("native" if self.is_host else self.cpu)
+        return _without_tiles(vectors_of(self.macros).resized(sizes))
 
     def compile(self, text: str, target: Path, strict: bool) -> None:
         """An object file of LLVM IR text. Raises ToolError."""

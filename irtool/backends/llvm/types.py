@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...diagnostics import IrError
 from ...tir import dtypes
+from ...tir.native_halves import HALF
 from ..vectors.types import HALVES
 from .builder import float_bits
 
@@ -27,9 +28,14 @@ def stored_type(dtype: str) -> str:
     return "i16" if dtype in HALVES else "i8" if value_type(dtype) == "i1" else value_type(dtype)
 
 
+def lane_type(dtype: str) -> str:
+    """The type of a lane; vectors of float16 are computed with in 16 bits, as others are of float32."""
+    return "half" if dtype == HALF else value_type(dtype)
+
+
 def vector_type(dtype: str, lanes: int) -> str:
     """`<16 x float>`."""
-    return f"<{lanes} x {value_type(dtype)}>"
+    return f"<{lanes} x {lane_type(dtype)}>"
 
 
 def literal(value: int | float, dtype: str) -> str:

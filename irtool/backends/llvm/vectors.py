@@ -6,15 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...tir import dtypes
 from ...tir.expr import Const
+from ...tir.native_halves import HALF
 from ...tir.places import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
+from ..c_types import half_bits
 from ..vectors import ir
 from ..vectors.channels import picks
 from ..vectors.squares import begins_with_halves, piece_lanes, stages
 from ..vectors.types import MEMORY, VectorType
 from .builder import Builder, float_bits
 from .expression import Expressions
-from .types import literal, value_type, vector_type
+from .types import lane_type, literal, value_type, vector_type
+
+_HALF_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+_HALF_COMPARISONS = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
+"""Functions of vectors of float16 by name (see `vectors.halves`)."""
 
 _ROUNDING = {"floor", "ceil", "trunc", "round", "nearbyint", "sqrt", "fabs", "copysign"}
 """Functions that LLVM has itself, for vectors too."""
@@ -175,6 +181,8 @@ class VectorPrinter:
             return _listed(v.type, range(v.type.lanes))
         if isinstance(v, ir.Splat):
             return self._splat(v)
+        if isinstance(v, ir.Build):
+            return self._build(v)
         if isinstance(v, ir.LoadVector):
             return self._load(v)
         if isinstance(v, ir.LookUp):
@@ -210,12 +218,21 @@ class VectorPrinter:
             made = self._v(f"insertelement {_t(v)} {made}, i8 {one}, i32 {n}")
         return made
 
+    def _build(self, v: ir.Build) -> str:
+        vector, element = "poison", value_type(v.type.dtype)
+        for n, e in enumerate(v.scalars):
+            one = self.scalars.write(self.scalars.simplify(e))
+            vector = self._v(f"insertelement {_t(v)} {vector}, {element} {one}, i32 {n}")
+        return vector
+
     def _splat(self, v: ir.Splat) -> str:
-        t, e = _t(v), value_type(v.type.dtype)
+        t, e = _t(v), lane_type(v.type.dtype)
         if isinstance(v.scalar, Const) and v.scalar.dtype != "bool":
             return _listed(v.type, [v.scalar.value] * v.type.lanes)
         one = self.scalars.write(self.scalars.simplify(v.scalar))
-        if v.scalar.dtype == "bool":
+        if v.type.dtype == HALF:
+            one = self._v(f"fptrunc float {one} to {e}")
+        elif v.scalar.dtype == "bool":
             one = self._v(f"sext i1 {one} to {e}")
         elif self.scalars.type(v.scalar.dtype) != e:
             one = self._v(f"trunc i64 {one} to {e}")
@@ -298,6 +315,12 @@ class VectorPrinter:
             size = self._intrinsic("fabs", t, dtype, lanes, v.args)
             infinite = _listed(VectorType(dtype, lanes), [float("inf")] * lanes)
             return self._mask(self._v(f"fcmp {'oeq' if name == 'isinf' else 'olt'} {t} {size}, {infinite}"), v.type)
+        if dtype == HALF and name in _HALF_ARITHMETIC:  # each result is rounded: nothing is contracted
+            return self._v(f"{_HALF_ARITHMETIC[name]} {self._typed(*v.args)}")
+        if dtype == HALF and name in _HALF_COMPARISONS:
+            return self._mask(self._compare(_HALF_COMPARISONS[name], *v.args), v.type)
+        if HALF in (v.type.dtype, v.args[0].type.dtype) and name in ("h2f", "f2h"):
+            return self._v(f"{'fpext' if name == 'h2f' else 'fptrunc'} {self._typed(v.args[0])} to {_t(v)}")
         symbol = self.scalars.library.vector(name, dtype, lanes)
         return self._v(f"call {_t(v)} {symbol}({', '.join(f'{_t(a)} {self.values[a]}' for a in v.args)})")
 
@@ -339,8 +362,13 @@ def _t(v: ir.Value) -> str:
 
 def _listed(t: VectorType, values: Sequence[int | float]) -> str:
     """A constant vector."""
-    e = value_type(t.dtype)
+    e = lane_type(t.dtype)
     if all(v == 0 and str(v)[0] != "-" for v in values):
         return "zeroinitializer"
-    texts = [float_bits(float(v), e == "float") if dtypes.is_float(t.dtype) else literal(v, t.dtype) for v in values]
+    if e == "half":
+        texts = [f"0xH{half_bits(v):04X}" for v in values]
+    elif dtypes.is_float(t.dtype):
+        texts = [float_bits(float(v), e == "float") for v in values]
+    else:
+        texts = [literal(v, t.dtype) for v in values]
     return f"<{', '.join(f'{e} {x}' for x in texts)}>"

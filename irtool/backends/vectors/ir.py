@@ -6,7 +6,7 @@
     step  ::= value                                    computed here; `named` if it is used more than once
             | Assign(register, value)
             | StoreVector(buffer, base, value)         `count` elements, `stride` apart
-    value ::= Lanes | Splat(scalar) | Read(register) | LoadVector(buffer, base) | Unary | Arithmetic | Compare | Logic
+    value ::= Lanes | Splat(scalar) | Build(scalars) | Read(register) | LoadVector(buffer, base) | Unary | Arithmetic | Compare | Logic
             | LookUp(buffer, value) | Shift | Convert | Bitcast | Same | Apply(function, values) | Pick(scalar condition, body, body)
 
 Scalars and indices are expressions of the loop nest, which do not change with the lane.
@@ -49,6 +49,13 @@ class Splat(Value):
     """A scalar in every lane; of a bool, a mask."""
 
     scalar: Expr
+
+
+@dataclass(eq=False)
+class Build(Value):
+    """A scalar for each lane."""
+
+    scalars: tuple[Expr, ...]
 
 
 @dataclass(eq=False)
@@ -248,7 +255,7 @@ def is_at_hand(v: Value) -> bool:
 
 def load_function(v: LoadVector) -> Function | None:
     """The library function that loads such elements; None where there is none or none is needed."""
-    if v.words or (v.buffer.numbers and v.is_whole and v.stride == 1):
+    if v.words or (v.buffer.numbers and v.is_whole and v.stride == 1 and v.type.bits == 32):
         numbers = v.buffer.numbers or v.buffer.dtype
         return ("words" if dtypes.itemsize(numbers) == 1 else "pairs", *v.type)
     if v.places:

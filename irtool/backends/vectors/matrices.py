@@ -4,22 +4,42 @@
     for l in 4: acc[1, 0, l] += dot8_u8s8(x[1], w[l])          ⇒    hi = rows 0 and 1 by columns 2 and 3
 
 Two rows of a tile share two accumulators while it is summed; after the last sum, each gets back its own results. That needs
-accumulators that begin at 0 and are read by such sums alone until then.
+accumulators that begin at 0 and are read by such sums alone until then. A row that shares with no other has a spare accumulator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import is_
 
 from ...tir.expr import Binary, Const, Expr, Load, const, post_order
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Seq, Stmt, Store, children, expressions, pre_order
+from ...tir.words import LONG_DOTS
+from ..instructions.row import MATRICES
 from ..runs import long_dot
+from .ir import Apply, Assign, Body, Build, LoadVector, Read, Register, Splat, Value
 from .lower import constant_indices
+from .types import VectorType
 
 LANES = 4
 """Results of an instruction: two rows by two columns."""
+
+PRODUCTS = dict(zip(MATRICES, LONG_DOTS, strict=True))
+"""The products by name: the dot product of long words that each is made of."""
+
+REORDERED = {
+    "halves_low": (0, 1, 4, 5),
+    "halves_high": (2, 3, 6, 7),
+    "pairs_even": (0, 2, 4, 6),
+    "pairs_odd": (1, 3, 5, 7),
+}
+"""Which elements of two accumulators make a row: the first two functions where rows were the first operand, the others where
+columns were."""
+
+_SUMS, _WORDS = VectorType("int32", LANES), VectorType("int64", 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,3 +164,103 @@ def _update(s: For, acc: Buffer, simplify: Simplifier) -> tuple[Update, tuple[st
 
 def _is_extent(e: Expr) -> bool:
     return isinstance(e, Const) and e.value == LANES
+
+
+class MatrixLowering:
+    """The vectors of one tile's sums."""
+
+    def __init__(self, tile: MatrixTile, simplify: Simplifier) -> None:
+        self.tile = tile
+        self.simplify = simplify
+        self.product = next(name for name, dot in PRODUCTS.items() if dot == tile.dot)
+        self.rows = sorted({u.row for u in tile.updates.values()})
+        spare = Buffer(f"{tile.acc.name}_spare", tile.acc.shape, tile.acc.dtype, Scope.REGISTER)
+        self.spare: list[Register] = [(spare, row) for row in self.rows if tile.partner(row) is None]
+        """The other accumulators of rows that share with none: they are to be declared before `begin`."""
+
+    def begin(self) -> Body:
+        """Sets the spare accumulators to 0."""
+        zeros = [Splat(_SUMS, const(0)) for _ in self.spare]
+        return Body([*zeros, *(Assign(r, z) for r, z in zip(self.spare, zeros, strict=True))])
+
+    def sums(self, loops: Sequence[Stmt]) -> Body:
+        """Sums one behind the other: those that two rows have of the same columns together; each operand is read once."""
+        body = Body(functions=[(self.product, *_SUMS)])
+        remaining = [self.tile.updates[s] for s in loops if isinstance(s, For)]
+        words: dict[tuple[int, Expr, Expr | None], Value] = {}
+        columns: dict[tuple[Expr, ...], list[Value]] = {}
+        while remaining:
+            one = remaining.pop(0)
+            other = self._sharing(one, remaining)
+            if other is not None:
+                remaining.remove(other)
+            both = (one, other) if other is None or one.row < other.row else (other, one)
+            key = (one.row[0] % 2 if other is None else 0, both[0].word, both[1].word if both[1] else None)
+            if key not in words:
+                words[key] = _named(self._words(*both), body)
+            if one.places not in columns:
+                pairs = (one.places[:2], one.places[2:])
+                columns[one.places] = [_named(self._two(one.columns, *p), body) for p in pairs]
+            for register, column in zip(self._accumulators(one.row), columns[one.places], strict=True):
+                operands = (column, words[key]) if self.tile.columns_first else (words[key], column)
+                old = Read(_SUMS, register)
+                value = Apply(_SUMS, (self.product, *_SUMS), (old, *operands))
+                body.steps += [old, value, Assign(register, value)]
+        return body
+
+    def end(self) -> Body:
+        """Puts the accumulators into the order of rows."""
+        names = list(REORDERED)[2:] if self.tile.columns_first else list(REORDERED)[:2]
+        body = Body(functions=[(name, *_SUMS) for name in names])
+        for registers in dict.fromkeys(map(self._accumulators, self.rows)):
+            low, high = (Read(_SUMS, r) for r in registers)
+            low.named = registers[1] not in self.spare
+            body.steps += [low, high]
+            # A spare accumulator is the second row of none.
+            for register, name in list(zip(registers, names, strict=True))[: 2 if low.named else 1]:
+                value = Apply(_SUMS, (name, *_SUMS), (low, high))
+                body.steps += [value, Assign(register, value)]
+        return body
+
+    def _sharing(self, one: Update, others: Sequence[Update]) -> Update | None:
+        """What the other row of a pair adds of the same columns."""
+        partner = self.tile.partner(one.row)
+        return next((u for u in others if u.row == partner and all(map(is_, u.places, one.places))), None)
+
+    def _words(self, even: Update, odd: Update | None) -> Value:
+        """The words of two rows; a row without another has zeros beside it."""
+        if odd is None:
+            is_odd = len(even.row) > 1 and even.row[0] % 2
+            zero = const(0, _WORDS.dtype)
+            return Build(_WORDS, (zero, even.word) if is_odd else (even.word, zero))
+        a, b = even.word, odd.word
+        if isinstance(a, Load) and isinstance(b, Load) and a.source is b.source and isinstance(a.source, Buffer):
+            if len(a.indices) == len(b.indices) == 1:
+                return self._two(a.source, self.simplify(a.indices[0]), self.simplify(b.indices[0]))
+        return Build(_WORDS, (a, b))
+
+    def _two(self, b: Buffer, first: Expr, second: Expr) -> Value:
+        """Two words of a buffer: in one read where they lie one after the other."""
+        apart = self.simplify(second - first)
+        if isinstance(apart, Const) and apart.value == 1:
+            return LoadVector(_WORDS, b, first, 1, _WORDS.lanes)
+        return Build(_WORDS, (Load(b, (first,)), Load(b, (second,))))
+
+    def _accumulators(self, row: tuple[int, ...]) -> tuple[Register, Register]:
+        """Those of the first two columns and of the other two."""
+        partner = self.tile.partner(row)
+        if partner is None:
+            return (self.tile.acc, row), next(r for r in self.spare if r[1] == row)
+        return (self.tile.acc, min(row, partner)), (self.tile.acc, max(row, partner))
+
+
+def _named(value: Value, body: Body) -> Value:
+    value.named = True
+    body.steps.append(value)
+    return value
+
+
+def by_tiles(stmts: Sequence[Stmt], tiles: Mapping[Stmt, MatrixLowering]) -> list[list[Stmt]]:
+    """Statements one behind the other, those together that sum in one tile."""
+    groups = [(tile, list(g)) for tile, g in groupby(stmts, key=lambda s: tiles.get(s))]
+    return [part for tile, g in groups for part in ([g] if tile is not None else [[s] for s in g])]

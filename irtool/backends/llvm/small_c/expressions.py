@@ -181,6 +181,23 @@ class Expressions(Tokens, Conversions):
             return self.call(word)
         return self.names[word]
 
+    def shuffle(self) -> Value:
+        """`__builtin_shuffle(a, b, (irt_i32x4){0, 4, 1, 5})`, of one vector or of two."""
+        vectors: list[Value] = []
+        while not (self.token == "(" and self.type_here(self.at + 1) is not None and self.tokens[self.at + 3] == "{"):
+            vectors.append(self.loaded(self.ternary()))
+            self.step(",")
+        for _ in range(4):
+            self.step()
+        lanes: list[str] = []
+        while not self.take("}"):
+            lanes.append(f"i32 {self.step()}")
+            self.take(",")
+        self.step(")")
+        t, (a, b) = vectors[0].type, (vectors * 2)[:2]
+        mask = f"<{len(lanes)} x i32> <{', '.join(lanes)}>"
+        return Value(t, self.b.value(f"shufflevector {t} {a.text}, {t} {b.text}, {mask}"))
+
     def call(self, name: str) -> Value:
         self.step("(")
         if name == "__builtin_convertvector":
@@ -189,6 +206,8 @@ class Expressions(Tokens, Conversions):
             t = self.type()
             self.step(")")
             return self.convert_lanes(value, t)
+        if name == "__builtin_shuffle":
+            return self.shuffle()
         args: list[Value] = []
         while not self.take(")"):
             value = self.ternary()
