@@ -55,7 +55,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _stop(number: int, frame: object) -> None:
-    """Ends as an interrupted command does: what it was writing is removed."""
+    """Ends as an interrupted command does: its unfinished file is removed."""
     for other in TERMINATING:
         signal.signal(other, signal.SIG_IGN)  # a terminal that goes away sends more than one
     raise Stopped(128 + number)

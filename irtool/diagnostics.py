@@ -1,4 +1,4 @@
-"""Where things are in the source, and what is said about them.
+"""Places in the source, and diagnostics about them.
 
 `Source` is one text with a name, `Span` a range of it, `Diagnostic` one message about a span, `Code` the kind of mistake
 that it is about, and `IrError` the exception that carries one or more diagnostics out of irtool. `render` draws them the way
@@ -203,7 +203,7 @@ class ConversionWarning(UserWarning):
 
 @dataclass
 class Diagnostics:
-    """Collects what a stage has to say; `check()` raises once if any of it is an error."""
+    """Collects the diagnostics of a stage; `check()` raises once if any of them is an error."""
 
     items: list[Diagnostic] = field(default_factory=list)
 

@@ -93,12 +93,12 @@ def _similarity(name: str, known: str, matcher: SequenceMatcher[str]) -> float:
 
 
 def _has_part(name: str, part: str) -> bool:
-    """Whether folded letters are the beginning of a word of `name`, or its end."""
+    """True if folded letters are the beginning of a word of `name`, or its end."""
     return _folded(name).endswith(part) or any(w.startswith(part) for w in _words(name, len(part)))
 
 
 def _is_misspelt(name: str, known: str) -> bool:
-    """Whether few letters turn one name into the other, beside the parts that both begin with or one of them leaves out."""
+    """True if few letters turn one name into the other, beside their common first parts and parts that one of them leaves out."""
     first, second = name.split("."), known.split(".")
     if len(first) == 1 or len(second) == 1:
         first, second = first[-1:], second[-1:]
@@ -109,7 +109,7 @@ def _is_misspelt(name: str, known: str) -> bool:
 
 
 def _edits(a: str, b: str) -> int:
-    """How many letters are to be added, left out, replaced or swapped with the next one."""
+    """The number of letters to be added, left out, replaced or swapped with the next one."""
     before, row = list[int](), list(range(len(b) + 1))
     for i, x in enumerate(a):
         before, above, row = row, before, [i + 1]
@@ -122,5 +122,5 @@ def _edits(a: str, b: str) -> int:
 
 
 def _words(known: str, least: int) -> list[str]:
-    """What stands at each start of a word of a name to its end, folded."""
+    """The suffixes of a name from each start of a word, folded."""
     return [_folded(known[m.start() :])[: least + 1] for m in _WORD.finditer(known) if m.group()]

@@ -1,4 +1,4 @@
-"""How the packages are installed that only some features need, in one place: irtool is on no package index."""
+"""Install commands of the packages that only some features need, in one place: irtool is on no package index."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def is_stream(path: str | os.PathLike[str], follow: bool = True) -> bool:
-    """True for a device, a pipe, or what stands for a descriptor of this process: there is nothing to rename onto. A link is what
-    it leads to if it is followed, else a link."""
+    """True for a device, a pipe, or a path of a descriptor of this process: there is nothing to rename onto. A link counts as its
+    target if it is followed, else as a link."""
     if not follow and os.path.islink(path):
         return False
     if os.path.isdir(path) or not os.path.exists(path):
@@ -67,7 +67,7 @@ def is_stream(path: str | os.PathLike[str], follow: bool = True) -> bool:
 
 
 def kind_of(mode: int) -> str:
-    """What a file that is none is, by its mode: `a pipe`, `a socket`, `a device`, `a directory`."""
+    """The kind of an irregular file, by its mode: `a pipe`, `a socket`, `a device`, `a directory`."""
     kinds = (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")
     return next((name for holds, name in kinds if holds(mode)), "a device")
 
@@ -106,7 +106,7 @@ class Draft:
 
     @property
     def unfinished(self) -> str:
-        """Where it is until then, for what writes to a path only."""
+        """Its temporary path, for writers to paths only."""
         return self._unfinished
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class Draft:
         self._unfinished = ""
 
     def discard(self) -> None:
-        """Removes what has not been published."""
+        """Removes the unpublished file."""
         with contextlib.suppress(OSError):  # what could not be written is not wanted any more
             self.out.close()
         if self._unfinished:
@@ -156,7 +156,7 @@ class Draft:
 
 
 def _own_place(path: str | os.PathLike[str]) -> str:
-    """Where a file itself is, be it a link; the folder may be reached through links."""
+    """The place of a file itself, be it a link; the folder may be reached through links."""
     folder, name = os.path.split(os.path.abspath(path))
     return os.path.join(os.path.realpath(folder), name)
 

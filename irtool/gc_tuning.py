@@ -17,7 +17,7 @@ _before: tuple[int, int, int] = (0, 0, 0)
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Searches are rare meanwhile, in all threads; the last one to leave restores what was set when the first one came.
+    """Collections are rare meanwhile, in all threads; the last one to leave restores the settings from before the first one.
 
     Expressions, types and loop nests have no cycles: what is not needed any more goes without a search.
     """

@@ -1,4 +1,4 @@
-"""How irtool starts a Python of its own: the same interpreter, which imports nothing from the current folder.
+"""Processes of irtool in a Python of their own: the same interpreter, which imports nothing from the current folder.
 
 A folder with a model may have come from anywhere, and a file `numpy.py` in it is no module that anybody asked for. Python itself looks
 there first with `-c` and `-m`. What PYTHONPATH and the environment (`venv`) say holds for the child as it does for its parent.
@@ -34,7 +34,7 @@ def python_alone() -> list[str]:
 
 
 def module_path() -> list[str]:
-    """Where this process finds modules, without the current folder; the folder of irtool is last where it is not among them."""
+    """The module path of this process, without the current folder; the folder of irtool comes last if it is not on it."""
     kept = [entry for entry in sys.path if not _is_current(entry)]
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return kept if own in kept else [*kept, own]

@@ -10,7 +10,7 @@ from .diagnostics import nearest
 
 
 class Namespace:
-    """What stands under the names that begin with `prefix`, as attributes.
+    """The values whose names begin with `prefix`, as attributes.
 
     `find(name)` gives the value of a whole name, or None; `names()` all whole names. Neither is called before an attribute is
     asked for; a name that `find` knows is returned without asking for all.

@@ -105,7 +105,7 @@ class GoldenFile(pytest.File):
 
 
 class GoldenFailure(Exception):
-    """What is wrong with a case."""
+    """The failure of a case."""
 
 
 class GoldenCase(pytest.Item):
@@ -144,5 +144,5 @@ class GoldenCase(pytest.Item):
         return message
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the case stands, and what it is called."""
+        """The place of the case, and its name."""
         return self.path, self.line - 1, f"{self.path.name}: {self.name}"

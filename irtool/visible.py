@@ -10,7 +10,7 @@ text: with these, a name could move the cursor, set the title of a window, or ma
 
 
 def visible(text: str) -> str:
-    r"""The text with `\x1b` for an escape, `\u202e` for a right-to-left override, and so on; itself where there is none."""
+    r"""The text with `\x1b` for an escape, `\u202e` for a right-to-left override, and so on; itself without any."""
     return _HIDDEN.sub(_number, text)
 
 

@@ -178,7 +178,7 @@ class _Attach:
 
 
 def _written(t: Type) -> Type | None:
-    """What stands as an annotation for a type that was found: nothing, if nothing was."""
+    """The annotation for an inferred type: None for an unknown one."""
     return None if isinstance(t, IncompleteType) else t
 
 

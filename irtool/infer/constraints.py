@@ -470,12 +470,12 @@ class Constraints:
 
 
 def _name(e: Expr) -> str:
-    """What an expression is called in a message."""
+    """The name of an expression in a message."""
     return show_expr(e) if isinstance(e, Var | GlobalVar | Constructor | Op | Call) else "the expression"
 
 
 def _place(e: Expr, around: Expr) -> Span | None:
-    """Where an expression stands. The span of a variable is that of its binder: what is around it is nearer."""
+    """The place of an expression. The span of a variable is that of its binder: the span around its use is nearer."""
     return around.span if isinstance(e, Var) or e.span is None else e.span
 
 

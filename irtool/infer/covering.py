@@ -18,7 +18,7 @@ anything everywhere."""
 
 
 def covers(patterns: Sequence[Pattern], module: Module, limit: int) -> bool | None:
-    """Whether some pattern takes each value; None after looking at `limit` rows, whose number can double with each column."""
+    """True if some pattern takes each value; None after looking at `limit` rows, whose number can double with each column."""
     matrices: list[list[_Row]] = [[_with_pattern(p, None) for p in patterns]]
     while matrices:
         rows = matrices.pop()
@@ -33,7 +33,7 @@ def covers(patterns: Sequence[Pattern], module: Module, limit: int) -> bool | No
 
 
 def _split(rows: list[_Row], module: Module) -> Iterator[list[_Row]]:
-    """The matrices that together ask what this one does, each without its first column."""
+    """Matrices without their first column that together cover a value if and only if this one does."""
     asked: dict[str, tuple[PatternConstructor | PatternTuple, list[tuple[int, _Row]]]] = {}
     anything: list[tuple[int, _Row]] = []
     kind: PatternConstructor | PatternTuple | None = None
@@ -80,7 +80,7 @@ def _with_anything(places: int, rest: _Row) -> _Row:
 
 
 def _without(places: int, row: _Row) -> _Row:
-    """What a row asks for behind a number of places at which it takes anything."""
+    """The rest of a row behind a number of places at which it takes anything."""
     if row is None:
         return None
     assert isinstance(row[0], int)

@@ -122,7 +122,7 @@ def _cases(questions: Any, clause: int, module: Module) -> list[Any]:
 
 
 def _fit(pattern: Pattern, root: _Place) -> tuple[bool, _Questions]:
-    """Whether a clause's pattern may fit the candidate, and what that still depends on."""
+    """True if a clause's pattern may fit the candidate, and the open questions of that."""
     open_: list[tuple[Pattern, _Place]] = []
     stack = [(pattern, root)]
     while stack:
@@ -154,7 +154,7 @@ def _has_head(pattern: Pattern, head: Constructor | None) -> bool:
 
 
 def _candidate(place: _Place) -> Generator[Any, Any, Pattern]:
-    """The pattern that says what a candidate does."""
+    """The pattern of a candidate."""
     if place.parts is None:
         return _ANYTHING
     parts = []

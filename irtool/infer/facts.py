@@ -47,7 +47,7 @@ class Facts:
         return self._dtypes.get(t)
 
     def learn_shape(self, t: Type, shape: Known) -> None:
-        """Takes note of a shape. RelationError where it contradicts what is known."""
+        """Takes note of a shape. Raises RelationError if it contradicts a known one."""
         t = self.solver.find(t)
         if shape is None:
             return
@@ -69,7 +69,7 @@ class Facts:
             meet(tuple(None if d is ANY else d for d in t.shape), shape)
 
     def learn_dtype(self, t: Type, dtype: Any) -> None:
-        """Takes note of a dtype, of a list for the fields of a tuple. RelationError where it contradicts what is known."""
+        """Takes note of a dtype, of a list for the fields of a tuple. Raises RelationError if it contradicts a known one."""
         t = self.solver.find(t)
         if isinstance(t, TupleType):
             dtypes = dtype if isinstance(dtype, list) else [dtype] * len(t.fields)
@@ -89,7 +89,7 @@ class Facts:
             raise RelationError(f"the data types {t.dtype} and {dtype} differ")
 
     def ask(self, rule: TypeRelation) -> None:
-        """Takes note of what a rule that is not decided knows all the same."""
+        """Takes note of the facts that an undecided rule deduces."""
         if rule.out is None:
             rule.out = IncompleteType()
         args, out = rule.attrs.deduce_shapes([self.shape(t) for t in rule.types], self.shape(rule.out))
@@ -102,7 +102,7 @@ class Facts:
         self.learn_dtype(rule.out, out)
 
     def presume(self, rule: TypeRelation) -> None:
-        """Takes note of what is not certain, but so in all but odd programs."""
+        """Takes note of presumptions, which hold in all but odd programs."""
         args = rule.attrs.presume_dtypes([self.dtype(t) for t in rule.types], self.dtype(rule.out or IncompleteType()))
         for t, d in zip(rule.types, args, strict=True):
             self.learn_dtype(t, d)
@@ -125,7 +125,7 @@ class Facts:
             self._moved.append((t, self._shapes.pop(unknown, None), self._dtypes.pop(unknown, None)))
 
     def _settle(self) -> None:
-        """Notes of what unknowns have been bound to what was known of the unknowns."""
+        """Hands the facts of bound unknowns to the types that they are bound to."""
         while self._moved:
             t, shape, dtype = self._moved.pop()
             t = self.solver.find(t)

@@ -27,7 +27,7 @@ from .mistakes import UnfitTypeGiven
 
 @dataclass
 class HintedParams:
-    """What hints make of the parameters of a function.
+    """Types of the parameters of a function after hints.
 
     Attributes:
         types: the types of those that are wholly known, hints and annotations together.
@@ -42,7 +42,7 @@ class HintedParams:
 def read_hints(
     function: Function, entry: str, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str]
 ) -> HintedParams:
-    """Hints by the names of parameters, `t.0` for fields of tuples, brought together with what is annotated.
+    """Hints by the names of parameters, `t.0` for fields of tuples, merged with annotations.
 
     Raises IrError, listing all of them, for names that are no parameters and for what contradicts an annotation.
     """
@@ -115,7 +115,7 @@ def _read_hint(
 
 
 def contradiction(written: Any, shape: Sequence[int]) -> str | None:
-    """How a shape contradicts the type that is written, if it does; dimensions that are not known take any number."""
+    """The contradiction of a shape to the annotated type, or None; unknown dimensions take any number."""
     if not isinstance(written, TensorType):
         return None
     if len(written.shape) != len(shape):
@@ -145,7 +145,7 @@ def annotate_params(module: Module, entry: str, types: Mapping[Var, Type]) -> Mo
 
 
 def place_of_params(function: Function) -> Span | None:
-    """Where the parameters of a function stand, or the function itself."""
+    """The place of a function's parameters, or of the function itself."""
     spans = [p.span for p in function.params if p.span is not None]
     return spans[0] if spans else function.span
 

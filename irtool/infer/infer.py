@@ -175,7 +175,7 @@ class _ModuleInference:
             self.diagnostics += failure.diagnostics
 
     def _infer_component(self, names: list[str]) -> None:
-        """Infers functions that call each other, directly or not; what else they call is inferred.
+        """Infers functions that call each other, directly or not; their other callees are inferred already.
 
         In the order of their names, wherever they stand: where `?` meets a number, the first one that says so decides.
         """
@@ -224,7 +224,7 @@ class _ModuleInference:
         return any(c in self.deferred for n in names for c in global_names(self.functions[n]))
 
     def infer(self, names: list[str], fresh: bool = False, with_callers: bool = False) -> None:
-        """Infers these functions together: one of them may need what another makes known.
+        """Infers these functions together: one of them may need types from another.
 
         A function whose type stays open is put off, to be inferred with those that call it; `with_callers`, this is that.
         """

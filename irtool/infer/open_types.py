@@ -16,7 +16,7 @@ _NOT_NAMED = (Op, GlobalVar, Constructor, Function)
 
 
 def report_open(inferred: Constraints, name: str, order: Sequence[Expr]) -> Diagnostic | None:
-    """What to say about the types that stay open in one function; None if none does.
+    """The diagnostic for the open types of one function; None if it has none.
 
     Args:
         name: the function's name; empty for an expression outside of any.

@@ -67,13 +67,13 @@ class UnknownNode:
 
     @property
     def text(self) -> str:
-        """What it is called in messages: `%x`, `nn.conv2d(…)`."""
+        """Its name in messages: `%x`, `nn.conv2d(…)`."""
         return show_expr(self.expr)
 
 
 @dataclass(frozen=True)
 class PartialTypes:
-    """What partial inference found.
+    """The result of partial inference.
 
     Attributes:
         module: the module; expressions of unknown type have none (`checked_type` is None). It is for looking at: a pass
@@ -201,7 +201,7 @@ def _unknown_nodes(facts: Facts, inferred: Constraints, parts: Sequence[tuple[st
 
 
 def _unknown(facts: Facts, t: Type) -> tuple[bool, bool]:
-    """Whether some dimension in a type is unknown, and whether some dtype is."""
+    """True if some dimension in a type is unknown, and true if some dtype is."""
     shape = dtype = False
     for leaf in type_leaves(t):
         if isinstance(leaf, IncompleteType):

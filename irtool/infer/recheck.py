@@ -12,7 +12,7 @@ from .solver import Solver
 
 
 def recheck_types(module: Module, names: Iterable[str]) -> list[Diagnostic]:
-    """What inference says against the functions of these names; the empty list if their types are right.
+    """The errors of inference in the functions of these names; the empty list if their types are right.
 
     Each function is inferred afresh, with the types that the other functions of the module carry. A function without a
     type is passed over.

@@ -50,7 +50,7 @@ _Pairs = dict[tuple[int, int], tuple[Type, Type, Type]]
 
 
 class TypeRelation:
-    """A call of an operator (or what else waits for a type, like a field of a tuple) and the types of its arguments and result, as they were first given."""
+    """A call of an operator (or another node that waits for a type) and the types of its arguments and result, as first given."""
 
     __slots__ = ("arguments", "attrs", "call", "done", "operator", "out", "queued", "types")
 
@@ -68,7 +68,7 @@ class TypeRelation:
 
 
 def require_tensors(t: Type) -> None:
-    """Raises RelationError for a result that no tensor can be: no dtype, a dimension that is none, more than 2^63 - 1 elements."""
+    """Raises RelationError for an impossible tensor: without a dtype, with a malformed dimension, or with more than 2^63 - 1 elements."""
     for part in t.fields if isinstance(t, TupleType) else (t,):
         if isinstance(part, TensorType):
             if not is_dtype(part.dtype):
@@ -85,7 +85,7 @@ def require_tensors(t: Type) -> None:
 
 
 class Solver:
-    """The unknowns of one function (or of a group of functions that call each other) and what is known of them."""
+    """The unknowns of one function (or of a group of functions that call each other) and their known types."""
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
@@ -109,7 +109,7 @@ class Solver:
     # What is known
 
     def find(self, t: Type) -> Type:
-        """What `t` itself stands for; unknowns inside it are left as they are."""
+        """The type that `t` itself is bound to; unknowns inside it are left as they are."""
         if t.__class__ is IncompleteType:
             bound = self._bound
             seen: list[IncompleteType] = []
@@ -135,7 +135,7 @@ class Solver:
         return t
 
     def resolve(self, t: Type) -> Type:
-        """`t` with everything in it replaced by what it stands for now."""
+        """`t` with all unknowns in it replaced by their types."""
         if not self._joined:
             if not t.is_open:
                 return t
@@ -146,7 +146,7 @@ class Solver:
         return self._resolve_deep(t)
 
     def _resolve_deep(self, root: Type) -> Type:
-        """Follows what unknowns stand for, into it, with a stack of its own; an occurs check keeps that finite.
+        """Follows the types of unknowns, into them, with a stack of its own; an occurs check keeps that finite.
 
         What leaves nothing open is noted: the types of functions nested in functions lie inside each other.
         """
@@ -420,7 +420,7 @@ class Solver:
 
 
 class RuleReporter:
-    """What a type rule is given beside the types: see `ops.base.Reporter`."""
+    """The reporter of a type rule: see `ops.base.Reporter`."""
 
     __slots__ = ("_rule", "_solver")
 
@@ -445,14 +445,14 @@ class RuleReporter:
 
     @property
     def out(self) -> Type:
-        """What is known of the type of the result."""
+        """The known part of the type of the result."""
         if self._rule.out is None:
             self._rule.out = IncompleteType()
         return self._solver.resolve(self._rule.out)
 
 
 def _is_operators(a: FuncType, b: FuncType) -> bool:
-    """True if `a` is the type of an operator and `b` is what text writes for it."""
+    """True if `a` is the type of an operator and `b` the type that texts have for it."""
     if operator_of(a) is None or operator_of(b) is not None or len(a.type_params) != len(b.type_params):
         return False
     renamed: dict[Type, Type] = dict(zip(b.type_params, a.type_params, strict=True))

@@ -23,7 +23,7 @@ def specialize(
     values: Mapping[str, Any] | None = None,
     warn: Callable[[Diagnostic], None] | None = None,
 ) -> Module:
-    """The module with what is known of the parameters of `entry` written into their annotations.
+    """The module with known facts of the parameters of `entry` written into their annotations.
 
     Args:
         shapes, dtypes: by name, `t.0` for fields of tuples. A shape alone takes its dtype from what the module does with
@@ -73,7 +73,7 @@ def specialize(
 
 
 def infer_open(module: Module) -> bool:
-    """True if types stay open, or contradict each other for want of what is not known."""
+    """True if types stay open, or contradict each other for lack of facts."""
     try:
         return bool(infer_known_types(module)[1])
     except IrError:
@@ -97,7 +97,7 @@ def param_types(module: Module, entry: str) -> dict[str, Type]:
 
 
 def require_types(module: Module, entries: Iterable[str]) -> Module:
-    """The module, typed. Raises IrError with what stays open in the functions that the entries reach; others may."""
+    """The module, typed. Raises IrError for open types in the functions that the entries reach; others may have some."""
     typed, open_types = infer_known_types(module)
     if open_types:
         reached: set[str] = set()

@@ -19,7 +19,7 @@ from ..ir import Expr, Pattern, Var
 
 
 class Kind(IntEnum):
-    """What an instruction does. `args` are slots, `extra` is named in brackets."""
+    """The kind of an instruction. `args` are slots, `extra` is named in brackets."""
 
     OPERATOR = 0
     """apply an operator [its bound `evaluate`]"""

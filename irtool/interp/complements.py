@@ -36,7 +36,7 @@ ODD = ("erf", "tanh")
 
 
 class Complement(NamedTuple):
-    """Such a sum: what it is a function of, that function, and the steps in between."""
+    """The sum of 1 and a function, as another function of its argument, and the steps in between."""
 
     argument: Expr
     function: Function

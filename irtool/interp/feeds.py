@@ -47,7 +47,7 @@ class RandomTensor:
 
 
 def _no_uses(path: tuple[int, ...]) -> None:
-    """Nothing is known of what a parameter is used for."""
+    """No typical values: a parameter's uses are unknown."""
 
 
 def random_value(
@@ -102,7 +102,7 @@ def _draw(
 
 
 def name_random(names: Sequence[str], total: int, seeds: Sequence[int] = (0,), of: str = "") -> str:
-    """The sentence that names parameters whose values nobody gave; empty where there are none.
+    """The sentence that names parameters with random values; empty without any.
 
     Args:
         names: of the parameters.

@@ -12,7 +12,7 @@ from .code import BasicBlock, Instruction, Kind
 
 
 def finish_blocks(blocks: Sequence[BasicBlock], own_blocks: Mapping[int, BasicBlock]) -> None:
-    """Fills in what each instruction frees. Outer blocks come first in `blocks`; `own_blocks` are those of single nodes,
+    """Fills in the slots that each instruction frees. Outer blocks come first in `blocks`; `own_blocks` are those of single nodes,
     by the node's slot."""
     for block in reversed(blocks):
         _find_needs(block)

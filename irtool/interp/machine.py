@@ -238,7 +238,7 @@ def _apply(function: Any, operands: list[Any], node: Any) -> Any:
 
 
 def _as_value(value: Any) -> Any:
-    """What an operator returned, as arrays and tuples of arrays."""
+    """An operator's result as arrays and tuples of arrays."""
     if isinstance(value, np.ndarray | Closure | Data | Reference):
         return value
     if isinstance(value, tuple | list):

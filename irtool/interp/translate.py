@@ -142,7 +142,7 @@ class _Writer:
             block.tail = root
 
     def _visit_into(self, block: BasicBlock, root: Expr) -> None:
-        """Will write what `root` needs, and that it is the block's value."""
+        """Schedules the writing of the instructions for `root`, and of `root` as the block's value."""
         self.stack += [(_Writer._close, root, block), (None, root, block)]
 
     def _close(self, root: Expr, block: BasicBlock) -> None:

@@ -35,7 +35,7 @@ _SWEEPS = 8
 
 
 class Uses:
-    """`of(parameter, path)`: what is typical of a tensor in it, or None where its uses do not tell."""
+    """`of(parameter, path)`: typical values of a tensor in it, or None if its uses do not tell."""
 
     def __init__(self, function: Function, module: Module | None = None) -> None:
         self._found: dict[Expr, dict[Path, Typical]] = {}
@@ -64,7 +64,7 @@ class Uses:
                 break
 
     def of(self, parameter: Var, path: Path = ()) -> Typical | None:
-        """What is typical of the tensor at this place in the parameter."""
+        """Typical values of the tensor at this place in the parameter."""
         found = None
         for place, typical in self._found.get(parameter, {}).items():
             if path[: len(place)] == place:
@@ -72,7 +72,7 @@ class Uses:
         return found
 
     def _want(self, e: Expr, path: Path, wanted: Typical | None) -> None:
-        """Notes what is wanted of a value, and of whatever a variable stands for."""
+        """Notes typical values of an expression, and of the value of a variable."""
         stack = [e]
         while wanted is not None and stack:
             e = stack.pop()
@@ -84,7 +84,7 @@ class Uses:
                 stack += self._values.get(e, []) if isinstance(e, Var) else []
 
     def _follow(self, e: Expr) -> None:
-        """Hands on what is wanted of an expression to those that it is made of."""
+        """Hands the typical values of an expression on to its operands."""
         if isinstance(e, Call) and isinstance(e.op, Op):
             self._follow_operator(e, e.op.operator)
         for path, wanted in list(self._found.get(e, {}).items()):

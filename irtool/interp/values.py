@@ -22,7 +22,7 @@ class Caller(Protocol):
 
 
 class Closure:
-    """A function and the values of what it uses from outside. `code` is None until a global function is first called."""
+    """A function and the values of its captured variables. `code` is None until a global function is first called."""
 
     __slots__ = ("code", "machine", "name", "values")
 
@@ -53,7 +53,7 @@ class OperatorValue:
 
 
 class Data(tuple):
-    """A value of an algebraic data type: a tuple of what the constructor holds, and the constructor."""
+    """A value of an algebraic data type: a tuple of the constructor's arguments, and the constructor."""
 
     constructor: Constructor
 

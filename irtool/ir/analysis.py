@@ -28,7 +28,7 @@ def check_basic_block_normal_form(root: Module | Expr) -> bool:
 
 
 def basic_block_violations(root: Module | Expr) -> list[Diagnostic]:
-    """What `check_basic_block_normal_form` raises; empty for a program in that form."""
+    """The errors of `check_basic_block_normal_form`; empty for a program in that form."""
     if not isinstance(root, Module):
         return _violations(root, "the function" if isinstance(root, Function) else "the expression")
     diagnostics: list[Diagnostic] = []
@@ -96,7 +96,7 @@ _OPENED: dict[type, Any] = {
 
 
 def _describe(e: Expr, slot: int, name: str) -> str:
-    """Where a scope is, by what opens it."""
+    """The place of a scope, by the node that opens it."""
     if name:
         return f"in the body of {name}"
     text: str = _OPENED[e.__class__](e, slot)

@@ -141,7 +141,7 @@ def _as_array(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nd
 
 
 def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
-    """Raises IrError where the tensor's dtype does not hold what the array's does."""
+    """Raises IrError if the tensor's dtype does not hold the array's values."""
     wanted, given = ty.dtype, dtype_name(array)
     if given == wanted or (wanted == _BITS_OF and given == "uint16"):
         return
@@ -173,7 +173,7 @@ def _converted(array: np.ndarray, ty: TensorType, what: str) -> np.ndarray:
 
 
 def _bfloat16(array: np.ndarray) -> np.ndarray:
-    """bfloat16 numbers, or their bits, as what holds them best here."""
+    """bfloat16 numbers, or their bits, in the best available dtype."""
     import numpy as np
 
     if array.dtype.name == _BITS_OF:

@@ -127,7 +127,7 @@ class _Walk:
         return ""
 
     def _own(self, x: Any, y: Any) -> str:
-        """What differs in the nodes themselves; binds their variables to each other."""
+        """The difference of the nodes themselves; binds their variables to each other."""
         if isinstance(x, Constant):
             return _constants(x, y)
         if isinstance(x, Op | Constructor | GlobalVar):
@@ -161,7 +161,7 @@ class _Walk:
 
 
 def _parts(x: Expr) -> tuple[Expr, ...]:
-    """What is compared next: what a function's or a let's variables are has been."""
+    """The nodes to compare next; variables of a function or a `let` have been compared."""
     if isinstance(x, Function):
         return (x.body,)
     if isinstance(x, Let):
@@ -244,7 +244,7 @@ def _patterns(x: Pattern, y: Pattern) -> list[tuple[Var, Var]] | None:
 
 
 def _constants(x: Constant, y: Constant) -> str:
-    """How two constants differ: in type, or in how many elements, by how much at most, and where."""
+    """The difference of two constants: in type, or the number of different elements, the largest difference and its place."""
     if isinstance(x.data, MissingData) or isinstance(y.data, MissingData):
         return "" if structural_equal(x, y) else "a value is not in the text, so the two cannot be compared"
     import numpy as np

@@ -44,7 +44,7 @@ def read_dtype(name: str) -> str | None:
 
 @cache
 def is_dtype(name: str) -> bool:
-    """True if `name` is the full name of a dtype: what a tensor type may hold."""
+    """True if `name` is the full name of a dtype, in the form of tensor types."""
     return isinstance(name, str) and read_dtype(name) == name
 
 

@@ -79,7 +79,7 @@ class Expr:
         return Call(self, tuple(_as_expr(a, "an argument of a call") for a in args))
 
     def __getitem__(self, index: int) -> Expr:
-        """The field of a tuple. IndexError where it is known to have none of that index; TypeError for what is no tuple."""
+        """The field of a tuple. Raises IndexError for an index beyond a known tuple, TypeError for another type."""
         if not hasattr(index, "__index__") or isinstance(index, bool):
             raise TypeError(f"{self!r} is indexed with {index!r}: an integer selects a field of a tuple")
         index = index.__index__()
@@ -119,7 +119,7 @@ class Expr:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Raises an AttributeError that says what to write for a name of TVM's."""
+            """Raises an AttributeError that names the counterpart of a name of TVM's."""
             raise missing_attribute(self, name)
 
     def astype(self, dtype: str) -> Call:
@@ -209,7 +209,7 @@ class MissingData:
 
 @node
 class Constant(Expr):
-    """A tensor value. `dtype` names what the array holds where numpy has no such type (bfloat16 as uint16 bits).
+    """A tensor value. `dtype` names the type of the array's elements if numpy has no such type (bfloat16 as uint16 bits).
 
     `data` is a numpy array that nobody may write to, or `MissingData`, in which case `type_annotation` says what is
     known of its type.

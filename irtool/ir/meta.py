@@ -58,7 +58,7 @@ class MetaNode:
 
 @dataclass(frozen=True)
 class VirtualDevice:
-    """Where a value lives: TVM's device type (1 CPU, 2 CUDA …, -1 unknown), number, target and memory scope.
+    """The place of a value: TVM's device type (1 CPU, 2 CUDA …, -1 unknown), number, target and memory scope.
 
     `missing` is the index of a device that a text refers to, `meta[VirtualDevice][missing]`, and does not hold: nothing is known
     of it, and it is printed as it was.

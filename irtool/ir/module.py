@@ -22,7 +22,7 @@ class UnknownFunction(UsageError, KeyError):
 
 
 class Module:
-    """What one `.relay` text holds. Immutable: `with_functions` and friends return another module.
+    """The contents of one `.relay` text. Immutable: `with_functions` and friends return another module.
 
     Attributes:
         functions: by name without `@`, in order of definition. A value is a `Function`, an
@@ -92,7 +92,7 @@ class Module:
         raise UsageError(message, help=next_step(what))
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function of that name. Raises UsageError, which is a KeyError, too, where there is none."""
+        """The function of that name. Raises UsageError, which is a KeyError, too, for an unknown name."""
         try:
             return self.functions[_name(name)]
         except KeyError:
@@ -114,7 +114,7 @@ class Module:
         return True
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """A reference to the function of that name: what a call of it calls. Raises as `module[name]` does."""
+        """A reference to the function of that name, for calls of it. Raises as `module[name]` does."""
         self[name]
         return GlobalVar(name)
 
@@ -176,7 +176,7 @@ class Module:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Raises an AttributeError that says what to write for a name of TVM's."""
+            """Raises an AttributeError that names the counterpart of a name of TVM's."""
             raise missing_attribute(self, name)
 
     def _repr_html_(self) -> str:
@@ -188,7 +188,7 @@ class Module:
 
 
 def describe(what: Any) -> str:
-    """What a value is, for messages about one of the wrong kind."""
+    """The kind of a value, for messages about a wrong one."""
     if what is None:
         return "None"
     kind = type(what).__name__

@@ -74,7 +74,7 @@ def decode(data: bytes | memoryview, offset: int = 0) -> tuple[np.ndarray, str, 
 
 
 def encode(array: np.ndarray, dtype: str = "") -> bytes:
-    """The bytes of one tensor on the CPU. `dtype` names what the array holds where numpy has no such type.
+    """The bytes of one tensor on the CPU. `dtype` names the type of the array's elements if numpy has no such type.
 
     Raises ValueError for a dtype that the form cannot hold.
     """
@@ -85,7 +85,7 @@ def encode(array: np.ndarray, dtype: str = "") -> bytes:
 
 
 def header(shape: tuple[int, ...], dtype: str, size: int) -> bytes:
-    """What stands before the `size` bytes of data. Raises ValueError for a dtype that the form cannot hold."""
+    """The header before the `size` bytes of data. Raises ValueError for a dtype that the form cannot hold."""
     if dtype not in _DTYPES:
         raise ValueError(f"tensors of {dtype} cannot be written")
     code, bits = _DTYPES[dtype]

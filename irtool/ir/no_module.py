@@ -25,7 +25,7 @@ _CLASSES = {
 
 
 def next_step(what: Any) -> str:
-    """The call that makes a module of it; the empty string for what is no network."""
+    """The call that makes a module of it; empty for values that are no networks."""
     if isinstance(what, tuple) and len(what) == 2:
         return "irtool.from_onnx and irtool.quantize give a module and its weights: irtool.build(module, params)"
     if isinstance(what, (str, os.PathLike)):

@@ -52,7 +52,7 @@ def _widened(bits: Any) -> Any:
 
 
 def _said(values: Any) -> str:
-    """How many elements are NaN or infinite, in words; empty if none is, or those that are make a mask."""
+    """The number of NaN or infinite elements, in words; empty if none is, or if those that are make a mask."""
     if values.dtype.kind != "f" and values.dtype.name != "bfloat16":
         return ""
     nans = infinities = others = 0

@@ -49,7 +49,7 @@ def freeze(root: Any) -> tuple[Any, tuple[list[Any]]]:
 
 
 def thaw(records: list[Any]) -> Any:
-    """What `freeze` was given."""
+    """The value from its records; the inverse of `freeze`."""
     made: list[Any] = []
     for kind, head, parts in records:
         values = [made[p] if p.__class__ is int else p[0] for p in parts]
@@ -62,7 +62,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _plan(value: Any) -> tuple[str, Any, list[Any]]:
-    """How a value is made again: the kind of record, what names it, and its parts."""
+    """The record of a value: its kind, its head, and its parts."""
     if isinstance(value, tuple | list | frozenset | set) and type(value) in _PLAIN:
         return "sequence", type(value), list(value)
     if isinstance(value, dict):

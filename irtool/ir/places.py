@@ -12,7 +12,7 @@ from .walk import binders, post_order
 
 
 def spread_place(root: Expr, span: Span) -> None:
-    """Gives `root`, and what hangs below it through nodes without a place, this one."""
+    """Gives this place to `root`, and to nodes below it through nodes without a place."""
     stack = [root]
     while stack:
         e = stack.pop()
@@ -21,7 +21,7 @@ def spread_place(root: Expr, span: Span) -> None:
 
 
 def place_by_operands(e: Expr) -> None:
-    """Gives a node without a place that of what it is made from: of its first operand that has one."""
+    """Gives a node without a place that of its first operand that has one."""
     if e.span is None:
         made_from = (e.value,) if isinstance(e, Let) else CHILDREN_OF[e.__class__](e)
         found = next((k.span for k in made_from if k.span is not None), None)

@@ -30,7 +30,7 @@ class Scope:
 
 
 class Nested(Protocol):
-    """What lies in another of its kind, all in one outermost: `jump` is one of those around it, as in `Scope`."""
+    """An item nested in another of its kind, all in one outermost: `jump` is one of those around it, as in `Scope`."""
 
     depth: int
     parent: Any

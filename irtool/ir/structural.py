@@ -75,8 +75,8 @@ def structural_equal(a: Any, b: Any) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """As `structural_equal`, of what is no module: values of constants, which may be large, are compared only where all else is
-    equal, and not with themselves."""
+    """As `structural_equal`, for other values than modules: values of constants, which may be large, are compared only if all other
+    parts are equal, and not with themselves."""
     first, second = _Writer(apart=True), _Writer(apart=True)
     if first.write(a) != second.write(b):
         return False
@@ -108,7 +108,7 @@ def _types_of(m: Module) -> tuple[TypeData, ...]:
 
 
 class _Bind:
-    """On the work list: gives a variable its number before what follows is looked at."""
+    """On the work list: gives a variable its number before later nodes are compared."""
 
     __slots__ = ("var",)
 
@@ -307,7 +307,7 @@ class _Writer:
         return words
 
     def other(self, value: Any) -> list[Any] | None:
-        """An attribute value of no special kind: a dataclass by its fields, what has words of its own (a loop nest) by these,
+        """An attribute value of no special kind: a dataclass by its fields, one with words of its own (a loop nest) by these,
         anything else by its `repr`."""
         if hasattr(value, "structural_words"):
             return value.structural_words()
@@ -391,7 +391,7 @@ def digest_of(c: Constant) -> str:
 
 
 def _word(make: Callable[[Any], str]) -> Callable[[_Writer, Any], None]:
-    """A handler for what is one token."""
+    """A handler for an item of one token."""
 
     def write(w: _Writer, item: Any) -> None:
         w.out.append(make(item))

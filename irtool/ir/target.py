@@ -87,7 +87,7 @@ class Target:
         return {**_defaults_of(self.kind), **given}
 
     def of_its_kind(self) -> TargetKind | None:
-        """The target as the class of its kind has it, where that is one from outside; its options are the fields.
+        """The target as the class of its kind, if that comes from outside; its options are the fields.
 
         Raises UsageError for an option that the class does not have, or a value of another type.
         """
@@ -126,7 +126,7 @@ class Target:
         return made if own is None or made.default_host() == own else cls(made, own)
 
     def default_host(self) -> Target:
-        """What runs the code around its kernels unless something is said: itself if it is for the CPU, else LLVM."""
+        """The default host of its kernels: itself if it is for the CPU, else LLVM."""
         if _keys_of(self.kind) == ("cpu",):
             return Target({k: v for k, v in _read(self).items() if k != "host"})
         return Target("llvm")
@@ -163,7 +163,7 @@ def _defaults_of(kind: str) -> dict[str, Any]:
 
 
 def _read(target: Any) -> dict[str, Any]:
-    """The fields of a target, those of a tag under what is said beside it."""
+    """The fields of a target, with those of a tag as defaults."""
     if isinstance(target, Target):
         found: dict[str, Any] = {"kind": target.kind, "keys": target.keys, **dict(target.options)}
         return {**found, "tag": target.tag, **({"host": target.host} if target.host is not None else {})}

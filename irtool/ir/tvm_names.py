@@ -127,7 +127,7 @@ _KINDS = {"Module": "module", "Artifact": "build"}
 
 
 def counterpart(kind: str, name: str) -> str:
-    """What to write in place of a name of TVM's, as a sentence; empty for a name that no row has."""
+    """The counterpart of a name of TVM's, as a sentence; empty for a name that no row has."""
     said = COUNTERPARTS[kind].get(name)
     return f"TVM's {name} is not here; write {said} ({PAGE})" if said else ""
 

@@ -35,7 +35,7 @@ class Type:
     """True if a `TypeVar` is anywhere inside."""
 
     def _parts(self) -> tuple[object, ...]:
-        """What equality compares, in order; nested types among them."""
+        """The parts that equality compares, in order; nested types among them."""
         raise NotImplementedError
 
     def __hash__(self) -> int:
@@ -85,7 +85,7 @@ class Type:
 
 
 def _first_twin(t: Type) -> Type:
-    """What stands for all types that were found equal to `t`: of functions inside one another, the type of each holds those of
+    """The representative of all types found equal to `t`: for functions inside one another, the type of each holds those of
     all inside, and would be compared with them again and again."""
     while t._twin is not None:
         if t._twin._twin is not None:
@@ -158,7 +158,7 @@ class TupleType(Type):
         self._hash = hash(("tuple", *[f._hash for f in fields]))
 
     def leaves_of(self, index: int) -> slice:
-        """Which of the leaves are those of a field."""
+        """The range of a field's leaves."""
         if self._starts is None:
             self._starts = [0, *accumulate(map(leaf_count, self.fields))]
         return slice(*self._starts[index : index + 2])
@@ -309,7 +309,7 @@ def rebuild_type(t: Type, kids: Sequence[Type]) -> Type:
 
 
 def type_leaves(root: Type) -> Iterator[Type]:
-    """Every type inside `root` that holds no other type, left to right; what is shared within `root` is visited once."""
+    """Every type inside `root` that holds no other type, left to right; shared types within `root` are visited once."""
     seen: set[int] = set()
     stack = [root]
     while stack:
@@ -402,7 +402,7 @@ def require_few_leaves(root: Type) -> None:
 
 
 def leaf_count(root: Type) -> int:
-    """How many types `tuple_leaves` would give, up to 2^64."""
+    """The number of types of `tuple_leaves`, up to 2^64."""
     return root.leaf_count if isinstance(root, TupleType) else 1
 
 
@@ -412,7 +412,7 @@ def is_of_tensors(root: Type) -> bool:
 
 
 def distinct_leaves(root: Type) -> Iterator[Type]:
-    """What `tuple_leaves` gives, but of each tuple that is shared only once."""
+    """The types of `tuple_leaves`, but of each shared tuple only once."""
     seen: set[int] = set()
     stack = [root]
     while stack:
@@ -432,7 +432,7 @@ def has_static_shapes(root: Type) -> bool:
 
 
 def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:
-    """What `tuple_leaves` gives, each with where it is in the tuple: `.0.1` is field 1 of field 0."""
+    """The types of `tuple_leaves`, each with its path in the tuple: `.0.1` is field 1 of field 0."""
     require_few_leaves(root)
     stack: list[tuple[Type, Any]] = [(root, None)]
     while stack:
@@ -448,7 +448,7 @@ def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:
 
 
 def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:
-    """`root` with every type that holds no other type replaced by what `leaf` returns; `root` itself if none changes.
+    """`root` with every type that holds no other type replaced by the result of `leaf`; `root` itself if none changes.
 
     What is shared within `root` is rewritten once, and stays shared.
     """

@@ -26,7 +26,7 @@ def without_types(root: Expr) -> Expr:
 
 
 def untyped(e: Expr) -> Expr:
-    """A copy of one node without its type; variables and what always has the same type stay as they are."""
+    """A copy of one node without its type; variables and nodes of a fixed type stay as they are."""
     if isinstance(e, Call):
         return Call(e.op, e.args, e.attrs, e.type_args, e.span)
     if isinstance(e, Tuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def value_leaves(value: Any) -> list[Any]:
-    """What a value holds that is no tuple (or list), left to right; the value itself if it is none."""
+    """The leaves of a tuple (or list), left to right; the value itself if it is no tuple."""
     found, stack = [], [value]
     while stack:
         v = stack.pop()

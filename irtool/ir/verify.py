@@ -20,7 +20,7 @@ from .module import Module
 
 
 def verify(root: Module | Expr) -> list[Diagnostic]:
-    """What is wrong with a module or an expression; the empty list if nothing is. Expressions may have free variables."""
+    """The errors in a module or an expression; the empty list if it is well formed. Expressions may have free variables."""
     if isinstance(root, Module):
         diagnostics: list[Diagnostic] = []
         for name, f in root.functions.items():
@@ -84,7 +84,7 @@ class _Checker:
         return self.diagnostics
 
     def visit(self, e: Expr) -> list[Any]:
-        """What to walk for `e`, in order."""
+        """The nodes to walk for `e`, in order."""
         if isinstance(e, Function):
             return [_Enter(e.params, e), e.body, _Leave(e.params)]
         if isinstance(e, Let):

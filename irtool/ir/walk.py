@@ -19,7 +19,7 @@ def post_order(*roots: Expr, enter: Callable[[Expr], bool] | None = None) -> lis
 
 
 def use_counts(*roots: Expr) -> Counter[Expr]:
-    """How many edges lead to each node (a root counts one for being a root)."""
+    """The number of edges to each node (a root counts one for being a root)."""
     counts: Counter[Expr] = Counter(roots)
     for e in post_order(*roots):
         counts.update(CHILDREN_OF[e.__class__](e))
@@ -50,7 +50,7 @@ def free_variables(*roots: Expr) -> list[Var]:
 
 
 def free_variables_of_functions(*roots: Expr) -> dict[Function, list[Var]]:
-    """What `free_variables` gives for each function below the roots, inner functions before those around them.
+    """The result of `free_variables` for each function below the roots, inner functions before those around them.
 
     A function is looked into once: around it, what it uses from outside stands for it.
     """

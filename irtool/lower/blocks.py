@@ -27,7 +27,7 @@ class Blocks:
 
     @property
     def depth(self) -> int:
-        """How many blocks lie in each other here."""
+        """The number of nested blocks here."""
         return len(self.steps)
 
     def add(self, step: Step) -> None:
@@ -62,7 +62,7 @@ class Blocks:
         return self._known[0].get(e)
 
     def know_only(self, values: Mapping[Expr, Value]) -> Known:
-        """Begins the body of another function in the same block, where these are known alone; what to `restore` after it."""
+        """Begins the body of another function in the same block, with these values alone; returns the state for `restore`."""
         before, self._known = self._known, (dict(values), [[]])
         return before
 

@@ -15,7 +15,7 @@ from .values import Closure, Value, with_leaves
 
 
 def close(function: Function, find: Callable[[Expr], Value], free: dict[Function, list[Var]]) -> Closure:
-    """A local function with what is known of its free variables.
+    """A local function with the values of its free variables.
 
     `free`: those of functions that have been looked into; what is not there yet is added.
     """
@@ -28,7 +28,7 @@ def close(function: Function, find: Callable[[Expr], Value], free: dict[Function
 
 
 class Capture(NamedTuple):
-    """What a closure uses from around it, through the closures that it uses as well.
+    """The captures of a closure, with those of the closures that it uses.
 
     Attributes:
         number: equal for two closures that one function of the program can serve, given the slots of either.
@@ -53,7 +53,7 @@ class Captures:
         self._numbers: dict[Any, int] = {}
 
     def of(self, closure: Closure) -> Capture:
-        """The capture of a closure; IrError where it uses what is not in memory."""
+        """The capture of a closure. Raises IrError for a value that is not in memory."""
         stack = [closure]
         while stack:
             c = stack[-1]
@@ -101,7 +101,7 @@ class Captures:
             return order.setdefault(slot, len(order))
 
         def code(var: Var, leaf: Value) -> Any:
-            """What a leaf contributes to the number."""
+            """The contribution of a leaf to the number."""
             if leaf is c:
                 return "itself"
             if isinstance(leaf, Slot):

@@ -37,7 +37,7 @@ from .mistakes import DynamicShape, NoCounterpart, NoSuchElement
 
 @dataclass(frozen=True)
 class TensorGraph:
-    """What a primitive function computes.
+    """The tensor expressions of a primitive function.
 
     `inputs` are placeholders: the parameters (tuples flattened), then one for each constant of `constants`, in order.
     `operators` are the calls in order of evaluation.
@@ -233,7 +233,7 @@ def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
 
 
 def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorType]) -> Any:
-    """What the operator of a call computes. Errors say which call it is: a type rule that accepts more is a bug."""
+    """The result of a call's operator. Errors name the call: a type rule that accepts more is a bug."""
     try:
         if has_no_elements(wanted) and (nothing := compute_nothing(type(e.attrs), wanted)) is not None:
             return nothing
@@ -259,7 +259,7 @@ def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorTy
 
 
 def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
-    """The tensors of an operator's call whose types are known. Raises IrError where they are not what its type says."""
+    """The tensors of an operator's call of known types. Raises IrError if their types are different."""
     wanted = flat_types(e.checked_type, e)
     for a in e.args:
         flat_types(a.checked_type, a)

@@ -22,7 +22,7 @@ def described_call(e: Call) -> str:
 
 
 def places(calls: Sequence[Call]) -> tuple[Place, ...]:
-    """Where each call stands in its source, as in `net.relay:3:8`, without the folder; empty where it has no place."""
+    """The place of each call in its source, as in `net.relay:3:8`, without the folder; empty for a call without one."""
     return tuple(_place(e) for e in calls)
 
 

@@ -15,15 +15,14 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Field:
-    """What a function takes of an argument: that of number `argument`, or where the path is not empty, the field of a field, and so
-    on, that it leads to."""
+    """A tensor of an argument: of that number, at that path of fields."""
 
     argument: int
     path: Path = ()
 
 
 def take_fields(function: Function) -> tuple[Function, list[Field]]:
-    """A primitive function that computes the same of the fields that it uses, and what to hand it of the arguments of the first.
+    """A primitive function of the used fields only, and the fields of the first one's arguments to hand it.
 
     The types of all expressions are known, and are known of the new ones. It is the same function where it uses each parameter as a
     whole::

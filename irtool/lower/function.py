@@ -151,7 +151,7 @@ class FunctionLowering(FunctionState):
         return find(root)
 
     def tried(self, e: Expr) -> Value:
-        """A node whose operands are known, or refused: what has no counterpart is noted once, and the rest goes on."""
+        """A node with known operands, or refused: a node without a counterpart is noted once, and the rest goes on."""
         if any(self.blocks.find(k) is REFUSED for k in children(e)):
             return REFUSED
         try:

@@ -23,7 +23,7 @@ MAIN = "__tvm_main__"
 
 @dataclass(frozen=True)
 class FunctionInfo:
-    """Bytes that a function takes, and what is run, by target (`cuda -arch=sm_75`).
+    """Bytes that a function takes, and the run functions, by target (`cuda -arch=sm_75`).
 
     Attributes:
         workspace: what is needed while it runs.
@@ -45,7 +45,7 @@ class FunctionInfo:
 
 
 def plan_info(planned: StoragePlan, targets: Sequence[Target] = ()) -> FunctionInfo:
-    """What TVM reports about a function, of its plan before lowering (`plan(…, lowered=False)`).
+    """TVM's report on a function, of its plan before lowering (`plan(…, lowered=False)`).
 
     `io` counts every parameter and the result (a tuple once for each of its fields), `constants` every constant, and
     `workspace` the largest value in each storage token that holds anything else (a tuple counts as one value), each with the
@@ -88,7 +88,7 @@ def main_func_info(module: Module, targets: Sequence[Target] = (), entry: str = 
 
 
 def nest_info(f: PrimFunc, made_from: Function | None = None) -> FunctionInfo:
-    """What TVM reports about a loop nest, and the constants that it holds. `io` is the size of its last parameter, as TVM has it."""
+    """TVM's report on a loop nest, and the constants that it holds. `io` is the size of its last parameter, as in TVM."""
     record = f.attrs.get("target")
     target = DEFAULT if record is None else str(Target.from_record(record))
     last = f.params[-1].nbytes if f.params else 0
@@ -98,7 +98,7 @@ def nest_info(f: PrimFunc, made_from: Function | None = None) -> FunctionInfo:
 
 
 def function_infos(module: Module, entry: str = "main") -> dict[str, FunctionInfo]:
-    """What TVM reports about a lowered module: its entry, as `__tvm_main__`, and every loop nest, by name.
+    """TVM's report on a lowered module: its entry, as `__tvm_main__`, and every loop nest, by name.
 
     What lowering noted on the module is taken where it is of these functions. Raises IrError where the entry has no plan.
     """
@@ -107,7 +107,7 @@ def function_infos(module: Module, entry: str = "main") -> dict[str, FunctionInf
 
 
 def nest_infos(module: Module) -> dict[str, FunctionInfo]:
-    """What TVM reports about each loop nest of a module, by name."""
+    """TVM's report on each loop nest of a module, by name."""
     noted: Mapping[str, FunctionInfo] = module.attrs.get("function_metadata", {})
     infos: dict[str, FunctionInfo] = {}
     for name, f in module.functions.items():

@@ -25,12 +25,12 @@ from .shared import ModuleLowering
 
 
 class DependsOnValues(IrError):
-    """What must be known while lowering (a constructor, how deep a recursion goes) depends on the values of inputs."""
+    """A fact that lowering needs (a constructor, the depth of a recursion) depends on the values of inputs."""
 
 
 def lower_module(module: Module, entries: Iterable[str] = ("main",), target: VectorTarget = USUAL) -> Program:
-    """The program of a typed module: the entries, what they call, and their kernels; memory is not planned yet. `target` says
-    what is worth being stored on the way.
+    """The program of a typed module: the entries, their callees, and their kernels; memory is not planned yet. `target`
+    decides which intermediate results are stored.
 
     Raises IrError where an expression has no counterpart in C, listing every operator that cannot be compiled;
     DependsOnValues where it would have one if inputs were constants.

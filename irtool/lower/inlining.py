@@ -42,8 +42,8 @@ def _open_all(
 
 
 def _store_large(order: Sequence[Operation], stored: set[Operation]) -> None:
-    """Stores what is too large to be put into others. A bound that counts what is shared as often as it is read is enough to see
-    that most are small; only what passes it is opened to be counted.
+    """Stores results that are too large to be inlined. A bound that counts shared nodes once for each read is enough to see
+    that most are small; only those that pass it are opened to be counted.
     """
     bounds: dict[Operation, int] = {}
     for op in order:
@@ -61,7 +61,7 @@ def _store_large(order: Sequence[Operation], stored: set[Operation]) -> None:
 
 
 def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[tuple[Expr, ...], int] | None:
-    """The bodies with all reads opened of what is not stored, and how many nodes they hold; None where that passes `limit`."""
+    """The bodies with all reads of unstored results opened, and their number of nodes; None if that passes `limit`."""
     intern = Interner()
     opened: dict[Expr, Expr] = {}
     """What stands for each node in the end, as far as that is known."""
@@ -96,7 +96,7 @@ def _same(e: Expr) -> Expr:
 
 
 def _reads(roots: Sequence[Expr], known: Sequence[Expr], stored: Set[Operation]) -> list[Load]:
-    """Reads of what is not stored, those in indices first; none in what is known."""
+    """Reads of unstored results, those in indices first; none below known nodes."""
     return [e for e in post_order(*roots, known=known) if isinstance(e, Load) and _opens(e, stored)]
 
 

@@ -71,7 +71,7 @@ def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
 
 
 def read_or_write(within: FunctionState, e: RefRead | RefWrite) -> Value:
-    """What a reference holds is known when compiling, as long as it is written where it was made."""
+    """A reference's value is known when compiling, as long as it is written where it was made."""
     cell = within.blocks.find(e.ref)
     if not isinstance(cell, Cell):
         raise IrError("the reference is not known at compile time", e.span, code=NoCounterpart)

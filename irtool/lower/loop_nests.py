@@ -19,7 +19,7 @@ _Key = tuple[int, Target, VirtualDevice | None]
 
 
 class LoopNests:
-    """Loop nests made so far, by name, in `functions`, the functions that they were in `sources`; what has none is noted in
+    """Loop nests made so far, by name, in `functions`, their original functions in `sources`; functions without a nest are noted in
     `problems`.
 
     Their names begin with `prefix` and are no other functions' of the module.

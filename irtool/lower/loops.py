@@ -65,7 +65,7 @@ def tail_calls(function: HostFunction) -> list[CallFunction]:
 
 
 def _last(body: Sequence[Step]) -> int:
-    """The place of the last step that matters where the function ends with this body; -1 if there is none."""
+    """The place of the last step that matters if the function ends with this body, or -1."""
     at = len(body) - 1
     while at >= 0 and _is_in_vain(body[at]):
         at -= 1
@@ -102,7 +102,7 @@ class _Looped:
             self.places[param] = same
 
     def _values(self) -> dict[Slot, Slot | None]:
-        """What each parameter of the group is in all iterations: one of the function's own parameters or a constant; None if it is
+        """The value of each parameter of the group in all iterations: one of the function's own parameters or a constant; None if it is
         not always the same."""
         sources: dict[Slot, Slot | None] = {p: p for p in self.start.params}
         targets: dict[Slot, list[Slot]] = defaultdict(list)
@@ -167,7 +167,7 @@ class _Looped:
         return self.places[slot]
 
     def _iteration(self, s: CallFunction) -> list[Step]:
-        """A call as what leads to the next iteration."""
+        """A call as the steps to the next iteration."""
         number = self.number[s.function]
         params = self.members[number].params
         moves = {self.carried[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.carried}

@@ -31,7 +31,7 @@ from .plain import lower_plainly
 
 @dataclass(frozen=True)
 class LoweredCall:
-    """What a call computes.
+    """The tensor expressions of a call.
 
     Attributes:
         call: the call, typed.
@@ -71,7 +71,7 @@ class LoweredCall:
         return kernel
 
     def module(self, nest: PrimFunc) -> Module:
-        """A module whose `@main` calls a loop nest of this call: what runs it, builds it, and prints it with its types."""
+        """A module whose `@main` calls a loop nest of this call: it can be run, built, and printed with its types."""
         result = self.call.checked_type
         assert result is not None
         params = tuple(Var(t.name, TensorType(t.shape, t.dtype)) for t in self.inputs)

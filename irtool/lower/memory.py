@@ -185,8 +185,8 @@ class _Frame:
         return f"the frame of @{step.function}"
 
     def _walk(self) -> None:
-        """Steps in order, a kernel's stages each counted as one; a branch's results live from its beginning, what a loop
-        carries from its beginning to its end.
+        """Steps in order, a kernel's stages each counted as one; a branch's results live from its beginning, loop-carried
+        slots from the loop's beginning to its end.
 
         An iteration ends with the arm that it ends in: nothing of the arms beside and of the bodies after that is run any more.
         """

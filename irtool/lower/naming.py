@@ -21,7 +21,7 @@ def kernel_name(operators: Iterable[str], prefix: str = "tvmgen_default_") -> st
 
 
 def murmur(data: bytes, seed: int = 0xC70F6907) -> int:
-    """MurmurHash64A (Austin Appleby), which is what TVM's C++ library hashes strings with."""
+    """MurmurHash64A (Austin Appleby), the hash of strings in TVM's C++ library."""
     m = 0xC6A4A7935BD1E995
     h = seed ^ (len(data) * m & _MASK)
     whole = len(data) & ~7

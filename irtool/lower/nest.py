@@ -242,7 +242,7 @@ def _counts(e: Expr, loops: Sequence[Loop], simplify: Simplifier) -> bool:
 def _in_order(
     reducer: Reducer, accs: Sequence[Buffer], sources: Sequence[Expr], simplify: Simplifier
 ) -> InOrder | None:
-    """How values are reduced step by step, where the reducer says it and the first source is the number of the step."""
+    """Reduction of values step by step, if the reducer allows it and the first source is the number of the step."""
     if reducer.first is None or reducer.append is None:
         return None
     types = [b.dtype for b in accs]

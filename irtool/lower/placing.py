@@ -55,7 +55,7 @@ def place(items: Sequence[Interval]) -> tuple[int, int]:
 
 
 def _place_apart(items: Sequence[Interval]) -> int:
-    """Places below all others those that are alive at any time, such as what a loop carries: none of the others can be there."""
+    """Places intervals that are always alive, such as loop-carried ones, below all others: none of the others can be there."""
     begin, end = min(i.first for i in items), max(i.last for i in items)
     above: list[Interval] = []
     bottom = 0

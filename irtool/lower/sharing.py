@@ -26,7 +26,7 @@ class _Making:
 
 
 class Moves:
-    """What a walk over a function's steps tells of the slots that a loop carries.
+    """Reads and writes of loop-carried slots, from a walk over a function's steps.
 
     Times are those of the intervals. The arms in which an iteration may end (arms of a branch that is a body's last step, and bodies
     themselves) lie in each other; what comes after an arm is not run in the same iteration.
@@ -73,7 +73,7 @@ class Moves:
             times.sort()
 
     def reads_after(self, slot: Slot, at: int) -> list[int]:
-        """When a slot may be read at that time or later in the same iteration."""
+        """The times at which a slot may be read at that time or later in the same iteration."""
         times = self._reads.get(slot, [])
         arm = self._arms[bisect_right(self._begun, at) - 1]
         return times[bisect_left(times, at) : bisect_right(times, self._ends[arm])]
@@ -82,7 +82,7 @@ class Moves:
 def share_in_place(
     ordered: Sequence[tuple[int, Step]], intervals: dict[Slot, Interval], stages: Mapping[Kernel, Stages]
 ) -> dict[Slot, Interval]:
-    """Which interval each slot is in, after outputs have taken the places of inputs that die with them.
+    """The interval of each slot, after outputs have taken the places of inputs that die with them.
 
     `stages` says of each kernel when it writes its outputs.
     """
@@ -173,7 +173,7 @@ def _made_in_place(
     intervals: dict[Slot, Interval],
     makers: Mapping[Slot, _Making],
 ) -> bool:
-    """True if what reads the target at that time is the kernel that makes the first of the members, which begins then, and the
+    """True if the reader of the target at that time is the kernel that makes the first of the members, which begins then, and the
     kernel may make it in the place of the target."""
     first = [makers[m] for m in members if m in makers and intervals[m].first == begun]
     return bool(first) and all(

@@ -21,7 +21,7 @@ from .inlining import inlined_bodies
 
 @dataclass(frozen=True)
 class TensorStage:
-    """One operation that is stored, with what was inlined into it."""
+    """One operation that is stored, with the operations inlined into it."""
 
     op: Operation
     bodies: tuple[Expr, ...]

@@ -45,7 +45,7 @@ from .storage_tokens import Token, TokenAllocator
 
 @dataclass(frozen=True)
 class Storage:
-    """Where a value is: one entry for each of its tensors, tuples flattened.
+    """The place of a value: one entry for each of its tensors, tuples flattened.
 
     Attributes:
         ids: numbers of the storage tokens (the `storage_id` of graph JSON).

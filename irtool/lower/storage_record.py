@@ -96,7 +96,7 @@ def _values(module: Module, planned: StoragePlan) -> Iterator[dict[str, Any]]:
 
 
 def _made_by(e: Expr, module: Module, bound: Mapping[Expr, Expr]) -> str:
-    """What gives a value: `parameter`, `constant`, an operator, the operators of a kernel, a function `@f`, or `fn` for one without a name."""
+    """The origin of a value: `parameter`, `constant`, an operator, the operators of a kernel, `@f` of a function, or `fn` for others."""
     if not isinstance(e, Call):
         return "parameter" if isinstance(e, Var) else "constant"
     if isinstance(e.op, Op):

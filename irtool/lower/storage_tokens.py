@@ -13,7 +13,7 @@ _MATCH_RANGE = 16
 
 @dataclass(eq=False)
 class Token:
-    """A part of memory of `size` bytes on a device. `readers` counts what still needs its contents; `largest` is the size of
+    """A part of memory of `size` bytes on a device. `readers` counts pending readers of its contents; `largest` is the size of
     the largest value that was in it."""
 
     size: int

@@ -47,7 +47,7 @@ def is_target(record: Any) -> TypeGuard[MetaNode]:
 
 
 def per_target_modules(module: Module, target: Target | None = None) -> dict[Target, Module]:
-    """A lowered module taken apart by what its functions are for, in order of their names.
+    """A lowered module split by the targets of its functions, in order of their names.
 
     Loop nests are for the target in their attributes. The Relay functions, which call them, are for the host: that of `target`,
     or of the first target that is named; where that is the target of loop nests, too, they are in one module. Functions that
@@ -67,7 +67,7 @@ def per_target_modules(module: Module, target: Target | None = None) -> dict[Tar
 
 
 def host_of(targets: Iterable[Target]) -> Target:
-    """What runs the code around the kernels for these targets: the host of the first one that says, or has another."""
+    """The host of the kernels for these targets: that of the first one with a host, or the default of the first."""
     known = list(targets)
     for t in known:
         if t.host is not None:

@@ -29,14 +29,14 @@ Value = Any
 
 
 class Refused:
-    """Stands for the value of an expression that has no counterpart in C: what depends on it is not complained of."""
+    """The value of an expression without a counterpart in C: dependent expressions are not reported."""
 
 
 REFUSED = Refused()
 
 
 class Cell:
-    """A reference: what it holds at this point, and how deep in branches it was made."""
+    """A reference: its value at this point, and the depth in branches of its creation."""
 
     def __init__(self, value: Value, level: int) -> None:
         self.value = value
@@ -44,7 +44,7 @@ class Cell:
 
 
 class Closure:
-    """A local function, and what its free variables stand for where it was made (its own name included)."""
+    """A local function, with the values of its free variables (its own name included)."""
 
     def __init__(self, function: Function, captured: dict[Expr, Value]) -> None:
         self.function = function
@@ -82,7 +82,7 @@ def dims(t: Any) -> tuple[int, ...]:
 
 
 def elements(t: TensorType) -> int:
-    """How many elements a tensor of that type has."""
+    """The number of elements of a tensor of that type."""
     return prod(dims(t))
 
 
@@ -171,7 +171,7 @@ def same_structure(a: Any, b: Any) -> bool:
 
 
 def matched(pattern: Pattern, value: Value) -> dict[Expr, Value] | None:
-    """What a pattern's variables stand for if the value fits it."""
+    """The values of a pattern's variables if the value fits it, or None."""
     bound: dict[Expr, Value] = {}
     stack = [(pattern, value)]
     while stack:

@@ -18,7 +18,7 @@ _IN_WORKSPACE = (Scope.GLOBAL, Scope.THREAD)
 
 @dataclass(frozen=True)
 class Stages:
-    """When a kernel uses what, counted in the statements at the top of its nest.
+    """The times at which a kernel uses its buffers, counted in the statements at the top of its nest.
 
     Attributes:
         count: how many there are, at least one.

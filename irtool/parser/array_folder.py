@@ -24,8 +24,8 @@ _ENDING = ".npy"
 
 
 def read_folder(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays of the `.npy` files in a folder, sorted by name. Raises IrError where there are none or one is damaged, OSError
-    where one cannot be read."""
+    """The arrays of the `.npy` files in a folder, sorted by name. Raises IrError if it has none or one is damaged, OSError for an
+    unreadable one."""
     names = sorted(n for n in os.listdir(path) if n.endswith(_ENDING))
     if not names:
         raise IrError("there is no .npy file in the folder", filename=os.fspath(path))

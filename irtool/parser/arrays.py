@@ -77,7 +77,7 @@ def _unusable(path: str | os.PathLike[str], member: str, why: object) -> IrError
 
 
 def _read_array(file: IO[bytes], size: int) -> np.ndarray:
-    """The array in a stream of `size` bytes. Raises ValueError, with a sentence, where there is none."""
+    """The array in a stream of `size` bytes. Raises ValueError, with a sentence, for another content."""
     import numpy as np
 
     if size == 0:
@@ -124,7 +124,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 
 def _check_dtype(dtype: np.dtype[Any]) -> None:
-    """Raises ValueError for what is no number that Relay has."""
+    """Raises ValueError for elements that Relay does not have."""
     if dtype.hasobject:
         raise ValueError("it holds Python objects, which are not read; save an array of numbers")
     if dtype.names is not None or dtype.subdtype is not None:

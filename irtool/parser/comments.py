@@ -53,7 +53,7 @@ def _places(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_block(text: str, at: int, end: int) -> int:
-    """Where a block comment ends; comments in it count."""
+    """The end of a block comment; comments in it count."""
     nesting = 0
     for match in _SIGN.finditer(text, at, end):
         nesting += 1 if match[0] == "/*" else -1

@@ -109,7 +109,7 @@ class Lexer:
             depth[-1] -= 1
 
     def _skip_comment(self, at: int) -> int:
-        """Where the comment that starts at `at`, with the comments inside it, ends."""
+        """The end of the comment that starts at `at`, with the comments inside it."""
         nesting = 0
         for match in re.compile(r"/\*|\*/").finditer(self.text, at, self.end):
             nesting += 1 if match[0] == "/*" else -1
@@ -135,7 +135,7 @@ class Lexer:
             self.diagnostics.error(f"the character {shown} has no meaning here", span, code=StrayCharacter)
 
     def _declared_part(self, word: str, at: int, previous: str) -> str:
-        """How much of `word`, found at `at`, is the variable's name."""
+        """The part of `word`, at `at`, that is the variable's name."""
         if word in self.paths:
             return word
         name, _, kind = word.rpartition(":")
@@ -148,7 +148,7 @@ class Lexer:
         return word
 
     def _used_part(self, word: str) -> str:
-        """How much of `word` is the name of a variable in use."""
+        """The part of `word` that is the name of a variable in use."""
         cuts = [m.start() for m in re.finditer(r"[.:+\-/]+", word)]
         for cut in reversed(cuts):
             if word[:cut] in self.paths:

@@ -79,7 +79,7 @@ def read_scalar(text: str) -> np.ndarray:
 
 
 def read_attribute_number(text: str) -> int | float:
-    """The number as an attribute has it: an int (`Int64` where it has 64 bits) or a float."""
+    """The number for an attribute: an int (`Int64` if it has 64 bits) or a float."""
     value, dtype = read_number(text)
     return Int64(value) if dtype == "int64" else value
 

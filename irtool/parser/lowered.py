@@ -48,7 +48,7 @@ _COMMENT = re.compile(r"\s*/\*\s*ty=")
 
 
 def lowered_functions(source: Source) -> dict[str, Span]:
-    """Where the lowered functions of a text stand; they end at a `}` at the start of a line."""
+    """The places of a text's lowered functions; they end at a `}` at the start of a line."""
     if "primfn(" not in source.text:
         return {}
     functions: dict[str, Span] = {}
@@ -112,8 +112,8 @@ def _read(
     read_type: Callable[[str], Type | None],
     constant: ConstantOf | None,
 ) -> PrimFunc | LoweredText | None:
-    """The loop nest at `span`; text of the same type where it is malformed, which is an error; None where it has what nests
-    here have not, which is said."""
+    """The loop nest at `span`; text of the same type for a malformed one, which is an error; None for one with constructs that nests
+    here lack, which is a note."""
     from .primfn.function import read_primfn
     from .primfn.tokens import NotRead
 
@@ -156,7 +156,7 @@ def _type_of_buffers(f: PrimFunc) -> FuncType:
 def functions_elsewhere(
     module: Module, names: Iterable[str], read_type: Callable[[str], Type | None]
 ) -> dict[str, LoweredText]:
-    """Those of the undefined functions that are lowered: `call_lowered` and nothing else refers to them."""
+    """The undefined functions that are lowered: `call_lowered` and nothing else refers to them."""
     calls = _first_calls(module)
     other: set[str] = set()
     for f in module.relay_functions.values():
@@ -241,7 +241,7 @@ def _type(tensors: list[TensorType], arguments: TupleType, result: Type | None) 
 
 
 def _arguments(call: Call, read_type: Callable[[str], Type | None]) -> TupleType | None:
-    """How the tensors that a call hands over group into tuples; None where it does not say."""
+    """The grouping into tuples of a call's tensors; None if the call does not have it."""
     made: dict[Expr, Type] = {}
     for e in post_order(call.args[1], enter=lambda e: isinstance(e, Tuple)):
         stated = _stated(e, read_type) or (e.type_annotation if isinstance(e, Var) else None)

@@ -44,7 +44,7 @@ _HEADER = re.compile(r"^(?:#\[\s*metadata\s*\]|METADATA:)", re.MULTILINE)
 
 
 def find_section(text: str) -> int:
-    """Where the metadata section of a text starts, or -1. It goes to the end of the text."""
+    """The start of a text's metadata section, or -1. It goes to the end of the text."""
     at = text.find("#[metadata]")
     if at < 0 or (at > 0 and text[at - 1] != "\n"):
         match = _HEADER.search(text) if "metadata" in text or "METADATA:" in text else None
@@ -66,10 +66,10 @@ def _version(attrs: Any) -> tuple[int, ...]:
 
 
 class Metadata:
-    """What the section of one text holds; `get` makes the objects."""
+    """The contents of the section of one text; `get` makes the objects."""
 
     def __init__(self, text: str = "", start: int = -1) -> None:
-        """Reads the section that starts at offset `start` of `text` (-1: there is none). Raises IrError if it is damaged."""
+        """Reads the section that starts at offset `start` of `text` (-1: the text has none). Raises IrError if it is damaged."""
         self.is_present = start >= 0
         self.nodes: list[dict[str, Any]] = []
         self.tensors: list[Any] = []
@@ -88,7 +88,7 @@ class Metadata:
 
     @property
     def missing_constants(self) -> int:
-        """How many expressions are in a section that is not there."""
+        """The number of expressions in a missing section."""
         return len(self._missing) - len(self.missing_records)
 
     def _read(self, text: str, start: int) -> None:
@@ -123,7 +123,7 @@ class Metadata:
             ) from None
 
     def get(self, key: str, index: int) -> Any:
-        """The object behind `meta[key][index]`. Raises IrError where there is none, or it is damaged."""
+        """The object behind `meta[key][index]`. Raises IrError for a missing or damaged one."""
         entries = self.entries.get(key)
         if entries is None:
             from ..diagnostics import nearest
@@ -155,7 +155,7 @@ class Metadata:
         return constant
 
     def missing_record(self, key: str, index: int, span: Span | None) -> MetaNode | VirtualDevice | DimVar:
-        """What stands for any other object in a section that is not there: the same one each time."""
+        """A placeholder for any other object in a missing section: the same one each time."""
         made = self._missing.get((key, index))
         if made is None:
             if key.startswith("tir."):
@@ -169,7 +169,7 @@ class Metadata:
         return made
 
     def _missing_below(self, key: str, index: int) -> Any:
-        """What an object of this section is made of and was missing already when the section was written."""
+        """A placeholder for a part of an object of this section that was missing already when the section was written."""
         if key.startswith("relay.") and not key.startswith("relay.attrs."):
             return self.missing_constant(key, index, lambda: None, None)
         return self.missing_record(key, index, None)

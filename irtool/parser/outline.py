@@ -76,7 +76,7 @@ def _kept(words: Iterator[Word], into: list[Word]) -> Iterator[Word]:
 
 
 class _Roles:
-    """A builder that makes nothing and notes the places of what rules say of brackets and signs."""
+    """A builder without nodes, which notes the places of brackets and signs from rules."""
 
     def __init__(self, found: Outline, diagnostics: Diagnostics) -> None:
         self.source = found.source
@@ -102,7 +102,7 @@ class _Roles:
         return self._methods.get(name, _nothing)
 
     def error(self, message: str, start: int, end: int, **more: Any) -> None:
-        """A mistake: there is none in a text that was accepted."""
+        """A mistake; an accepted text has none."""
         self._diagnostics.error(message, Span(self.source, start, end), **more)
 
     def _bind_graph(self, values: list[Any], start: int, end: int) -> None:
@@ -115,7 +115,7 @@ class _Roles:
 
 
 def _nothing(values: list[Any], start: int, end: int) -> None:
-    """What most rules say."""
+    """The result of most rules."""
 
 
 def _last(into: set[int]) -> Callable[[list[Any], int, int], None]:

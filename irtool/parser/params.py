@@ -58,7 +58,7 @@ class ParameterFile(dict[str, "np.ndarray"]):
 
 
 def origin(params: Mapping[str, object], name: str) -> tuple[str, ...]:
-    """What a diagnostic about one of these values adds, as notes: the file that it was read from, if it was."""
+    """Notes for a diagnostic about one of these values: the file that it was read from, if any."""
     path = params.origins.get(name) if isinstance(params, ParameterFile) else None
     return (f"the value of %{name} is from {path}",) if path is not None else ()
 

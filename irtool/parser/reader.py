@@ -170,7 +170,7 @@ class Reader:
         return None
 
     def _reduce_what_is_complete(self) -> None:
-        """Reduces as far as one can without the word that does not fit, so that what is missing shows."""
+        """Reduces as far as possible without the word that does not fit, so that the missing part shows."""
         while not self._needs_semicolon():
             row = self.tables.actions[self.states[-1]]
             rules = {a for symbol, a in row.items() if a < 0}
@@ -196,7 +196,7 @@ class Reader:
         return not text[text.rfind("\n", 0, at) + 1 : at].strip()
 
     def _innermost_block(self, limit: int) -> int:
-        """The place below `limit` on the stack of the innermost open `{`, or of the start; -1 if there is none."""
+        """The place below `limit` on the stack of the innermost open `{`, or of the start; -1 for an empty stack."""
         accessing = self.tables.accessing
         for i in range(limit - 1, 0, -1):
             if accessing[self.states[i]] == "LBRACE":

@@ -50,7 +50,7 @@ _BINARY = frozenset(
 
 
 class Records(Protocol):
-    """The records of a section and what they have become so far, by number."""
+    """The records of a section and the objects made of them so far, by number."""
 
     objects: dict[int, Any]
 

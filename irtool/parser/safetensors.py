@@ -52,7 +52,7 @@ def read_safetensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def write_safetensors(path: str, params: Mapping[str, np.ndarray]) -> None:
-    """Writes tensors by name. Raises OSError, and IrError for what the format does not have."""
+    """Writes tensors by name. Raises OSError, and IrError for tensors that the format lacks."""
     import numpy as np
 
     package = _package()

@@ -79,7 +79,7 @@ def read_symbols(text: str, filename: str = "<text>") -> tuple[Module | None, li
 
 
 class SymbolBuilder(Builder):
-    """Makes the nodes, and notes what names mean."""
+    """Makes the nodes, and notes the meanings of names."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -107,7 +107,7 @@ class SymbolBuilder(Builder):
             self._symbol(key, kind, name).uses.append(self.span(start, start + len(name)))
 
     def _behind(self, word: str, start: int) -> int:
-        """Where the word begins that follows one at `start`."""
+        """The start of the word that follows one at `start`."""
         return after_blanks(self.source.text, start + len(word))
 
     # ---- definitions

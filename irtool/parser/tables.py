@@ -26,7 +26,7 @@ _PATH = r"%[A-Za-z_]\w*+(?:[.:+\-/]+\w+)+"
 
 @dataclass(frozen=True)
 class Tables:
-    """What drives the parser.
+    """The tables of the parser.
 
     Attributes:
         actions: for each state, by symbol: the next state, or `~n` to reduce rule `n` (terminals), or the state to go to

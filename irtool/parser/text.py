@@ -133,8 +133,8 @@ def read_type(text: str, known: State | None = None) -> Type | None:
 
 
 def accepted_form(text: str, filename: str) -> tuple[Module | Expr, Source, Form, str]:
-    """What a text holds; its code, the form in which that is read, and the symbol that it starts with, `module` or
-    `expression`. Raises IrError with every mistake that was found."""
+    """The module or expression of a text; its code, the form in which that is read, and its start symbol, `module` or
+    `expression`. Raises IrError with every mistake."""
     diagnostics = Diagnostics()
     result, _, source, form = _settle(text, filename, diagnostics, None, Builder)
     if diagnostics.errors:
@@ -152,7 +152,7 @@ def _read(
 def _settle(
     text: str, filename: str, diagnostics: Diagnostics, start: str | None, make: type[Built]
 ) -> tuple[Any, Built | None, Source | None, Form | None]:
-    """What a text holds, the builder of that, its code, and the form in which it was read with the fewest errors."""
+    """The module or expression of a text, its builder, its code, and the form in which it was read with the fewest errors."""
     if not text.isascii() and (half := _HALF_CHARACTER.search(text)) is not None:
         diagnostics.error("half of a character stands here", Span(Source(filename, text), half.start(), half.end()))
         return None, None, None, None
@@ -178,7 +178,7 @@ def _settle(
 
 @dataclass(frozen=True)
 class Form:
-    """What kind of text one is, as far as its first words and signs tell.
+    """The form of a text, as far as its first words and signs tell.
 
     Attributes:
         version: what the version line says, None where there is none.
@@ -212,7 +212,7 @@ def _look_at(source: Source) -> Form:
 
 
 def _other_forms(form: Form, text: str, said: Diagnostics) -> Iterator[Form]:
-    """How else a text with errors may have been meant."""
+    """Other possible forms of a text with errors."""
     if any(d.code in _OF_TYPES for d in said.errors):
         early = _late_types(text)
         if early:  # a constructor may be used before its type is defined
@@ -267,7 +267,7 @@ def _check_version(version: str | None, source: Source, diagnostics: Diagnostics
 
 
 def _late_types(text: str) -> list[tuple[int, int]]:
-    """Where type definitions stand behind the first function."""
+    """The places of type definitions behind the first function."""
     first = _DEFINITION.search(text)
     return [m.span() for m in _TYPE.finditer(text, first.start())] if first is not None else []
 
@@ -326,7 +326,7 @@ def _words_of(
 
 
 def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
-    """Reports what only the end of the text tells: names that nothing defines, a metadata section that is not there."""
+    """Reports errors that only the end of the text tells: undefined names, a missing metadata section."""
     diagnostics, metadata = builder.diagnostics, builder.metadata
     for span in builder.loose_attributes:
         diagnostics.error("attributes stand where an expression must", span)
@@ -378,7 +378,7 @@ def _finish(builder: Builder, start: str, lowered: dict[str, Span]) -> Any:
 
 
 def _report_metadata(builder: Builder) -> None:
-    """Warns of what the text refers to and its metadata section, if there is one, does not have."""
+    """Warns of references to objects that the text's metadata section, if any, does not have."""
     diagnostics, metadata = builder.diagnostics, builder.metadata
     if metadata.missing_records:
         names = list(metadata.missing_records)

@@ -17,7 +17,7 @@ _INT32 = 2147483647
 
 
 class AttributeText:
-    """Writes attribute values; what has no text goes to the metadata, or is spelled out where none is written.
+    """Writes attribute values; values without a text go to the metadata, or are spelled out if none is written.
 
     Dictionaries are always spelled out: what a lowered call knows about its function is worth reading.
     """

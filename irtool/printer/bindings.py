@@ -57,7 +57,7 @@ class Bindings:
         raise NotImplementedError
 
     def enter(self, e: Expr) -> None:
-        """What is bound from here to `leave` is bound inside of `e`."""
+        """Nodes bound from here to `leave` are bound inside of `e`."""
         self._open.append(e)
 
     def leave(self, e: Expr, indent: int, waits: bool) -> None:
@@ -71,7 +71,7 @@ class Bindings:
         return e.__class__ in IN_PLACE or self.uses.get(e, 0) <= 1
 
     def place(self, e: Expr, end: bool, indent: int) -> Text:
-        """What to write where `e` is used, now that its text is in the memo; binds it first if it has to be.
+        """The text at a use of `e`, now that its own text is in the memo; binds it first if it has to be.
 
         `end` says that this is the end of a scope; `indent` is where new lines of the current scope start.
         """
@@ -101,7 +101,7 @@ class Bindings:
         return number
 
     def _settle(self, e: Expr) -> None:
-        """Before `e` gets its line: binds what encloses the lines of the nodes that `e` uses.
+        """Before `e` gets its line: binds the nodes around the lines of the nodes that `e` uses.
 
         A node that was bound inside a branch or a body may be used outside of it, too. What has that branch or body waits
         in the memo until its user is written, and `e` may come before that user.
@@ -123,7 +123,7 @@ class Bindings:
 
 
 def count_uses(root: Expr) -> dict[Expr, int]:
-    """How many edges lead to each node below `root`; none lead to `root`."""
+    """The number of edges to each node below `root`; none lead to `root`."""
     uses = {root: 0}
     stack = [root]
     while stack:

@@ -18,7 +18,7 @@ _COUNTABLE = 10**9
 
 
 def deeper(indent: int, columns: int = 2) -> int:
-    """The indent of what stands inside, which stops growing 40 levels in."""
+    """The indent of inner lines, which stops growing 40 levels in."""
     return min(indent + columns, _DEEPEST_COLUMN)
 
 
@@ -38,7 +38,7 @@ class Brevity:
         self.allowance += _PER_NODE * nodes
 
     def admits(self, t: Type) -> bool:
-        """True if `t` is to be written out; what is long uses up the allowance."""
+        """True if `t` is to be written out; long types use up the allowance."""
         if t.__class__ is TensorType:
             return True
         parts, depth = self._size(t)
@@ -62,7 +62,7 @@ class Brevity:
         return f"/* a type of {parts if parts <= _COUNTABLE else 'more than 10^9'} parts is left out */"
 
     def _size(self, root: Type) -> tuple[int, int]:
-        """How many types are written in writing `root`, and how deep they nest. What is shared is looked at once."""
+        """The number of types in the text of `root`, and the depth of their nesting. Shared types are looked at once."""
         sizes = self._sizes
         known = sizes.get(id(root))
         if known is not None:

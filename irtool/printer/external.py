@@ -53,7 +53,7 @@ def write_constants(path: str | os.PathLike[str], constants: Sequence[Constant |
 
 
 def read_constants(path: str | os.PathLike[str]) -> dict[int, Constant]:
-    """The constants in such a file, by index. Raises IrError where it is none, or is damaged."""
+    """The constants in such a file, by index. Raises IrError for another file, or a damaged one."""
     from ..parser.params import read_params
 
     found = {}

@@ -51,7 +51,7 @@ def lay_out(text: str, filename: str = "<text>") -> str:
 
 
 def _essence(o: Outline) -> tuple[str, list[str]]:
-    """What the layout keeps of a text: its words, which may hold commas and blanks or stand beside them, and its comments."""
+    """The parts of a text that the layout keeps: its words, which may hold commas and blanks or stand beside them, and its comments."""
     words = "".join(_canonical(w) for w in o.words if w[0] not in ("COMMA", "SEMICOLON"))
     text, at = o.source.text, 0
     comments: list[str] = []
@@ -187,7 +187,7 @@ class _Layout:
         return self.open[-2].inner if len(self.open) > 1 else 0
 
     def _gap(self, previous: int, n: int, separator: str) -> None:
-        """Writes what stands between two words: comments, ends of lines, blanks."""
+        """Writes the text between two words: comments, ends of lines, blanks."""
         at = self.words[previous] if previous >= 0 else ("", "", 0)
         start, end = at[2] + len(at[1]), self.words[n][2] if n < len(self.words) else len(self.source)
         closes = n < len(self.words) and self.words[n][0] in _CLOSING
@@ -235,7 +235,7 @@ class _Layout:
         self.out.append(" " * indent)
 
     def _separator(self, previous: int, n: int) -> str:
-        """What stands between two words without comments: nothing, a blank, or the end of a line."""
+        """The text between two words without comments: nothing, a blank, or the end of a line."""
         if previous < 0:
             return ""
         before, after = self.words[previous], self.words[n]

@@ -68,7 +68,7 @@ def float_digits(value: Any, dtype: str = "float64") -> str:
 
 
 def string_literal(value: str) -> str:
-    r"""A string in double quotes; what is not printable ASCII is escaped byte by byte (UTF-8), as `\xC3`."""
+    r"""A string in double quotes; characters other than printable ASCII are escaped byte by byte (UTF-8), as `\xC3`."""
     if value.isascii() and value.isprintable():
         if '"' not in value and "\\" not in value:
             return f'"{value}"'

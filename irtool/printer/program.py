@@ -41,7 +41,7 @@ from .tir import LoopNestPrinter
 
 
 def program_text(program: Program) -> str:
-    """The text of a program: constants (without their values), kernels, functions, callers before what they call."""
+    """The text of a program: constants (without their values), kernels, functions, callers before callees."""
     constants = {c: n for n, c in zip(_distinct(c.name for c in program.constants), program.constants)}
     parts = []
     if constants:

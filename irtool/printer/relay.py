@@ -114,7 +114,7 @@ class RelayPrinter(Bindings):
         self.brevity.grow(len(uses) + sum(uses.values()))
 
     def survey(self, root: Expr) -> dict[Expr, int]:
-        """How many edges lead to each node below `root`; sets aside the indices of missing constants.
+        """The number of edges to each node below `root`; sets aside the indices of missing constants.
 
         Every function of a text is surveyed before the first is printed.
         """
@@ -135,7 +135,7 @@ class RelayPrinter(Bindings):
     # scopes and bindings
 
     def _scope(self, e: Expr, indent: int) -> Steps:
-        """The text of a scope: the lines that bind what `e` needs, and `e`. Lines after the first start at `indent`."""
+        """The text of a scope: the lines that bind the operands of `e`, and `e`. Lines after the first start at `indent`."""
         outer, self.lines = self.lines, []
         yield self._visit(e, indent, indent if self.stands_in_place(e) else None)
         last = self.place(e, True, indent)
@@ -421,7 +421,7 @@ class RelayPrinter(Bindings):
 
 
 def _arguments(e: Call) -> tuple[Expr, ...]:
-    """What a call needs before it: its arguments; for a lowered call the fields of its argument tuple come first."""
+    """The operands of a call, for the lines before it: its arguments; for a lowered call the fields of its argument tuple come first."""
     op = e.op
     if op.__class__ is Op and op.name == "call_lowered" and len(e.args) == 2 and e.args[1].__class__ is Tuple:
         return (e.args[0], *e.args[1].fields)

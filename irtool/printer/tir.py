@@ -145,7 +145,7 @@ class LoopNestPrinter:
         return [" {", 2, *(part for stmt in inside for part in (_LINE, stmt)), -2, _LINE, "}"]
 
     def _statement(self, s: Stmt) -> list[Any]:
-        """The text of a statement up to its body, and what is still to be written."""
+        """The text of a statement up to its body, and the items still to be written."""
         text = expression_texts(s, self._expression, self._shortened, _LONG)
         if isinstance(s, Store):
             target = self._buffer(s.buffer)
@@ -296,7 +296,7 @@ def _list(shape: tuple[int, ...]) -> str:
 
 
 def _index_map(b: Buffer) -> str:
-    """How the elements of a buffer lie in memory, where that is not row-major: their index there, of their index."""
+    """The layout of a buffer in memory, if it is not row-major: the index there for an index of the buffer."""
     if b.layout is None:
         return ""
     axes = [f"i{n}" for n in range(b.ndim)]

@@ -19,7 +19,7 @@ INTEGERS = "FakeQuantizationToInteger{use_qat=True},FoldConstant{fold_qnn=True}"
 
 @dataclass
 class Noise:
-    """Sums of squares over all elements: of a signal, and of what differs from it."""
+    """Sums of squares over all elements: of a signal, and of the difference from it."""
 
     signal: float = 0.0
     noise: float = 0.0

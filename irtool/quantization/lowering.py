@@ -23,7 +23,7 @@ OPTIONS = QuantizeOptions(report=False, seed=1)
 def lower_to_int8(
     module: Module, entries: Sequence[str], calibration: Calibration, progress: Progress | None = None
 ) -> Lowered:
-    """A module, its weights bound, with its entry in the form `qdq`, what calibrated it, and what its error is measured on.
+    """A module, its weights bound, with its entry in the form `qdq`, its calibration, and the samples for its error.
 
     A part of the given samples finds no range, so that it can measure. Raises what `quantize` raises, and UsageError for
     several entries: calibration data are of one.
@@ -49,7 +49,7 @@ def lower_to_int8(
     calibrated = Calibrated(made.report.samples, seed, dict(made.report.left), held_out)
 
     def worst() -> list[tuple[str, float]]:
-        """The layers' own ratios on what calibrated: each layer's error is that of its own rounding."""
+        """The layers' own ratios on the calibration samples: each layer's error is that of its own rounding."""
         report = quantize(module, None, data, replace(OPTIONS, report=True), entry=entry).report
         return [(row.name, float(row.own_snr or 0.0)) for row in report.worst_first]
 

@@ -35,7 +35,7 @@ def lift_constants(module: Module, entry: str) -> tuple[Module, dict[str, Any]]:
 
 
 def _roles(e: Call) -> tuple[str, ...]:
-    """What the arguments of a call are for."""
+    """The roles of a call's arguments."""
     assert isinstance(e.op, Op)
     if e.op.name.startswith("qnn."):  # TVM names these in another order than they are given in
         return tuple(

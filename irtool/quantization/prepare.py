@@ -45,6 +45,6 @@ def prepare(module: Module, params: Mapping[str, Any] | None, entry: str) -> Mod
 
 
 def _constant_weights(module: Module, entry: str) -> int:
-    """How many convolutions and dense layers have constant weights."""
+    """The number of convolutions and dense layers with constant weights."""
     body = module.functions[entry].body
     return sum(is_call_to(e, *_WEIGHTED) and has_data(e.args[1]) for e in post_order(body))

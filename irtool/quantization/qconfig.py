@@ -14,7 +14,7 @@ from .mistakes import WrongQuantization
 
 @dataclass(frozen=True, kw_only=True)
 class QConfig:
-    """How `quantize_as_tvm` quantizes, by TVM's names and with its defaults.
+    """The options of `quantize_as_tvm`, by TVM's names and with its defaults.
 
     `calibrate_mode` is global_scale, kl_divergence or percentile; `weight_scale` power2 or max; `rounding` UPWARD or TONEAREST.
     With `do_simulation` rounding stays simulated in float32. `calibrate_chunk_by` is taken and has no effect: memory does not

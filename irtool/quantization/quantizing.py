@@ -29,7 +29,7 @@ from .tidying import with_single_zeros
 
 
 class Quantized(NamedTuple):
-    """The result of `quantize`: a module, its weights by parameter name, and what was done."""
+    """The result of `quantize`: a module, its weights by parameter name, and a report."""
 
     module: Module
     params: dict[str, Any]
@@ -180,7 +180,7 @@ def _require_layers(plan: Plan, kept: Sequence[str]) -> None:
 
 
 class _Steps:
-    """Counts what is done."""
+    """Counts finished steps."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self.progress = progress

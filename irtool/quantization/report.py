@@ -37,7 +37,7 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class Report:
-    """What `quantize` did.
+    """The report of `quantize`.
 
     Attributes:
         layers: those that are quantized, in the order of evaluation.
@@ -71,7 +71,7 @@ class Report:
         return Report(tuple(rows), left, samples, options.method)
 
     def with_errors(self, errors: Mapping[str, LayerError]) -> Report:
-        """The report with what was measured, by name of a layer."""
+        """The report with measured errors, by name of a layer."""
         rows = tuple(replace(r, own_snr=errors[r.name].own, snr=errors[r.name].total) for r in self.layers)
         return replace(self, layers=rows, snr=errors[""].total)
 
@@ -89,11 +89,11 @@ class Report:
 
     @property
     def products(self) -> int:
-        """How many convolutions and matrix products are quantized."""
+        """The number of quantized convolutions and matrix products."""
         return sum(r.op in PRODUCTS for r in self.layers)
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON has it; ratios that are infinite are null."""
+        """The report for JSON; infinite ratios are null."""
         return {
             "snr": _finite(self.snr),
             "samples": self.samples,

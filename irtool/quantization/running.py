@@ -23,7 +23,7 @@ FEW = 8
 
 
 def runner(module: Module, entry: str, via: str, runs: int) -> Run:
-    """What runs the entry, whose result is a tuple of tensors, so many times.
+    """A function that runs the entry, whose result is a tuple of tensors, so many times.
 
     `via`: `c`, `interp`, or empty: compiled for more than a few runs, if there is a compiler. The values of both ways differ by
     rounding in the order of sums only.

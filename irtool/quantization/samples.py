@@ -36,7 +36,7 @@ CALIBRATION = "the calibration data"
 
 
 def held_out(count: int, most: int) -> list[int]:
-    """Which of `count` samples find no range, since the error is measured on them: every fifth, `most` at most, one at least,
+    """The held-out ones of `count` samples, for the error, not for ranges: every fifth, `most` at most, one at least,
     evenly spread; of a single sample none."""
     if count < 2:
         return []

@@ -61,7 +61,7 @@ class Divergence:
 
 
 def _loss(counts: np.ndarray, start: int, stop: int) -> float:
-    """The divergence of the distribution in `counts[start:stop]`, what is outside counted at its ends, when it is rounded."""
+    """The divergence of the distribution in `counts[start:stop]` when it is rounded; counts outside are added at its ends."""
     inside = counts[start:stop].copy()
     inside[0] = 0
     p = inside.astype(np.float32)
@@ -84,7 +84,7 @@ def _total(values: np.ndarray) -> np.float32:
 
 
 def _smoothed(p: np.ndarray) -> np.ndarray | None:
-    """`p` with a little of what is not zero given to what is; None where all is zero, or too little is not."""
+    """`p` with a little of its positive entries given to the zeros; None if all are zero, or the positive ones are too small."""
     zero = p == 0
     others = int((~zero).sum())
     if not others:

@@ -33,7 +33,7 @@ Values = tuple[Expr, ...]
 
 @dataclass(frozen=True, eq=False)
 class Reducer:
-    """How values are combined. `combine(x, y)` and `identity(dtypes)` are on tuples, one entry per reduced value.
+    """The combination of values. `combine(x, y)` and `identity(dtypes)` are on tuples, one entry per reduced value.
 
     Where the first of the values is the number of the step, counted from 0, and steps are made in their order, `first(dtypes)` and
     `append(x, y)` do the same for less: `x` is of what came before `y`, and there is at least one step. None where nothing is saved.

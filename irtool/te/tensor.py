@@ -12,7 +12,7 @@ from ..tir.stmt import Buffer
 
 
 class Operation:
-    """What makes one tensor or several. `outputs` are its tensors; `inputs` the tensors it reads, in order of first use."""
+    """A computation of one tensor or several. `outputs` are its tensors; `inputs` the tensors it reads, in order of first use."""
 
     __slots__ = ("attrs", "inputs", "name", "outputs", "tag")
 

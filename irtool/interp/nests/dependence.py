@@ -22,8 +22,8 @@ _EXTREMES = ("min", "max", "minimum", "maximum")
 
 @dataclass(frozen=True)
 class Way:
-    """How a loop runs. `elements` is what one step allocates; of a reduction, `update` is the store, `loops` are all its
-    loops, outermost first, and `value` is what is combined; `asked` are the places that must differ."""
+    """The execution of a loop. `elements` are allocated by one step; of a reduction, `update` is the store, `loops` are all its
+    loops, outermost first, and `value` is combined; `asked` are the places that must differ."""
 
     how: str
     elements: int = 1
@@ -34,7 +34,7 @@ class Way:
 
 
 def way_of(loop: For, bounds: dict[Any, tuple[float, float]]) -> Way:
-    """How a loop of constant extent may run; `bounds` are the ranges of the variables around it."""
+    """The possible execution of a loop of constant extent; `bounds` are the ranges of the variables around it."""
     reduction = _as_reduction(loop)
     if reduction is not None:
         return reduction

@@ -16,7 +16,7 @@ from .functions import function_of
 
 
 class Memory(Protocol):
-    """Where loads read."""
+    """The memory that loads read."""
 
     def load(self, buffer: Any, place: Any, checked: bool) -> Any:
         """The elements at these places, counted from the beginning of the buffer; `checked`: they must be inside of it."""
@@ -63,7 +63,7 @@ class ExpressionCode:
         where[e] = len(self.steps) - 1
 
     def run(self, values: Mapping[Var, Any], memory: Memory, masked: bool) -> Any:
-        """The value for all lanes. `masked`: some lanes do nothing, so what they would read is not checked."""
+        """The value for all lanes. `masked`: some lanes are inactive, so their reads are not checked."""
         done: list[Any] = []
         for function, args, extra, flag in self.steps:
             if function is not None:

@@ -196,7 +196,7 @@ def _dotted_wide(a: Any, b: Any) -> Any:
 
 
 def function_of(e: Expr) -> Function:
-    """What an operation is, as a function of the arrays of its operands."""
+    """An operation as a function of the arrays of its operands."""
     if isinstance(e, Binary):
         kind = numpy_dtype(e.a.dtype).kind
         table = _BOOLEAN if e.dtype == "bool" else _INTEGER if kind in "iu" else _FLOAT

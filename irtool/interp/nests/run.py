@@ -43,7 +43,7 @@ _ENOUGH = 1 << 11
 
 
 def run_nest(f: PrimFunc, inputs: Sequence[Any]) -> list[np.ndarray]:
-    """What a nest puts into its outputs, in their original shapes; elements that it does not write are zeros."""
+    """The outputs of a nest, in their original shapes; elements that it does not write are zeros."""
     return Nest(f).run(inputs)
 
 
@@ -124,7 +124,7 @@ class Nest:
             self.mask = around
 
     def narrow(self, cond: Any) -> bool:
-        """Leaves the lanes in which a condition holds, too; False if there are none."""
+        """Keeps the lanes in which a condition holds, too; False if no lane is left."""
         if not cond.ndim:
             return bool(cond)
         self.mask = cond if self.mask is None else np.logical_and(self.mask, cond)
@@ -224,7 +224,7 @@ class Nest:
         return code.run(self.values, self, masked or self.mask is not None)
 
     def place(self, s: Store) -> Expr:
-        """Where a store puts its value, from the beginning of the buffer."""
+        """The place of a stored element, from the beginning of the buffer."""
         place = self.places.get(s)
         if place is None:
             place = self.places[s] = s.buffer.offset(s.indices)

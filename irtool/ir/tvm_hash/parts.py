@@ -49,7 +49,7 @@ from .values import dtype, float_node, integer, integer_node, real, string_node,
 
 
 class Node(NamedTuple):
-    """What a node of TVM is hashed from. `shared`: whether it counts by identity."""
+    """The hashed parts of a node of TVM. `shared`: whether it counts by identity."""
 
     type_key: str
     shared: bool
@@ -66,7 +66,7 @@ class Definition:
 
 
 class FreeVariable:
-    """The part of a variable that tells it from others. `key` is what addresses are kept by."""
+    """The hashed part of a free variable. `key` keeps its address."""
 
     __slots__ = ("key",)
 
@@ -75,13 +75,13 @@ class FreeVariable:
 
 
 class Name(NamedTuple):
-    """What tells a global name from others: there is one object for each name in a module of TVM."""
+    """The key of a global name: a module of TVM has one object for each name."""
 
     name: str
 
 
 def identity(node: Any) -> Any:
-    """What the hash of a node is remembered by, or None for lists and attributes, which belong to one node."""
+    """The key of a node's remembered hash, or None for lists and attributes, which belong to one node."""
     cls = node.__class__
     if cls is tuple or cls is Node:
         return None

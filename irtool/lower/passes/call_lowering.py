@@ -138,12 +138,12 @@ class CallLowering:
 
 
 def _is_closed(e: Expr) -> bool:
-    """True if nothing inside of it is lowered: kernels, and what is known of external functions."""
+    """True if nothing inside of it is lowered: kernels, and external functions."""
     return isinstance(e, Function) and (is_primitive(e) or bool(e.attrs.get("Extern")))
 
 
 def _used_as_values(e: Expr) -> tuple[Expr, ...]:
-    """What an expression uses other than by calling it."""
+    """The operands of an expression except its callee."""
     return e.args if isinstance(e, Call) else children(e)
 
 

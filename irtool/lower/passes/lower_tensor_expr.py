@@ -87,7 +87,7 @@ def _without_compiled(functions: dict[str, Any], external: dict[str, Function]) 
 
 
 def _attributes(module: Module, lowering: CallLowering, nests: LoopNests, targets: list[Target]) -> dict[str, Any]:
-    """What stands on the module beside its functions."""
+    """The attributes of the module."""
     attrs = dict(module.attrs)
     info = main_func_info(module, targets)
     if info is not None:
@@ -102,7 +102,7 @@ def _attributes(module: Module, lowering: CallLowering, nests: LoopNests, target
 
 
 def _dynamic_parameters(module: Module) -> list[Diagnostic]:
-    """What to say of parameters whose shapes are not static: they are where the shapes of kernels come from."""
+    """Diagnostics for parameters of dynamic shapes: the shapes of kernels come from them."""
     problems: list[Diagnostic] = []
     for f in module.relay_functions.values():
         for p in f.params if not is_primitive(f) else ():

@@ -119,7 +119,7 @@ class Leaves(State):
         return value
 
     def _meta(self, word: str, s: int, e: int) -> Any:
-        """What a reference into the metadata section stands for."""
+        """The object of a reference into the metadata section."""
         key, index = read_index(word)
         if index is None:
             self.error(f"{word} has no index", s, e)

@@ -17,7 +17,7 @@ _REAL = re.compile(r"f(16|32|64)?$")
 
 
 def read_attributes(words: Words) -> dict[str, Any]:
-    """What stands between braces, the first of which is next: strings to values."""
+    """The entries between braces, the first of which is next: strings to values."""
     words.expect("{")
     return _mapping(words, 0)
 

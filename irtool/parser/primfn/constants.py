@@ -16,7 +16,7 @@ ConstantOf = Callable[[int], Constant]
 
 
 def read_constant(words: Words, names: TakenNames, find: ConstantOf | None) -> tuple[str, AllocateConst]:
-    """The name of the pointer and the constant, without what follows it.
+    """The name of the pointer and the constant, without the statements after it.
 
     Raises NotRead where the text does not have the data: TVM prints none.
     """

@@ -57,7 +57,7 @@ _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
 
 
 class SymbolTable:
-    """What names stand for where an expression is read."""
+    """The values of names at the place of an expression."""
 
     def __init__(self, buffer: Callable[[Words], Buffer | None]) -> None:
         self.variables: dict[str, Var] = {}
@@ -67,7 +67,7 @@ class SymbolTable:
 
 @dataclass
 class _Open:
-    """A parenthesis that is open: what it belongs to, what stands in it so far, and the signs that wait for an operand."""
+    """An open parenthesis: its kind, its operands so far, and the signs that wait for an operand."""
 
     first: int
     kind: str
@@ -124,7 +124,7 @@ class _Reader:
         top.done.append(top.operands.pop())
 
     def operand(self, top: _Open) -> bool:
-        """Reads one, or opens what begins with it: True if an operand comes next, all the same."""
+        """Reads an operand, or opens the parenthesis that it begins with: True if an operand comes next, all the same."""
         words = self.words
         first, text, kind = words.at, words.text, words.kind
         if kind == "number":
@@ -297,7 +297,7 @@ class _Reader:
         return Load(buffer, checked_indices(self.words, buffer, indices, it.first))
 
     def dtype_of(self, it: _Open) -> str:
-        """The dtype of an intrinsic's value, which must be what it says."""
+        """The dtype of an intrinsic's value, checked against the text."""
         name, args = it.what, it.done
         dtype = args[0].dtype
         wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype

@@ -14,8 +14,8 @@ from .tokens import Words
 
 @dataclass
 class Header:
-    """The buffers that a primfn is handed, in order, as its body sees them; what they were before they became flat, if that
-    is told; its attributes; and the buffers by name and by pointer."""
+    """The parameters of a primfn, in order, as its body sees them; their shapes before they became flat, if these are
+    given; its attributes; and the buffers by name and by pointer."""
 
     params: list[Buffer] = field(default_factory=list)
     preflattened: list[Buffer] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Declared:
-    """What `Buffer(pointer: Pointer(dtype), dtype, [shape], [strides], …)` says."""
+    """The fields of `Buffer(pointer: Pointer(dtype), dtype, [shape], [strides], …)`."""
 
     pointer: str
     dtype: str

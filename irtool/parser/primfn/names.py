@@ -18,7 +18,7 @@ class TakenNames:
         self._taken: dict[str, int] = {}
 
     def hint(self, name: str) -> str:
-        """What the printer was asked for when it wrote `name`, which is taken from now on."""
+        """The name that the printer was asked for when it wrote `name`, which is taken from now on."""
         found = name
         numbered = _NUMBERED.fullmatch(name)
         if numbered is not None and numbered[1] in self._taken and self._next(numbered[1]) == name:

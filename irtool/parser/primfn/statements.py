@@ -52,7 +52,7 @@ _SCOPES = {str(s): s for s in (Storage.GLOBAL, Storage.LOCAL, Storage.REGISTER)}
 
 @dataclass
 class _Block:
-    """Statements that are being read: the head of what they belong to, and what its end takes out of scope.
+    """Statements that are being read: the head of their block, and the names that go out of scope at its end.
 
     `done` has statements, and the heads of allocations and `let`s, whose body is what follows them, and of annotations, whose body
     is the next statement.
@@ -187,7 +187,7 @@ class Body:
         top.done.append(("let", var, value, words.span(first)))
 
     def allocate(self, first: int) -> None:
-        """`allocate(name: Pointer(global float32), float32, [16]), storage_scope = global`, with a block, or before what follows."""
+        """`allocate(name: Pointer(global float32), float32, [16]), storage_scope = global`, with a block, or before further statements."""
         words = self.words
         words.take()
         words.expect("(")
@@ -226,7 +226,7 @@ class Body:
         top.done.append(("allocate", buffer, span))
 
     def constant(self, first: int) -> None:
-        """A constant, with a block, or before what follows, as memory is allocated."""
+        """A constant, with a block, or before further statements, as memory is allocated."""
         pointer, held = read_constant(self.words, self.names, self.constant_of)
         if pointer in self.pointers:
             raise self.words.wrong(f"{pointer} is allocated twice", first)
@@ -371,8 +371,8 @@ class Body:
         return substitute_stmt(body, {var: var + begin})
 
     def gathered(self, block: _Block) -> Stmt:
-        """The statements of a block as one; what follows an allocation or a `let` is its body, and the next one that
-        of an annotation."""
+        """The statements of a block as one; the body of an allocation or a `let` is the rest of the block, that of an annotation
+        the next statement."""
         done: list[Stmt] = []
         for item in reversed(block.done):
             if isinstance(item, Stmt):

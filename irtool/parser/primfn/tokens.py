@@ -23,7 +23,7 @@ _WORD = re.compile(
 
 
 class NotRead(Exception):
-    """A loop nest that has what no nest here can have. `span` is where it stands."""
+    """A loop nest with constructs that nests here cannot have. `span` is its place."""
 
     def __init__(self, what: str, span: Span) -> None:
         super().__init__(what)
@@ -95,7 +95,7 @@ class Words:
             raise self.unexpected(word)
 
     def name(self, what: str) -> str:
-        """A name. Raises IrError where there is none."""
+        """A name. Raises IrError for another word."""
         if self.kind != "name":
             raise self.unexpected(what)
         return self.take()
@@ -122,7 +122,7 @@ class Words:
         return Span(self.source, self.starts[begin], self.starts[last] + len(self.texts[last]))
 
     def unexpected(self, wanted: str) -> IrError:
-        """What to raise where the next word is not what must stand there."""
+        """The error for a word other than the required one."""
         found = f"{self.text!r}" if self.kind != "end" else "the end"
         shown = wanted if wanted[:1].isalpha() and " " in wanted else f"{wanted!r}"
         return self.wrong(f"expected {shown}, found {found}")
