@@ -50,6 +50,11 @@ def open_file(path: str | os.PathLike[str], streams: bool = False) -> io.Buffere
         raise
 
 
+def open_text(path: str | os.PathLike[str], errors: str = "strict", newline: str | None = None) -> io.TextIOWrapper:
+    """Opens a UTF-8 text for reading, as `open_file` does; `errors` and `newline` are those of Python's `open`."""
+    return io.TextIOWrapper(open_file(path), encoding="utf-8", errors=errors, newline=newline)
+
+
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The contents of a file. Raises OSError as `open_file` does."""
     with open_file(path) as file:

@@ -153,9 +153,10 @@ class Judging:
 
 def _lines(path: str) -> list[str]:
     from ..diagnostics import IrError
+    from ..files import open_text
 
     try:
-        with open(path, encoding="utf-8") as source:
+        with open_text(path) as source:
             return source.read().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error

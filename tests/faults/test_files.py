@@ -67,6 +67,23 @@ def test_what_is_no_file_is_refused_at_once(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("names.txt", "cannot read names.txt: it is a pipe, not a file"),
+        ("case.relay", "no file with a `// RUN:` line in case.relay"),
+        ("case.relay.expected", "it is a pipe, not a file"),
+    ],
+)
+def test_a_pipe_is_not_waited_for(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("case.relay").write_text(f"// RUN: irtool check %s\n{CONSTANT}")
+    Path(name).unlink(missing_ok=True)
+    os.mkfifo(name)
+    code, out, said = irtool(*(["run", MLP, "--top=1", "--labels", name] if "names" in name else ["test", "case.relay"]))
+    assert code == 1 and message in out + said
+
+
 def test_a_pipe_can_be_read_as_standard_input(tmp_path: Path) -> None:
     done = process("opt", "given", cwd=tmp_path, shell="mkfifo given;")
     assert done.code == 1 and "help: read it as standard input: - < given" in done.err

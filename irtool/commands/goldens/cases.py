@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ...files import open_text
 from .directives import ERROR, REQUIRES, RUN, SEPARATOR, XFAIL, Directive, Mistake, marker_of, read_directives
 from .expected_errors import Expectation, read_expectations
 
@@ -68,7 +69,7 @@ class _Part:
 
 def read_cases(path: str) -> list[Case]:
     """The cases of a golden file. Raises OSError."""
-    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as source:
+    with open_text(path, errors="surrogateescape", newline="") as source:
         lines = source.read().split("\n")
     marker = marker_of(path)
     parts = _split(lines, marker)

@@ -11,6 +11,8 @@ import os
 import re
 from collections.abc import Sequence
 
+from ...files import open_text
+
 LINE = "// -----"
 """What stands between the parts."""
 
@@ -31,7 +33,7 @@ def joined(outputs: Sequence[str]) -> str:
 def read_parts(path: str, count: int) -> list[str] | None:
     """The parts for so many cases, 0 for a file that is one case; None if there is no such file. Raises OSError."""
     try:
-        with open(expected_path(path), encoding="utf-8", errors="replace", newline="") as source:
+        with open_text(expected_path(path), errors="replace", newline="") as source:
             text = source.read()
     except FileNotFoundError:
         return None
