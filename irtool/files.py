@@ -13,13 +13,17 @@ import io
 import os
 import stat
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .diagnostics import IrError
 
 if TYPE_CHECKING:
     import tempfile
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_ELSEWHERE = "let TMPDIR name a folder that can be written to"
+TEMPORARY = "irtool-"
+"""How the names of temporary folders begin."""
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the streams stand that this process was given, such as a shell's `<(command)`."""
 
@@ -78,14 +82,20 @@ def kind_of(mode: int) -> str:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder that goes when it is closed. Raises IrError where none can be made."""
+    """A folder that goes when it is closed. Raises IrError where none can be made, and at its end where a file in it found no room."""
     import tempfile
 
+    class Folder(tempfile.TemporaryDirectory[str]):
+        def __exit__(self, kind: Any, error: BaseException | None, trace: TracebackType | None) -> None:
+            super().__exit__(kind, error, trace)
+            # Where bytes are written, Python says neither which file it was nor in which folder.
+            if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+                raise IrError(f"cannot write to {self.name}: {error.strerror}", help=_ELSEWHERE) from None
+
     try:
-        return tempfile.TemporaryDirectory(prefix="irtool-", ignore_cleanup_errors=True)
+        return Folder(prefix=TEMPORARY, ignore_cleanup_errors=True)
     except OSError as error:
-        message = f"cannot make a temporary folder: {error.strerror or error}"
-        raise IrError(message, help="let TMPDIR name a folder that can be written to") from None
+        raise IrError(f"cannot make a temporary folder: {error.strerror or error}", help=_ELSEWHERE) from None
 
 
 class Draft:

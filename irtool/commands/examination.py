@@ -60,13 +60,23 @@ def _backends() -> Iterator[Finding]:
 
 def _places() -> Iterator[Finding]:
     from ..driver.cache import BuildCache
+    from ..viz.brief import brief_size
 
-    root = BuildCache().root
-    builds, size = _contents(str(root))
-    what = f"{root}: {builds} builds, {size} bytes" if builds else f"{root}: empty"
+    cache = BuildCache()
+    root = cache.root
+    builds = cache.builds()
+    size = brief_size(sum(b.nbytes for b in builds))
+    count = "1 build" if len(builds) == 1 else f"{len(builds)} builds"
+    what = f"{root}: {count}, {size}" if builds else f"{root}: empty"
     usable = _is_writable(str(root))
     help = "" if usable else "it cannot be written to: builds are not kept; XDG_CACHE_HOME names another folder"
-    yield Finding("build cache", OK if usable else ABSENT, what, "build: the same build again takes no time", help)
+    yield Finding(
+        "build cache",
+        OK if usable else ABSENT,
+        what,
+        "build: the same build again takes no time; `irtool cache` lists it",
+        help,
+    )
     folder = tempfile.gettempdir()
     usable = os.access(folder, os.W_OK)
     yield Finding(
@@ -80,19 +90,6 @@ def _is_writable(path: str) -> bool:
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)
     return os.path.isdir(path) and os.access(path, os.W_OK)
-
-
-def _contents(root: str) -> tuple[int, int]:
-    """The number of builds in the cache, and their bytes."""
-    builds = size = 0
-    for folder, folders, files in os.walk(root):
-        builds += len(folders) if folder == root else 0
-        for name in files:
-            try:
-                size += os.lstat(os.path.join(folder, name)).st_size
-            except OSError:  # another process removes it
-                continue
-    return builds, size
 
 
 def _plugins() -> Iterator[Finding]:

@@ -10,20 +10,20 @@ from .known_types import Given, shape_options
 from .mistakes import BadValue
 from .printing import types_option
 from .source import file_or_stdin
-from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
+from .text_and_weights import EMBEDDED, check_options, optional_weights_options, print_text, write_with_weights
 from .wrong_usage import Command
 
 
 @click.command(name="import", cls=Command, short_help="Write an ONNX model as Relay text and its weights.")
 @click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
-@weights_options
+@optional_weights_options
 @shape_options
 @types_option
 @click.option("--spans", is_flag=True, help="Print which node of the model each expression is from.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(
     file: str,
-    output: str,
+    output: str | None,
     params_format: str,
     params_out: str | None,
     given: Given,
@@ -38,6 +38,7 @@ def command(
 
     \b
     Examples:
+      irtool import model.onnx
       irtool import model.onnx --dim batch=1 -o model.relay
       irtool build model.relay --params model.npz -o out/
     """
@@ -64,4 +65,8 @@ def command(
             say=warn,
             open_extents=True,
         )
-    write_with_weights(output, to_text(module, types=types, spans=spans), params_format, params_out, weights, quiet)
+    text = to_text(module, types=types, spans=spans)
+    if output is None and params_out is None:
+        print_text(text, {} if params_format == EMBEDDED else weights, quiet)
+    else:
+        write_with_weights(output or "-", text, params_format, params_out, weights, quiet)

@@ -1,4 +1,7 @@
-"""`--dim` for Relay text: the attribute `input_dim_names` of `@main` has the names of extents."""
+"""`--dim` for Relay text, and the batch of one where the command line gives no extent.
+
+The attribute `input_dim_names` of `@main` has the names.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from typing import TYPE_CHECKING
 from .mistakes import BadValue, ClashingOptions
 
 if TYPE_CHECKING:
-    from ..ir import Module
+    from ..diagnostics import Diagnostic
+    from ..ir import Module, Type, Var
+    from .known_types import Given
 
 
 def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
@@ -41,3 +46,40 @@ def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
             shape = [d if isinstance(d, int) else dims.get(n, d) for d, n in zip(t.shape, row, strict=True)]
             types[param] = TensorType(tuple(shape), t.dtype)
     return annotate_params(module, "main", types)
+
+
+def batch_of_one(module: Module, given: Given, name: str) -> tuple[Module, list[Diagnostic]]:
+    """The module whose open first extents are 1, and a note, where these are named and nothing else of `@main` is open.
+
+    The rule is that of ONNX models (`frontends.onnx.batches`). Parameters with a shape or a value on the command line do not count.
+    """
+    from ..diagnostics import Diagnostic
+    from ..infer.hints import annotate_params
+    from ..ir import Function, TensorType
+    from ..ir.tensor_names import input_dims
+    from ..ir.types import has_static_shapes
+
+    main = module.functions.get("main")
+    if not isinstance(main, Function):
+        return module, []
+    rows = input_dims(main)
+    known = {*given.shapes, *given.weights, *given.values}
+    open_types = {
+        p: t
+        for p in main.params
+        if p.name not in known and isinstance(t := p.type_annotation, TensorType) and not t.is_static
+    }
+    if not open_types or any(len(rows.get(p, ())) != len(t.shape) for p, t in open_types.items()):
+        return module, []
+    names = sorted({rows[p][0] for p in open_types})
+    types: dict[Var, Type] = {}
+    for p, t in open_types.items():
+        extents = zip(t.shape, rows[p], strict=True)
+        shape = tuple(d if isinstance(d, int) else 1 if n and n in names else d for d, n in extents)
+        types[p] = TensorType(shape, t.dtype)
+    if any(isinstance(t.shape[0], int) or not has_static_shapes(types[p]) for p, t in open_types.items()):
+        return module, []
+    message = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} open: 1 is taken"
+    options = " ".join(f"--dim {n}=…" for n in names)
+    note = Diagnostic(message, level="note", help=f"{options} says another", filename=name)
+    return annotate_params(module, "main", types), [note]

@@ -71,10 +71,14 @@ class RelayText:
             found = [*found, *forgotten_weights(module, self.name, given)]
         if given.prelude:
             found = [d for d in found if d.code is not FromPrelude]
-        if given.dims and module is not None:
-            from .named_dimensions import with_extents
+        if module is not None and (given.dims or is_settled):
+            from .named_dimensions import batch_of_one, with_extents
 
-            return with_extents(module, given.dims, self.name), given, found
+            if given.dims:
+                module = with_extents(module, given.dims, self.name)
+            if is_settled:
+                module, notes = batch_of_one(module, given, self.name)
+                found = [*found, *notes]
         return module, given, found
 
 

@@ -17,10 +17,19 @@ EMBEDDED = "embedded"
 
 
 def weights_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `-o`, `--params-format` and `--params-out`."""
-    out = click.option(
-        "-o", "output", type=kinds.WRITTEN, metavar="FILE.relay", required=True, help="The text to write; - prints it."
+    """Adds `-o`, which is required, `--params-format` and `--params-out`."""
+    return _weights_options(required=True, help="The text to write; - prints it.")(function)
+
+
+def optional_weights_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with `-o` optional: `output` is None without it."""
+    return _weights_options(required=False, help="The text to write. Default: it is printed, without the weights.")(
+        function
     )
+
+
+def _weights_options(required: bool, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    out = click.option("-o", "output", type=kinds.WRITTEN, metavar="FILE.relay", required=required, help=help)
     form = click.option(
         "--params-format",
         type=click.Choice(["npz", "params", "safetensors", EMBEDDED]),
@@ -35,10 +44,10 @@ def weights_options(function: Callable[..., Any]) -> Callable[..., Any]:
         default=None,
         help="The file for the weights. Default: the text's name with the ending of the format.",
     )
-    return out(form(beside(function)))
+    return lambda function: out(form(beside(function)))
 
 
-def check_options(output: str, form: str, params_out: str | None) -> None:
+def check_options(output: str | None, form: str, params_out: str | None) -> None:
     """Raises UsageError for a file for weights that are in the text, and IrError for one that cannot be written, before the work."""
     from ..diagnostics import UsageError
     from .output import check_place
@@ -48,6 +57,19 @@ def check_options(output: str, form: str, params_out: str | None) -> None:
     for path in (output, params_out):
         if path is not None and path != "-":
             check_place(path)
+
+
+def print_text(text: str, weights: Mapping[str, Any], quiet: bool) -> None:
+    """Prints the text, and names on standard error the weights that are not in it. Raises IrError."""
+    from ..diagnostics import Diagnostic
+    from .known_types import warn
+    from .output import write_text
+
+    write_text(None, text)
+    if weights and not quiet:
+        count = "1 weight is" if len(weights) == 1 else f"{len(weights)} weights are"
+        help = f"-o FILE.relay writes them to FILE.npz; --params-format={EMBEDDED} puts them into the text"
+        warn(Diagnostic(f"{count} not printed", level="note", help=help))
 
 
 def write_with_weights(

@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -104,6 +105,23 @@ def add_calibration(key: Key, calibration: Any) -> None:
     for arrays in [calibration] if isinstance(calibration, Mapping) else calibration:
         key.add("sample")
         key.add_arrays(arrays)
+
+
+@dataclass(frozen=True)
+class CachedBuild:
+    """A build in the cache.
+
+    Attributes:
+        folder: named by the key.
+        nbytes: the size of its files.
+        used: when it was stored or last taken, in seconds since 1970.
+        files: their names, in order.
+    """
+
+    folder: Path
+    nbytes: int
+    used: float
+    files: tuple[str, ...]
 
 
 class BuildCache:
@@ -200,29 +218,51 @@ class BuildCache:
         own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
         return stat.S_ISDIR(about.st_mode) and own and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
+    def builds(self) -> list[CachedBuild]:
+        """The builds, those unused for the longest time first."""
+        result = []
+        with contextlib.suppress(OSError):  # there is no cache yet
+            for folder in self.root.iterdir():
+                with contextlib.suppress(OSError):  # another process removes it
+                    sizes = {f.name: f.stat().st_size for f in (folder / "files").iterdir()}
+                    if not folder.name.startswith(_UNFINISHED):
+                        used = folder.stat().st_mtime
+                        result.append(CachedBuild(folder, sum(sizes.values()), used, tuple(sorted(sizes))))
+        return sorted(result, key=lambda b: (b.used, b.folder))
+
+    def remove_unused(self, since: float) -> list[CachedBuild]:
+        """Removes the builds that nobody has used since then, seconds since 1970, and returns them; unfinished ones of killed
+        processes go as well."""
+        if not self._is_safe():
+            return []
+        self._remove_abandoned()
+        removed = [b for b in self.builds() if b.used <= since]
+        for build in removed:
+            shutil.rmtree(build.folder, ignore_errors=True)
+        return removed
+
+    def _remove_abandoned(self) -> None:
+        """Removes unfinished builds whose processes were killed."""
+        for folder in self.root.glob(f"{_UNFINISHED}*"):
+            with contextlib.suppress(OSError):
+                if folder.stat().st_mtime < time.time() - _ABANDONED:
+                    shutil.rmtree(folder, ignore_errors=True)
+
     def _shrink(self, kept: str) -> None:
         """Removes the oldest builds until the rest is small enough."""
         try:
             limit = int(os.environ.get("IRTOOL_CACHE_LIMIT", _LIMIT))
         except ValueError:
             limit = _LIMIT
-        builds = []
-        for folder in self.root.iterdir():
-            try:
-                if folder.name.startswith(_UNFINISHED) and folder.stat().st_mtime < time.time() - _ABANDONED:
-                    shutil.rmtree(folder, ignore_errors=True)  # its process was killed
-                    continue
-                size = sum(f.stat().st_size for f in (folder / "files").iterdir())
-                builds.append((folder.stat().st_mtime, folder, size))
-            except OSError:
-                continue
-        total = sum(size for _, _, size in builds)
-        for _, folder, size in sorted(builds):
+        self._remove_abandoned()
+        builds = self.builds()
+        total = sum(b.nbytes for b in builds)
+        for build in builds:
             if total <= limit:
                 break
-            if folder.name != kept:
-                shutil.rmtree(folder, ignore_errors=True)
-                total -= size
+            if build.folder.name != kept:
+                shutil.rmtree(build.folder, ignore_errors=True)
+                total -= build.nbytes
 
 
 def _write_description(path: Path, about: Mapping[str, Any]) -> None:

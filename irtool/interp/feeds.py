@@ -11,8 +11,9 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError, Span
-from ..ir import ANY, Function, Module, TensorType, TupleType, Type
+from ..ir import Function, Module, TensorType, TupleType, Type
 from ..ir.dtypes import numpy_dtype
+from ..ir.example_shapes import example_shape
 from ..ops.typical import Range, Typical
 from ..trampoline import trampoline
 from .uses import Uses
@@ -88,11 +89,10 @@ def _draw(
     if not isinstance(ty, TensorType):
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}", span)
     if not ty.is_static:
-        dims = ",".join(str(int(d)) if isinstance(d, int) and d is not ANY else "N" for d in ty.shape)
         raise IrError(
             f"cannot make a random value for %{name}: its type is {ty!r}, a shape that is not static",
             span,
-            help=f"pin it with --shape {name}={dims}, or give an array",
+            help=f"give an array, or a shape, for example: {example_shape(name, ty)}",
         )
     shape = ty.static_shape
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:

@@ -28,6 +28,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
+from ..ir.example_shapes import example_shape
 from ..ir.types import has_static_shapes
 from ..ops.base import RelationError, is_unknown
 from ..ops.empty import compute_nothing, has_no_elements
@@ -93,11 +94,10 @@ def _is_scalar_dtype(dtype: str) -> bool:
 
 def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
     if isinstance(what, Var) and what.span is not None:
-        dims = ",".join(str(int(d)) if isinstance(d, int) else "N" for d in t.shape)
         return Diagnostic(
             f"the shape {t} is not static: compiling to C needs every dimension",
             what.span,
-            help=f"pin it with --shape {what.name}{path}={dims}",
+            help=f"give a shape, for example: {example_shape(what.name + path, t)}",
             code=DynamicShape,
         )
     made = what

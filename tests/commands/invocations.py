@@ -110,7 +110,7 @@ def write_files(folder: Path) -> None:
 
 
 FAILING = {
-    "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
+    "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "cache nowhere": 2, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
     "diff nowhere nowhere": 2, "doctor nowhere": 2, "evaluate nowhere --inputs x.npz --labels x.npy": 1, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
     "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
     "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
@@ -156,6 +156,9 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      ("out/n8.h:n8_run",)),
     ("build net.relay --params w.npz --precision int8 --calibrate x.npz -o out --name n9 --emit c", 0, ("out/n9.c:int8",)),
     ("build model.onnxtxt --dim n=2 --value k=1, --prelude -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
+    ("cache", 0, ("out:irtool/builds",)),
+    ("cache list --older-than 30 --json", 0, ('out:"builds"',)),
+    ("cache clear --older-than 30 -q", 0, ("not out:removed",)),
     ("check net.relay --syntax -q", 0, ("not out:no errors",)),
     ("check net.relay --round-trip --basic-block-normal-form --target c --load own.py -v", 0, ("out:no errors", "err:read net.relay")),
     ("check open.relay --partial --shape x=2,3 --dtype x=float32 --entry f", 0, ("out:shape_num_unknown_nodes=",)),
@@ -187,6 +190,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("help build", 0, ("out:--emit",)),
     ("import model.onnxtxt -o model.relay --params-format npz --params-out model.npz --shape x=2,3 --types calls --spans", 0,
      ("model.relay:span=", "model.npz:")),
+    ("import model.onnxtxt --dim n=2", 0, ("out:def @main", "err:1 weight is not printed")),
     ("import model.onnxtxt -o m2.relay --dim n=2 --value k=1, --prelude -q", 0, ("m2.relay:def @main", "not out:wrote")),
     ("import model.onnxtxt -o m3.relay --dim n=2 -v", 0, ("err:wrote m3.relay",)),
     ("info --nodes model.onnxtxt", 0, ("out:2  f = Cast<to=1>(k)",)),

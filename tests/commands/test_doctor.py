@@ -27,13 +27,13 @@ def findings(*words: str) -> tuple[int, dict[str, dict]]:
 def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (tmp_path / "irtool/builds/key").mkdir(parents=True)
-    (tmp_path / "irtool/builds/key/model.c").write_text("12345")
+    (tmp_path / "irtool/builds/key/files").mkdir(parents=True)
+    (tmp_path / "irtool/builds/key/files/model.c").write_text("12345")
     code, found = findings()
     assert code == 0
     assert found["Python"]["what"].startswith(f"{sys.version_info[0]}.{sys.version_info[1]}.")
     assert found["C compiler"]["state"] == found["numpy"]["state"] == "ok"
-    assert found["build cache"]["what"] == f"{tmp_path}/irtool/builds: 1 builds, 5 bytes"
+    assert found["build cache"]["what"] == f"{tmp_path}/irtool/builds: 1 build, 5 B"
     assert found["vectors"]["what"].split()[0].isdigit()
     assert all(f["purpose"] for f in found.values())
     code, out, _ = irtool("doctor")

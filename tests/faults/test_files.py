@@ -80,7 +80,9 @@ def test_a_pipe_is_not_waited_for(name: str, message: str, tmp_path: Path, monke
     Path("case.relay").write_text(f"// RUN: irtool check %s\n{CONSTANT}")
     Path(name).unlink(missing_ok=True)
     os.mkfifo(name)
-    code, out, said = irtool(*(["run", MLP, "--top=1", "--labels", name] if "names" in name else ["test", "case.relay"]))
+    code, out, said = irtool(
+        *(["run", MLP, "--top=1", "--labels", name] if "names" in name else ["test", "case.relay"])
+    )
     assert code == 1 and message in out + said
 
 
@@ -257,3 +259,8 @@ def test_homes_and_folders_that_are_not_there(variables: dict[str, str | None], 
     done = process("build", "--emit=c", MLP, "-o", "out", cwd=tmp_path, **variables)
     assert done.code == 0, done.err
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["mlp.c", "mlp.h"]
+
+
+def test_the_temporary_folder_is_named_where_it_has_no_room(tmp_path: Path) -> None:
+    done = process("build", MLP, "--no-cache", "-o", "out", cwd=tmp_path, shell="ulimit -f 1;")
+    assert done.code == 1 and "error: cannot write to " in done.err and "irtool-" in done.err and "TMPDIR" in done.err

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic, IrError
+from ...ir.example_shapes import usual_extent
 from .inputs import graph_inputs, is_open_extent, is_unsaid
 from .mistakes import UnknownExtent
 from .model import Model
@@ -113,15 +114,8 @@ def _numbers(
         for axis, d in enumerate(_written(i)):
             if not is_open_extent(d):
                 continue
-            number = 1 if axis == 0 else size or _usual(axis, rank)
+            number = size if size and axis else usual_extent(axis, rank)
             yield (name, axis), named.setdefault(d.dim_param, number) if d.dim_param else number
-
-
-def _usual(axis: int, rank: int) -> int:
-    """An extent that is usual along an axis: of images their height and width and three colours, of others 16 steps."""
-    if rank == 4:
-        return 3 if axis == 1 else 224
-    return 16
 
 
 def _written(value: Any) -> Sequence[Any]:

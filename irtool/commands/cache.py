@@ -1,0 +1,72 @@
+"""`irtool cache`: lists the builds that `build` keeps, and removes them."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from .wrong_usage import Command
+
+_DAY = 24 * 3600
+
+
+@click.command(name="cache", cls=Command, short_help="List the builds that are kept, or remove them.")
+@click.argument("action", type=click.Choice(["list", "clear"]), default="list")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="DAYS",
+    help="Take the builds alone that nothing has used for so many days. Default: all.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
+def command(action: str, older_than: float, as_json: bool, quiet: bool) -> None:
+    """List the builds that `irtool build` and `irtool run` keep, or remove them with `clear`.
+
+    The same build again is taken from there. `clear` removes temporary folders of killed processes as well, if they are
+    older than a day. XDG_CACHE_HOME names the folder, IRTOOL_CACHE_LIMIT its largest size in bytes; `--no-cache` keeps nothing.
+
+    \b
+    Examples:
+      irtool cache
+      irtool cache clear --older-than 30
+    """
+    from ..driver.cache import BuildCache
+    from ..driver.temporary_folders import remove_abandoned_folders
+    from ..viz.brief import brief_size
+
+    cache = BuildCache()
+    since = time.time() - older_than * _DAY
+    folders = 0
+    if action == "clear":
+        builds = cache.remove_unused(since)
+        folders = remove_abandoned_folders()
+    else:
+        builds = [b for b in cache.builds() if b.used <= since]
+    if quiet:
+        return
+    total = sum(b.nbytes for b in builds)
+    if as_json:
+        import json
+
+        record = [{"key": b.folder.name, "bytes": b.nbytes, "used": b.used, "files": b.files} for b in builds]
+        click.echo(json.dumps({"folder": str(cache.root), "bytes": total, "builds": record}, indent=1))
+        return
+    count = "1 build" if len(builds) == 1 else f"{len(builds)} builds"
+    if action == "clear":
+        beside = f", {folders} temporary folder{'s' if folders != 1 else ''}" if folders else ""
+        click.echo(f"removed {count} ({brief_size(total)}){beside}")
+        return
+    if builds:
+        from .tables import show_table
+
+        rows = [("used", "size", "key", "files")]
+        for b in reversed(builds):
+            used = time.strftime("%Y-%m-%d %H:%M", time.localtime(b.used))
+            rows.append((used, brief_size(b.nbytes), b.folder.name[:12], " ".join(b.files)))
+        widths = [max(len(r[i]) for r in rows) for i in range(3)]
+        click.echo(show_table(rows, widths, stream=sys.stdout))
+    click.echo(f"{cache.root}: {count}, {brief_size(total)}" if builds else f"{cache.root}: empty")
