@@ -1,4 +1,4 @@
-"""Whether a convolution takes fewer cycles by Winograd's algorithm, and by which plan: the one place that says so.
+"""The choice between Winograd's algorithm and others for a convolution, by estimated cycles, and its plan: one place for all users.
 
 Whoever makes room for transformed tiles before layouts are chosen asks the same question as the stage that makes them, and gets the
 answer that this has given for the same stage.
