@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ...tir.expr import Call, Cast
 from ...tir.native_halves import ARITHMETIC, CALLS, COMPARISONS, EXTREMES, HALF
-from . import ir
 from .ir import Apply, Bitcast, Body, Same, Unary, Value
 from .lanes import LaneLowering
 from .types import Scalar, VectorType
@@ -73,6 +72,4 @@ class HalfLowering:
         return value
 
     def _call(self, name: str, dtype: str, result: VectorType, *args: Value) -> Apply:
-        function: ir.Function = (name, dtype, self.lowering.lanes)
-        self.lowering.called[function] = None
-        return Apply(result, function, args)
+        return Apply(result, (name, dtype, self.lowering.lanes), args)

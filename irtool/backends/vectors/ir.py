@@ -7,7 +7,8 @@
             | Assign(register, value)
             | StoreVector(buffer, base, value)         `count` elements, `stride` apart
     value ::= Lanes | Splat(scalar) | Build(scalars) | Read(register) | LoadVector(buffer, base) | Unary | Arithmetic | Compare | Logic
-            | LookUp(buffer, value) | Shift | Convert | Bitcast | Same | Apply(function, values) | Pick(scalar condition, body, body)
+            | LookUp(buffer, value) | Shift | Convert | Bitcast | Same | Pack(values) | Apply(function, values)
+            | Pick(scalar condition, body, body)
 
 Scalars and indices are expressions of the loop nest, which do not change with the lane.
 """
@@ -166,6 +167,14 @@ class Same(Value):
 
 
 @dataclass(eq=False)
+class Pack(Value):
+    """A word of several numbers in each lane, the first of them lowest: four of 8 bits, or two that are widened to 16 bits, or of
+    float32 the upper halves of two. None is left after `rewrite`."""
+
+    numbers: tuple[Value, ...]
+
+
+@dataclass(eq=False)
 class Apply(Value):
     """A function of the vector library. The first argument of `select` is a mask."""
 
@@ -285,20 +294,31 @@ def store_function(s: StoreVector) -> Function | None:
     return ("put", *s.value.type) if s.stride == 1 and not s.is_whole else None
 
 
-def called(steps: Sequence[Step]) -> set[Function]:
-    """The functions that these steps call, those in parts included."""
-    functions: set[Function] = set()
-    stack = list(steps)
+def called(steps: Sequence[Step]) -> list[Function]:
+    """The functions that these steps call, those in parts included, in the order of first calls."""
+    functions: dict[Function, None] = {}
+    stack = list(reversed(steps))
     while stack:
         s = stack.pop()
-        if isinstance(s, Apply | LookUp):
-            functions.add(s.function)
-        elif isinstance(s, Pick):
-            stack += [*s.then.steps, *s.other.steps]
-        elif isinstance(s, LoadVector | StoreVector | Convert):
-            if isinstance(s, Convert):
-                function = convert_function(s)
-            else:
-                function = load_function(s) if isinstance(s, LoadVector) else store_function(s)
-            functions |= {function} if function else set()
-    return functions
+        if isinstance(s, Pick):
+            stack += [*reversed(s.other.steps), *reversed(s.then.steps)]
+        function = function_of(s)
+        if function is not None:
+            functions[function] = None
+    return list(functions)
+
+
+def function_of(s: Step) -> Function | None:
+    """The library function that a step calls; None where it calls none."""
+    if isinstance(s, Apply | LookUp):
+        return s.function
+    if isinstance(s, Convert):
+        return convert_function(s)
+    if isinstance(s, LoadVector):
+        return load_function(s)
+    return store_function(s) if isinstance(s, StoreVector) else None
+
+
+def operands(s: Step) -> list[Value]:
+    """The values that a step uses, parts of a `Pick` left out."""
+    return [v for x in vars(s).values() for v in (x if isinstance(x, tuple) else (x,)) if isinstance(v, Value)]

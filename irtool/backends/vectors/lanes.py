@@ -11,12 +11,11 @@ from .ir import Body, Value
 
 
 class LaneLowering(Protocol):
-    """The lowering of one vectorized loop of `count` steps to `lanes` lanes; `called` has the functions that are used."""
+    """The lowering of one vectorized loop of `count` steps to `lanes` lanes."""
 
     simplify: Simplifier
     count: int
     lanes: int
-    called: dict[ir.Function, None]
 
     def varies(self, e: Expr) -> bool: ...
 

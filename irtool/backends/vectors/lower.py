@@ -30,12 +30,10 @@ from ...tir.places import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from ...tir.tables import looked_up
-from ...tir.wide_pairs import DOT_WIDE, NUMBERS, PACK_WIDE
+from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import DOTS, PACK
-from ..moves import moved_element
 from . import ir
 from .channels import MOST, Channel
-from .dots import open_dot, pairs_in_memory, words_in_memory
 from .halves import HalfLowering
 from .ir import (
     Apply,
@@ -49,6 +47,7 @@ from .ir import (
     LoadVector,
     Logic,
     LookUp,
+    Pack,
     Pick,
     Read,
     Same,
@@ -58,6 +57,7 @@ from .ir import (
     Unary,
     Value,
 )
+from .rewrite import rewrite
 from .types import HALVES, MEMORY, Scalar, VectorType, compute_dtype, vector, width_for
 from .wide import LEAST_LANES, WIDE, WideLowering, find_wide
 
@@ -143,20 +143,24 @@ class Lowering:
         self.halves = HalfLowering(self)
         self.varying: dict[Expr, bool] = {}
         self._first: dict[Expr, Expr] = {lane: simplify(const(0, lane.dtype))}
-        self.called: dict[ir.Function, None] = {}
         self.has_bytes = False
         self.has_logic = False
 
     def run(self, stores: Sequence[Store]) -> Body:
-        """The body for one pass over all lanes. Raises Scalar."""
+        """The body for one pass over all lanes, rewritten. Raises Scalar."""
+        body = self.lower(stores)
+        rewrite(body)
+        body.functions = ir.called(body.steps)
+        # Compilers join several passes of a loop whose vectors of bytes are short; of loops with branches they cannot.
+        if self.has_bytes and self.lanes < 8 and not self.has_logic and all(f[0] in _PLAIN for f in body.functions):
+            raise Scalar
+        return body
+
+    def lower(self, stores: Sequence[Store]) -> Body:
+        """The body before it is rewritten. Raises Scalar."""
         body = Body()
         for s in stores:
             self._store(s, body)
-        # Compilers join several passes of a loop whose vectors of bytes are short; of loops with branches they cannot.
-        if self.has_bytes and self.lanes < 8 and not self.has_logic and all(f[0] in _PLAIN for f in self.called):
-            raise Scalar
-        left = ir.called(body.steps)
-        body.functions = [f for f in self.called if f in left]
         return body
 
     def _type(self, dtype: str) -> VectorType:
@@ -168,15 +172,7 @@ class Lowering:
     def _apply(self, name: str, dtype: str, *args: Value, result: str = "") -> Apply:
         """A call of the function for vectors of `dtype`, which gives one of the same type unless it is said."""
         t = self._type(dtype)
-        self.called[name, *t] = None
         return Apply(self._type(result) if result else t, (name, *t), args)
-
-    def _converted(self, dtype: str, value: Value) -> Convert:
-        made = Convert(self._type(dtype), value)
-        function = ir.convert_function(made)
-        if function is not None:
-            self.called[function] = None
-        return made
 
     def _rounded(self, value: Value, dtype: str, body: Body) -> Value:
         if dtype not in HALVES:
@@ -199,17 +195,10 @@ class Lowering:
     def _store(self, s: Store, body: Body) -> None:
         dtype = s.buffer.dtype
         register = self.register(s)
-        moved = moved_element(s, lambda b: b.scope == Scope.REGISTER)
-        if moved is not None and self.varies(moved):
-            self._store_at(s, self._add(self._stored(moved), body), body)
-            return
         value = self._value(s.value, body, {})
         if register is not None:
             if dtype == "bool":
                 raise Scalar
-            if isinstance(s.value, Load) and isinstance(value, LoadVector) and value.stride == 1 and value.is_whole:
-                value.once = True
-                self.called["load", *value.type] = None
             body.steps.append(Assign(register, value))
             return
         self._store_at(s, self._to_memory(s.value, value, body), body)
@@ -220,11 +209,7 @@ class Lowering:
         step = self.stride(index)
         if step is None:
             raise Scalar
-        made = StoreVector(s.buffer, self.base(index), value, step, self.count)
-        function = ir.store_function(made)
-        if function is not None:
-            self.called[function] = None
-        body.steps.append(made)
+        body.steps.append(StoreVector(s.buffer, self.base(index), value, step, self.count))
 
     def _to_memory(self, e: Expr, value: Value, body: Body) -> Value:
         """The value as it is stored."""
@@ -236,9 +221,6 @@ class Lowering:
             return value
         if self._is_native(e.dtype):
             return self._add(Bitcast(self._type("uint16"), value), body)
-        if isinstance(value, Apply) and value.function[0] == f"round_{e.dtype}" and not value.named:
-            body.steps.remove(value)
-            value = value.args[0]
         name = "f2h" if e.dtype == "float16" else "f2b"
         return self._add(self._apply(name, e.dtype, value, result="uint16"), body)
 
@@ -295,7 +277,7 @@ class Lowering:
         value = mask
         for step in (*_between(mask.type.dtype, f"int{width}", self.lanes), f"int{width}"):
             if step != mask.type.dtype:
-                value = self._add(self._converted(step, value), body)
+                value = self._add(Convert(self._type(step), value), body)
         return value
 
     def _needed(self, root: Expr) -> list[Expr]:
@@ -366,7 +348,7 @@ class Lowering:
         values: list[Value] = [value]
         for step in (*_between(source, compute_dtype(target), self.lanes), target):
             if compute_dtype(step) != compute_dtype(source):
-                values.append(self._converted(step, values[-1]))
+                values.append(Convert(self._type(step), values[-1]))
         if len(values) == 1:  # between 16-bit floats: computed with in the same type
             return self._apply(f"round_{target}", target, value) if target in HALVES else Same(value.type, value)
         body.steps += values[1:-1]
@@ -395,16 +377,11 @@ class Lowering:
         t = self._type(MEMORY.get(e.dtype, e.dtype))
         index = e.indices[0] if e.indices else const(0)
         step = self.stride(index)
-        value = self._uneven(t, e, index) if step is None else self._even(t, e.source, self.base(index), step)
-        function = ir.load_function(value)
-        if function is not None:
-            self.called[function] = None
-        return value
+        return self._uneven(t, e, index) if step is None else self._even(t, e.source, self.base(index), step)
 
     def _look_up(self, e: Load, byte: Value, body: Body) -> Value:
         assert isinstance(e.source, Buffer)
         found = LookUp(self._type("uint8"), e.source, byte)
-        self.called[found.function] = None
         return found if e.dtype == "uint8" else Bitcast(self._type(e.dtype), self._add(found, body))
 
     def _even(self, t: VectorType, source: Buffer, first: Expr, step: int) -> LoadVector:
@@ -452,10 +429,6 @@ class Lowering:
             return Compare(t.mask, op, a, b)
         if op in ("min", "max", "minimum", "maximum"):
             return self._apply(op, dtype, a, b)
-        dot = open_dot(b) if op == "+" else None
-        if dot is not None:
-            body.steps.remove(dot)
-            return Apply(t, dot.function, (a, *dot.args[1:]))
         if dtypes.is_float(dtype):
             if op in ("+", "-", "*", "/"):
                 return self._rounded(Arithmetic(t, op, a, b), dtype, body)
@@ -510,14 +483,10 @@ class Lowering:
             if dtypes.bits(source) != dtypes.bits(target) or {source, target} & {"bool", *HALVES}:
                 raise Scalar
             return Bitcast(self._type(target), *args)
-        if e.name == PACK:
-            return self._packed(e, args, body)
-        if e.name == PACK_WIDE:
-            return self._packed_wide(args, body)
+        if e.name in (PACK, PACK_WIDE, PACK_PAIR):
+            return Pack(self._type("int32"), tuple(args))
         if e.name == DOT_WIDE or e.name in DOTS:
             return self._apply(e.name, "int32", self._add(Splat(self._type("int32"), const(0)), body), *args)
-        if e.name == PACK_PAIR:
-            return self._paired(args, body)
         if e.name == DOT_PAIR:
             start = self._add(Splat(self._type("float32"), const(0.0, "float32")), body)
             return self._apply(e.name, "float32", start, *args)
@@ -535,69 +504,6 @@ class Lowering:
         called = self._apply(name, dtype, *(args[n] for n in which), result=result)
         is_whole = e.name in WHOLE and not self._is_native(e.dtype)
         return called if is_whole else self._rounded(called, e.dtype, body)
-
-    def _paired(self, args: list[Value], body: Body) -> Value:
-        """Words of two numbers, which are widened: as they are in memory, if they lie there one after the other."""
-        t = self._type("int32")
-        pairs = pairs_in_memory(args)
-        if pairs is not None:
-            reads, base = pairs
-            for v in (*args, *reads):
-                body.steps.remove(v)
-            self.called["pairs", *t] = None
-            return LoadVector(t, reads[0].buffer, base, 1, reads[0].count, words=True)
-        u = self._type("uint32")
-        low, high = (self._add(Bitcast(u, a), body) for a in args)
-        low = self._add(Shift(u, ">>", low, 16), body)
-        high = self._add(Shift(u, "<<", self._add(Shift(u, ">>", high, 16), body), 16), body)
-        return Bitcast(t, self._add(Arithmetic(u, "|", low, high), body))
-
-    def _packed_wide(self, args: list[Value], body: Body) -> Value:
-        """Words of two numbers of 16 bits: those that lie one after the other in memory are read and widened at once."""
-        t = self._type("int32")
-        source = args[0].type
-        wide = VectorType("int16", NUMBERS * t.lanes)
-        words = words_in_memory(args, NUMBERS)
-        if words is not None:
-            first, base = words
-            for a in args:
-                body.steps.remove(a)
-            all_numbers = VectorType(source.dtype, NUMBERS * t.lanes)
-            numbers: Value = self._add(LoadVector(all_numbers, first.buffer, base, 1, NUMBERS * first.count), body)
-            if source.bits < 16:
-                numbers = self._add(Convert(wide, numbers), body)
-            return Bitcast(t, numbers)
-        u = self._type("uint32")
-        low, high = (self._add(Bitcast(u, self._widened_word(a, body)), body) for a in args)
-        high = self._add(Shift(u, "<<", high, 16), body)
-        if not dtypes.is_unsigned(source.dtype):
-            low = self._add(Shift(u, ">>", self._add(Shift(u, "<<", low, 16), body), 16), body)
-        return Bitcast(t, self._add(Arithmetic(u, "|", low, high), body))
-
-    def _widened_word(self, value: Value, body: Body) -> Value:
-        self.called["widen", *value.type] = None
-        return self._add(Convert(self._type("int32"), value), body)
-
-    def _packed(self, e: Call, args: list[Value], body: Body) -> Value:
-        """Words: as they are in memory, if the numbers lie there one after the other."""
-        t = self._type("int32")
-        words = words_in_memory(args)
-        if words is not None:
-            for a in args:
-                body.steps.remove(a)
-            first, base = words
-            self.called["words", *t] = None
-            return LoadVector(t, first.buffer, base, 1, first.count, words=True)
-        total: Value | None = None
-        for n, value in enumerate(args):
-            number = Convert(t, self._add(Bitcast(self._type("uint8"), value), body))
-            self.called["widen", *number.value.type] = None
-            made = self._add(number, body)
-            made = self._add(Shift(t, "<<", made, 8 * n), body) if n else made
-            total = made if total is None else self._add(Arithmetic(t, "|", total, made), body)
-        body.steps.pop()  # the last sum: it is for the caller to append it
-        assert total is not None
-        return total
 
 
 def _between(source: str, target: str, lanes: int) -> list[str]:

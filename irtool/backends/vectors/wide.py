@@ -113,7 +113,6 @@ class WideLowering:
 
     def _apply(self, name: str, dtype: str, *args: Value) -> Value:
         t = self._type(dtype)
-        self.lowering.called[name, *t] = None
         return self._add(ir.Apply(t, (name, *t), args))
 
     def _node(self, e: Expr) -> Parts:
@@ -168,10 +167,6 @@ class WideLowering:
             raise Scalar
         base, t = self.lowering.base(index), self._type(e.dtype)
         loads = [LoadVector(t, e.source, base + n if n else base, 2, t.lanes) for n in (0, 1)]
-        for v in loads:
-            function = ir.load_function(v)
-            if function is not None:
-                self.lowering.called[function] = None
         return Parts(self._add(loads[0]), self._add(loads[1]))
 
     def _select(self, e: Select) -> Parts:
