@@ -18,7 +18,7 @@ from ..tir import dtypes
 from ..tir.builder import Builder
 from ..tir.dtypes import accumulator_dtype
 from ..tir.expr import Axis, Cast, Const, Expr, Load, Reduce, Var, cast, const, post_order, rewrite
-from ..tir.forms import AnyForm, InOrder, Loop, Map, Reduction, TupleReduction
+from ..tir.forms import AnyForm, InOrder, Loop, Map, Reduction, TupleReduction, with_taps
 from ..tir.kernel import Kernel
 from ..tir.recognise import recognise
 from ..tir.simplify import Simplifier
@@ -197,6 +197,7 @@ class _Over:
         first = bodies[0]
         assert isinstance(first, Reduce)
         inner = self._open(first.axes)
+        taps = [v for (v, _), a in zip(inner, (a for a in first.axes if a.extent != 1), strict=True) if a.window]
         simplify = Simplifier(_bounds((*self._loops, *inner)))
         types = [b.dtype for b in accs]
         sources = tuple(cast(self._read(s), d) for s, d in zip(first.sources, types, strict=True))
@@ -207,7 +208,7 @@ class _Over:
         form = TupleReduction(
             self._loops, tuple(accs), inits, inner, updates, self._finish(simplify, stores), condition, in_order
         )
-        return _counted(form)
+        return _counted(form, taps)
 
     def _read(self, e: Expr) -> Expr:
         return rewrite(e, self._change, self._memo)
@@ -263,7 +264,7 @@ def _bounds(loops: Sequence[Loop]) -> dict[Expr, tuple[float, float]]:
     return {v: (0, n - 1) for v, n in loops}
 
 
-def _counted(form: Map | TupleReduction) -> list[AnyForm]:
+def _counted(form: Map | TupleReduction, taps: Sequence[Var] = ()) -> list[AnyForm]:
     """The form, in the simplest kind that says it: nothing without steps, the initial values if nothing is reduced, a plain
     reduction of one accumulator."""
     if any(n <= 0 for _, n in form.loops):
@@ -284,7 +285,8 @@ def _counted(form: Map | TupleReduction) -> list[AnyForm]:
             Map(form.loops, tuple(Store(s.buffer, s.indices, rewrite(s.value, initial, memo)) for s in form.stores))
         ]
     if form.condition is None and len(form.accs) == 1:
-        return [Reduction(form.loops, form.accs[0], form.inits[0], form.inner, form.updates[0], form.stores)]
+        r = Reduction(form.loops, form.accs[0], form.inits[0], form.inner, form.updates[0], form.stores)
+        return [with_taps(r, taps)]
     return [form]
 
 

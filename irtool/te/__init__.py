@@ -24,6 +24,7 @@ Making tensors
     `te.placeholder(shape, dtype, name=)`           an input (tests).
 
 Reductions over `k = te.reduce_axis(n)` or `te.reduce_axis((lo, hi))`
+    `te.reduce_axis(n, window=True)` runs over the elements of a window, as a kernel's rows: schedules for windows ask for it.
     `te.sum/prod/max/min(e, axis=k or [k, l], where=cond)`, `te.reduce_all/reduce_any`, `te.bit_and/bit_or/bit_xor`;
     `te.max` and `te.min` of NaN and anything are NaN;
     `te.argmax((index, value), axis=k, select_last_index=False)` and `te.argmin` give a pair of expressions;

@@ -18,12 +18,12 @@ def placeholder(shape: Sequence[int], dtype: str = "float32", name: str = "place
     return op.outputs[0]
 
 
-def reduce_axis(dom: int | Sequence[int], name: str = "rv") -> Axis:
-    """An axis to reduce over: 0 … dom - 1, or dom[0] … dom[1] - 1."""
+def reduce_axis(dom: int | Sequence[int], name: str = "rv", window: bool = False) -> Axis:
+    """An axis to reduce over: 0 … dom - 1, or dom[0] … dom[1] - 1. `window`: over the elements of a window, as a kernel's rows."""
     if isinstance(dom, tuple | list):
         low, high = (_static(d) for d in dom)
-        return Axis(name, high - low, low, reduced=True)
-    return Axis(name, _static(dom), reduced=True)
+        return Axis(name, high - low, low, reduced=True, window=window)
+    return Axis(name, _static(dom), reduced=True, window=window)
 
 
 def _static(d: Any) -> int:

@@ -33,9 +33,8 @@ from .stmt import (
     pre_order,
     seq,
 )
-
-Loop = tuple[Var, int]
-"""An axis: its variable runs over 0 … extent - 1."""
+from .windows import Loop as Loop
+from .windows import Window, windows_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,8 @@ class Reduction:
     """Loops around: `acc = init`; inner loops around `acc = update`; stores that read `acc`.
 
     A step is made only where all the `guards` (see there) are at least 0; where they are `formed`, it must be made there as
-    well, on the zero that stands for what is not read: a product of it need not be zero.
+    well, on the zero that stands for what is not read: a product of it need not be zero. `windows`: the axes of an operand along
+    which each result reads a window; they are read anew from the operands, and those dropped that a rewrite has broken.
     """
 
     loops: tuple[Loop, ...]
@@ -67,11 +67,23 @@ class Reduction:
     stores: tuple[Store, ...]
     guards: tuple[Expr, ...] = ()
     formed: bool = False
+    windows: tuple[Window, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.windows:
+            taps = [w.tap for w in self.windows]
+            operands = [e for e in post_order(self.update) if isinstance(e, Load) and e.source is not self.acc]
+            object.__setattr__(self, "windows", tuple(windows_of(taps, operands, self.loops, self.inner)))
 
     @property
     def work(self) -> int:
         """Updates in all."""
         return math.prod(extent for _, extent in (*self.loops, *self.inner))
+
+
+def with_taps(r: Reduction, taps: Sequence[Var]) -> Reduction:
+    """The reduction whose windows are those along these axes of the sum."""
+    return replace(r, windows=tuple(Window(None, v, 0, 1, v) for v in taps)) if taps else r
 
 
 @dataclass(frozen=True)

@@ -155,16 +155,27 @@ class Var(Expr):
 
 
 class Axis(Var):
-    """A variable that runs over `begin … begin + extent - 1`: an axis of a tensor, or of a reduction."""
+    """A variable that runs over `begin … begin + extent - 1`: an axis of a tensor, or of a reduction; of the latter, `window` says
+    that its steps are the elements of a window."""
 
-    __slots__ = ("begin", "extent", "reduced")
+    __slots__ = ("begin", "extent", "reduced", "window")
 
-    def __init__(self, name: str, extent: int, begin: int = 0, reduced: bool = False, dtype: str = INDEX) -> None:
+    def __init__(
+        self,
+        name: str,
+        extent: int,
+        begin: int = 0,
+        reduced: bool = False,
+        dtype: str = INDEX,
+        *,
+        window: bool = False,
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.begin = begin
         self.extent = extent
         self.reduced = reduced
+        self.window = window
 
     @property
     def var(self) -> Axis:

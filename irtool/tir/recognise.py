@@ -5,9 +5,10 @@ What lowering makes of tensor expressions has its forms from the beginning, and 
 
 from __future__ import annotations
 
-from .expr import Const
-from .forms import AnyForm, Loop, Map, Reduction, Steps, statements, workspace
+from .expr import Const, Load, post_order
+from .forms import AnyForm, Loop, Map, Reduction, Steps, statements, with_taps, workspace
 from .stmt import SERIAL, Allocate, Buffer, For, Scope, Seq, Stmt, Store
+from .windows import overlapping_taps
 
 
 def recognise(body: Stmt) -> tuple[list[Buffer], list[AnyForm]]:
@@ -37,7 +38,9 @@ def _form(s: Stmt) -> Map | Reduction | None:
     stores = tuple(x for x in rest if isinstance(x, Store))
     if any(x.buffer is acc for x in stores):
         return None
-    return Reduction(loops, acc, parts[0].value, inner, update.value, stores)
+    read = [e for e in post_order(update.value) if isinstance(e, Load) and e.source is not acc]
+    r = Reduction(loops, acc, parts[0].value, inner, update.value, stores)
+    return with_taps(r, overlapping_taps(read, loops, inner))
 
 
 def _peel(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:

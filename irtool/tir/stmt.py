@@ -101,7 +101,7 @@ class Buffer:
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """All that is known of the buffer except its name: what two buffers share that can stand for each other."""
+        """Every fact of the buffer except its name: buffers of equal facts can stand for each other."""
         return self.shape, self.dtype, self.scope, self.layout, self.finite, self.numbers
 
     def replace(self, **changed: Any) -> Buffer:

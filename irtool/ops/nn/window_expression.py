@@ -36,7 +36,7 @@ def pad_axes(x: Any, axes: Sequence[int], pads: Pads, value: Any = 0) -> Any:
 
 def window_axes(kernel: Sequence[int]) -> list[Any]:
     """A reduction axis for each extent of a kernel; those of extent 1 are left out (None)."""
-    return [te.reduce_axis(k, name=f"k{i}") if k != 1 else None for i, k in enumerate(kernel)]
+    return [te.reduce_axis(k, name=f"k{i}", window=True) if k != 1 else None for i, k in enumerate(kernel)]
 
 
 def tap(position: Any, stride: int, axis: Any, dilation: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...tir.expr import Expr, Load, rewrite
@@ -88,9 +89,7 @@ def _sliced(kernel: Kernel, n: int, box: Box) -> Kernel:
         stores = tuple(s.rewritten(here) for s in form.stores)
         if isinstance(form, Map):
             return Map(form.loops, stores)
-        return Reduction(
-            form.loops, form.acc, form.init, form.inner, here(form.update), stores, form.guards, form.formed
-        )
+        return replace(form, update=here(form.update), stores=stores)
 
     params = [new if p is old else p for p in kernel.params]
     return kernel.replace(params=params, stages=[change(form) for form in kernel.stages])

@@ -10,6 +10,7 @@ from ...tir.expr import Const, Expr, Load, rewrite, substitution
 from ...tir.forms import Loop, Map, Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import For, Stmt, Store, pre_order
+from ...tir.windows import renamed_taps
 
 __all__ = ["Form", "Loop", "Map", "Reduction", "simplifier", "stores_for", "substituted"]
 
@@ -32,8 +33,16 @@ def substituted(
     if isinstance(form, Map):
         return replace(form, loops=tuple(loops), stores=stores)
     init, update, guards = change(form.init), change(form.update), tuple(map(change, form.guards))
+    windows = renamed_taps(form.windows, values, inside)
     return replace(
-        form, loops=tuple(loops), inner=tuple(inside), stores=stores, init=init, update=update, guards=guards
+        form,
+        loops=tuple(loops),
+        inner=tuple(inside),
+        stores=stores,
+        init=init,
+        update=update,
+        guards=guards,
+        windows=windows,
     )
 
 

@@ -67,9 +67,8 @@ def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
     sums = Buffer("sums", [n for _, n in loops], r.acc.dtype, Scope.GLOBAL)
     each = acc.element() + simplify(substitute(added, values))
     place: dict[Expr, Expr] = {channel: group * extent + member if group is not None else member}
-    of_channels = Reduction(
-        tuple(loops), acc, r.init, rest, each, (Store(sums, tuple(v for v, _ in loops), acc.element()),)
-    )
+    stored = Store(sums, tuple(v for v, _ in loops), acc.element())
+    of_channels = Reduction(tuple(loops), acc, r.init, rest, each, (stored,), windows=r.windows)
     read = Load(sums, tuple(substitute(v, place) for v, _ in loops))
     return of_channels, replace(r, inner=((member, extent),), update=r.acc.element() + read)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...tir.expr import Expr, Load, Var, const, rewrite, substitution
 from ...tir.forms import Loop, Reduction
 from ...tir.simplify import Simplifier
+from ...tir.windows import renamed_taps
 
 
 def slice_domain(
@@ -40,4 +41,6 @@ def slice_domain(
 
     stores = tuple(s.rewritten(here) for s in r.stores)
     kept = tuple(here(g) for g in guards)
-    return Reduction(loops(r.loops), acc, here(r.init), loops(r.inner), here(r.update), stores, kept)
+    inner = loops(r.inner)
+    windows = renamed_taps(r.windows, memo, inner)
+    return Reduction(loops(r.loops), acc, here(r.init), inner, here(r.update), stores, kept, windows=windows)

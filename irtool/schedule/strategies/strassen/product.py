@@ -86,8 +86,9 @@ def _matched(r: Reduction, data: Load, weights: Load) -> Product | None:
     filters = [x for x in r.loops if x[0] in axes]
     if len(filters) != 1 or len(axes) != 1 + len(r.inner) or moves(data, filters[0][0]):
         return None
-    channel = max(r.inner, key=lambda x: x[1])
-    if any(not moves(data, v) for v, _ in r.inner):
+    windows = {w.tap for w in r.windows}
+    channel = max((x for x in r.inner if x[0] not in windows), key=lambda x: x[1], default=None)
+    if channel is None or any(not moves(data, v) for v, _ in r.inner):
         return None
     taps = tuple(x for x in r.inner if x is not channel)
     rows = tuple(x for x in r.loops if x is not filters[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -15,7 +15,6 @@ from ....tir.stmt import Buffer
 from ...constants.constant_factors import factors_with_weights
 from ...core.affine import factors, simplifier
 from ...core.guards import extract_predicates
-from ...core.lane_steps import lane_step
 from .axes import DepthAxis, SpatialAxis, no_rows
 from .convolution import Convolution
 from .padded_copy import without_padded_copy
@@ -29,9 +28,6 @@ cost digits."""
 
 _TAPS_OF_PART = 3
 """Elements of each part that a larger window is made of: of those that tiles of four results have points for, the most for a product."""
-
-_LANES = 4
-"""Fewest channels that lie side by side in vectors."""
 
 
 def convolutions_of(s: RunKernel) -> tuple[Convolution, ...]:
@@ -48,7 +44,7 @@ def _convolutions_of(k: Kernel, constants: tuple[Buffer, ...]) -> tuple[Convolut
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
     """The stage as a convolution whose weights are among the kernel's inputs; None if it is none."""
     r = forms[at]
-    if not isinstance(r, Reduction) or len(r.inner) not in (2, 3, 4):
+    if not isinstance(r, Reduction) or not r.windows:
         return None
     guarded = extract_predicates(r)
     if guarded.formed:
@@ -188,20 +184,17 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
     return found
 
 
-def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Axes | None:
+def _axes(indices: Sequence[_Index], taps: Set[Var], extents: dict[Var, int]) -> _Axes | None:
     """What the indices are: of windows that can be transformed, the last two are those of rows and columns, a single one that of
-    columns."""
-    windows = [i for i in indices if i.is_window(extents)][-2:]
-    within = [i.place for i in windows]
-    others = [i for i in indices if not i.is_variable and i.place not in within]
-    images = [i for i in indices if i.is_variable and i.of is not None]
-    summed = [i for i in indices if i.is_variable and i.tap is not None]
-    if not windows or not summed:
+    columns. `taps`: the axes of the sum that run over windows; of the others, the channels are the one that lies innermost."""
+    windows = [i for i in indices if i.tap in taps and i.is_window(extents)][-2:]
+    channels = next((i for i in reversed(indices) if i.is_variable and i.tap is not None and i.tap not in taps), None)
+    if not windows or channels is None:
         return None
-    # Taps along an axis with a single result are summed like channels are.
-    channels = max(summed, key=lambda i: _likeliness(i, data, extents))
-    others += [i for i in summed if i is not channels]
-    if len(others) > 1 or channels.tap is None:
+    images = [i for i in indices if i.is_variable and i.of is not None]
+    named = {i.place for i in (channels, *images, *windows)}
+    others = [i for i in indices if i.place not in named]
+    if len(others) > 1:
         return None
     if any(i.group is not None for i in indices if i is not channels) or (others and channels.group is not None):
         return None
@@ -211,19 +204,11 @@ def _axes(indices: Sequence[_Index], data: Load, extents: dict[Var, int]) -> _Ax
     return _Axes(rows, windows[-1], depth, channels, tuple(i.of for i in of if i.of is not None))
 
 
-def _likeliness(i: _Index, data: Load, extents: dict[Var, int]) -> tuple[bool, int]:
-    """How likely an index that is summed is that of the channels, which lie side by side, or are more than the taps of a window."""
-    if i.tap is None:
-        return False, 0
-    count = extents[i.tap]
-    return count % _LANES == 0 and lane_step(data, (i.tap, count), _LANES) == 1, count
-
-
 def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) -> Convolution | None:
     """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0."""
     extents = dict((*r.loops, *r.inner))
     indices = _indices(r, data)
-    axes = _axes(indices, data, extents) if indices is not None else None
+    axes = _axes(indices, {w.tap for w in r.windows}, extents) if indices is not None else None
     if axes is None:
         return None
     rows = axes.rows.spatial(extents) if axes.rows is not None else no_rows()
