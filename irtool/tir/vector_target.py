@@ -19,6 +19,10 @@ def size(default: float, unit: str, meaning: str, most: int = (1 << 40) - 1) -> 
     return field(default=default, metadata={"unit": unit, "meaning": meaning, "most": most})
 
 
+MOST_LANES = 64
+"""Elements of a vector at most: bytes, in the widest registers that there are."""
+
+
 @dataclass(frozen=True)
 class VectorTarget:
     """A processor core with vectors.

@@ -23,12 +23,10 @@ from ...tir.program import (
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
+from ..cost.machine import MOST_LEFT
 
 Box = tuple[tuple[int, int], ...]
 """The first index and the one past the last, by axis."""
-
-_MOST_KEPT = 0.5
-"""The part of a constant that is read, at most, for a copy of that part to be worth its memory."""
 
 
 def slice_constants(program: Program, target: VectorTarget) -> None:
@@ -37,7 +35,7 @@ def slice_constants(program: Program, target: VectorTarget) -> None:
     for kernel, runs in runs_of(program).items():
         for b in () if kernel.finished else constant_inputs(runs):
             box = _box(b, kernel.stages)
-            if box is None or math.prod(e - f for f, e in box) > _MOST_KEPT * math.prod(b.shape):
+            if box is None or math.prod(e - f for f, e in box) > MOST_LEFT * math.prod(b.shape):
                 continue
             n = kernel.inputs.index(b)
             kernel = _sliced(kernel, n, box)

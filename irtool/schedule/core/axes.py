@@ -12,6 +12,7 @@ from math import gcd
 
 from ...tir.expr import Binary, Const, Expr, Load, Var, children, post_order
 from ...tir.simplify import Simplifier
+from ..cost.machine import FEWEST_LANES
 from ..primitives import fuse, reorder, split
 from .affine import coefficients, depends, loads, offsets, operands, simplifier
 from .block import Block
@@ -68,10 +69,6 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
     return False
 
 
-_VECTOR = 4
-"""The fewest elements that are worth a vector."""
-
-
 def split_blocks(m: Map) -> Map:
     """Splits every axis that some place divides by the size of a layout's blocks, which become the inner axis: where there are
     several sizes, by the largest number that divides them all. Of what begins or ends within a block (a quarter of 208 channels in
@@ -85,7 +82,7 @@ def split_blocks(m: Map) -> Map:
         sizes = {divisor for layout in layouts for _, divisor, _ in layout if divisor > 1}
         factors = {n: None for c in sorted(sizes) if (n := _divisor(simplify, places, v, extent, c))}
         common = gcd(*factors)
-        factor = common if common >= _VECTOR else next(iter(factors), 0)
+        factor = common if common >= FEWEST_LANES else next(iter(factors), 0)
         if factor:
             m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_b", f"{v.name}_i"]).result()
     return m
@@ -131,7 +128,7 @@ def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int, 
                     continue
                 if block and (extent % c or first % c):
                     c = gcd(c, extent, first, *(n for x, n in terms.items() if x is not v))
-                    c = c if c >= _VECTOR else 0
+                    c = c if c >= FEWEST_LANES else 0
                 if c and extent % c == 0 and extent > c:
                     return c
     return 0

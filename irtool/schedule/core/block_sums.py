@@ -42,9 +42,6 @@ from .affine import reads
 LONGEST = 4096
 """Additions to one number, one behind the other, that are not divided."""
 
-_BLOCK = 512
-"""Additions of a block."""
-
 
 def block_sums(k: Kernel) -> Kernel:
     """The kernel with long sums in blocks; itself if it has none."""
@@ -127,7 +124,7 @@ def _is_index(v: Var, b: Buffer, root: Stmt) -> bool:
 def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     """A loop that adds so many numbers to each of some accumulators in a step, in blocks; and these in blocks again, while they are many."""
     extent = loop.steps
-    steps = max(1, _BLOCK // max(sums.values()))
+    steps = max(1, (LONGEST // 8) // max(sums.values()))
     count = extent // steps
     if count < 2:
         return loop

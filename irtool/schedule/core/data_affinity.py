@@ -23,9 +23,6 @@ from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE
 ALONE = 0
 """Where one thread wrote all."""
 
-_TWICE = 3 * SHARED_CONSTANT_BYTE
-"""The same for bytes that they read twice."""
-
 
 class Owners:
     """Where the parts of the second of two threads begin, in bytes, in the tensors of a program; `ALONE`: it has none."""
@@ -60,7 +57,7 @@ def shares_inside(read: Mapping[Buffer, Set[Var]], outer: Set[Var], inner: Set[V
     """
     again = sum(b.nbytes for b, variables in read.items() if variables & outer and not variables & inner)
     handed = sum(b.nbytes for b, variables in read.items() if variables & inner and not variables & outer)
-    return again <= target.l2_cache_bytes // 2 and again * _TWICE < handed * HANDED_BYTE
+    return again <= target.l2_cache_bytes // 2 and again * 3 * SHARED_CONSTANT_BYTE < handed * HANDED_BYTE
 
 
 def is_same(a: int, b: int) -> bool:

@@ -19,6 +19,7 @@ from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, min
 from ...tir.expr import maximum as larger
 from ...tir.simplify import Simplifier
 from ...tir.stmt import For, Let, Stmt, substitute_stmt
+from ..cost.machine import WRITTEN_OUT
 from .affine import depends, simplifier
 from .forms import Reduction
 
@@ -144,9 +145,6 @@ def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) ->
     return first, last
 
 
-_MOST_CHANGES = 32
-
-
 def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -> list[int] | None:
     """The steps of a loop from which on conditions of `if_then_else` hold or hold no more; its beginning and end among them.
 
@@ -170,7 +168,7 @@ def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -
         at = -(rest // step) if step > 0 else rest // -step + 1
         found.add(min(max(at, 0), extent))
     cuts = sorted(found)
-    return cuts if len(cuts) <= _MOST_CHANGES and max(b - a for a, b in pairwise(cuts)) >= 4 else None
+    return cuts if len(cuts) <= 2 * WRITTEN_OUT and max(b - a for a, b in pairwise(cuts)) >= 4 else None
 
 
 def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) -> list[Expr]:

@@ -8,14 +8,10 @@ from ...tir.expr import Expr, Load, Var, substitute
 from ...tir.forms import Reduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
-from ...tir.vector_target import VectorTarget
+from ...tir.vector_target import MOST_LANES, VectorTarget
+from ..cost.machine import CACHE_WAY
 from .affine import epilogue_operands, stride
 from .forms import Loop
-
-_APART = 2048
-"""Bytes. Rows apart by multiples of it meet in two sets or one of a cache of 4096 bytes a way, as the nearest ones are."""
-
-_MOST_LANES = 64
 
 
 def lane_step(e: Load, axis: Loop, lanes: int) -> int | None:
@@ -38,13 +34,13 @@ def widest(target: VectorTarget, fits: Callable[[int], bool]) -> int:
 def apart(elements: int, lanes: int) -> int:
     """Elements from one row of so many float32 numbers to the next, for rows that are read together: with a vector between them where
     they would put each other out of the L1 cache."""
-    return elements + lanes if elements * 4 % _APART == 0 else elements
+    return elements + lanes if elements * 4 % (CACHE_WAY // 2) == 0 else elements
 
 
 def are_side_by_side(r: Reduction, operands: Sequence[tuple[Load, Loop]], results: Loop, lanes: int) -> bool:
     """True if vectors of so many lanes, a power of two, are whole along the axes, and lie side by side: of operands, each along its axis,
     and of what is stored along the axis of `results`; what the stores read beside the sum may also be the same for all lanes."""
-    if not 0 < lanes <= _MOST_LANES or lanes & (lanes - 1):
+    if not 0 < lanes <= MOST_LANES or lanes & (lanes - 1):
         return False
     if any(n % lanes for _, n in (*(axis for _, axis in operands), results)):
         return False

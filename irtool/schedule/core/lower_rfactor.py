@@ -5,15 +5,13 @@ from __future__ import annotations
 from ...tir import dtypes
 from ...tir.expr import Binary, Expr, Load, Var, cast, const, rewrite, select, substitute
 from ...tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
+from ..cost.machine import TOGETHER
 from .affine import depends, simplifier
 from .block import Block, Factor
 from .forms import Reduction
 from .guards import bounded_loop
 from .horizontal_reduce import horizontal_reduce
 from .reassociation import EXTREMES, IDENTITIES
-
-_VECTORS = 4
-"""Vectors that rows are added to in turn."""
 
 
 def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
@@ -116,7 +114,7 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
     x, row = Var("lane"), Var(along.name)
     turn = For(x, size, For(row, size, Store(turned, (x, row), Load(sums, (row, x))), VECTORIZED))
     at, part, row = Var("lane"), Var("part"), Var(along.name)
-    several = Buffer(f"{form.acc.name}_s", (min(_VECTORS, size), size), dtype, Scope.REGISTER)
+    several = Buffer(f"{form.acc.name}_s", (min(TOGETHER, size), size), dtype, Scope.REGISTER)
     count = several.shape[0]
     simplify = simplifier((*b.loops, (row, size)))
     first = Store(several, (part, row), form.init if op in EXTREMES else const(IDENTITIES[op], dtype))

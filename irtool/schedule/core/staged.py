@@ -35,7 +35,7 @@ from ...tir.stmt import (
     rewrite_stmt,
 )
 from ...tir.vector_target import VectorTarget
-from ..cost.machine import ALIKE, BOTH_LIMIT, LATE_SHARE, MEMORY_CONTENTION, MEMORY_WORTH, REWRITTEN_BYTE
+from ..cost.machine import ALIKE, LATE_SHARE, MEMORY_CONTENTION, MEMORY_WORTH, REWRITTEN_BYTE
 from .forms import Loop, Map, Reduction
 
 
@@ -193,7 +193,7 @@ def choose_plan(
     if named or not plans:
         return named[0] if named else None
     costs = [(cycles(t), t) for t in plans]
-    costs = [(cost, t) for cost, t in costs if cost <= limit and cost * (0.5 + shared(t).share) <= BOTH_LIMIT * limit]
+    costs = [(cost, t) for cost, t in costs if cost <= limit and cost * (0.5 + shared(t).share) <= ALIKE * limit]
     if not costs:
         return None
     most = MEMORY_WORTH * min(cost for cost, _ in costs)

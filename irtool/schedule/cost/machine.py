@@ -1,12 +1,15 @@
-"""Constants of the cost model: unit, measurement, processor and date of each.
+"""All constants of the cost model: unit, measurement, processor and date of each.
 
-Sizes and rates of the processor itself are fields of `VectorTarget`; what holds for all processors so far is here. "Margins" are
-factors by which one way must win, as an estimate is not exact.
+Sizes and rates of the processor itself are fields of `VectorTarget`; what holds for all processors so far is here, and nowhere else in
+`schedule` (see `tests/schedule/test_constants.py`). "Margins" are factors by which one way must win, as an estimate is not exact.
+"Inherited" is what stood in the code without a measurement that anybody recorded, and was not measured again.
 """
+
+from ...tir.dtypes import itemsize
 
 # Memory
 
-FLOAT32_BYTES = 4
+FLOAT32_BYTES = itemsize("float32")
 """Bytes of a float32."""
 
 LAST_CACHE_RATE = 13.0
@@ -25,11 +28,47 @@ SECOND_CACHE_SHARE = 0.75
 CACHE_WAY = 4096
 """Bytes of one way of the L1 cache: a page, so that a set is found without a translation."""
 
+CROWDED_LINES = 2
+"""Lines at the same place of the L1 cache that leave room for what is read and fetched ahead. Transposes; inherited."""
+
+STRIP_BYTES = 512
+"""Bytes of each row in a strip of a transpose, and of rows so short that a strip of them is read as one. Inherited."""
+
 SCATTERED_STORE = 8
 """Cycles to store a result alone, in a line whose other elements are stored much later. 2026-11-27; 2 was assumed before."""
 
 GATHERED_ELEMENT = 1.5
 """Cycles to load an element and put it into its lane of a vector. Assumed."""
+
+# Vectors and registers
+
+NARROWEST_VECTOR = 16
+"""Bytes of the narrowest vectors that compilers have instructions for on all processors with vectors."""
+
+FEWEST_LANES = NARROWEST_VECTOR // FLOAT32_BYTES
+"""Elements that are worth a vector, or a square of a transpose; channels beside each other that are worth none are fewer."""
+
+TOGETHER = 4
+"""Vectors, rows or comparisons made at a time, so that none waits for the one before: as many as a multiply-add has cycles of latency.
+Inherited."""
+
+WIDEST_TILE = 8
+"""Vectors side by side in a tile of registers at most. Inherited; blocks of layouts have half of them."""
+
+TALLEST_TILE = 28
+"""Rows of a tile of registers at most: with one vector, they fill 32 registers. Inherited."""
+
+STEP_CYCLES = 0.25
+"""Cycles of a step of a tile of registers beside those of its sums and loads. Inherited."""
+
+LOAD_CYCLES = 0.06
+"""Cycles by which a load delays a step whose sums hide it. Inherited."""
+
+FULL_REGISTERS = 0.03
+"""Part of a step that is lost where no register is left for what is loaded ahead. Inherited."""
+
+CROWDED_REGISTER = 0.05
+"""Part of a step that is lost for each register that a tile lacks. Inherited."""
 
 # Arithmetic
 
@@ -44,17 +83,17 @@ SPILLED_REGISTER = 6
 vectors reach 97 % of peak, larger ones do not; x86-64-v3, 2026-11-27."""
 
 TRANSFORM_SPILLS = 1.3
-"""Cycles of a Winograd transform over those of its instructions, as its tile is larger than the registers. AVX-512 core of 155 GFLOP/s,
-2026-11-22."""
+"""Cycles of the sums of Winograd's and Strassen's algorithms over those of their instructions, as a tile is larger than the registers.
+AVX-512 core of 155 GFLOP/s, 2026-11-22."""
+
+TRANSFORM_SPILLS_OF_16 = 2.0
+"""The same of Strassen's sums with 16 vector registers. x86-64-v3, 2026-11-27."""
 
 BORDER_COPY = 4
 """Operations to copy an element of a window at the border. 2026-11-27."""
 
-HALVES_SPILLS = 1.3
-"""Cycles of Strassen's sums over those of their instructions. AVX-512, 2026-11-24."""
-
-HALVES_SPILLS_OF_16 = 2.0
-"""The same with 16 vector registers. x86-64-v3, 2026-11-27."""
+FOLD_STEPS = 32
+"""Steps of a sum, or vectors of a row, beside which the combination of lanes is not worth a saving. Inherited."""
 
 # Matrix tiles
 
@@ -95,45 +134,51 @@ MEMORY_CONTENTION = 0.25
 """Part of the cycles of one thread reading memory that each of two has more than half: together they read 1.3 times as fast.
 2026-11-25."""
 
+STEP_STORES = 256
+"""Stores of a step: a loop inside of a shared one with fewer stays serial. Inherited."""
+
 # Margins
 
-WINOGRAD_GAIN = 0.9
-"""A transformed convolution must take at most so much of the time of the plain one."""
+GAIN = 0.9
+"""Most of the time of the plain way that another way may take: transformed convolutions, matrix tiles. The time of a long sum in blocks
+over that without was never less, either: 2026-11-23, processor not recorded."""
 
 WINOGRAD_GAIN_OF_MEMORY = 0.8
-"""The same where the transformed weights are larger than the caches: other users of memory take their time."""
+"""The same where transformed weights are larger than the caches: other users of memory take their time. Inherited."""
 
 STRASSEN_GAIN = 0.97
-"""A product of halves must take at most so much of the time of the plain one."""
-
-TILE_GAIN = 0.9
-"""Matrix tiles must take at most so much of the time of vectors."""
-
-TILE_DISCOUNT = 0.8
-"""Factor on the estimate of matrix tiles, so that they come before `blocked_sum`, whose estimate is `BLOCKED_GAIN` of
-`register_tile`'s."""
-
-BLOCKED_GAIN = 0.9
-"""Time of a long sum in blocks over that without: the least that was seen. 2026-11-23, processor not recorded."""
-
-ROWS_FIRST_GAIN = 1.3
-"""Least ratio of operations saved by combining rows first: it makes up for the row that is written and read again."""
+"""Most of the time of a plain product that a product of halves may take. Inherited."""
 
 ALIKE = 1.05
-"""Plans count as equally fast with one thread up to so many times the fewest cycles."""
-
-BOTH_LIMIT = 1.05
-"""Most of the mean of the cycles of one thread and twice those of one of two, over the best: with more, two threads lose what one
-gains. ResNet-50, 2026-11-24."""
+"""Plans count as equally fast with one thread up to so many times the fewest cycles; and the mean of the cycles of one thread and twice
+those of one of two may be so many times the best: with more, two threads lose what one gains. ResNet-50, 2026-11-24."""
 
 MEMORY_WORTH = 1.2
-"""Cycles that a plan may take over one which takes more memory."""
+"""Cycles that a plan may take over one which takes more memory. Inherited."""
 
 NARROW_SQUARES = 0.3
 """Squares half as wide cost two to this power. int8 1024 x 1024, Zen 4, 2026-11-23."""
 
-SHARED_READS = 0.6
-"""Largest part of reads that remains where rows made together are worth their longer code. Zen 4, 2026-11-26."""
+MOST_LEFT = 0.6
+"""Part of the work, reads or bytes that may be left where longer code or a copy saves the others. Reads of rows made together: Zen 4,
+2026-11-26; padding of dilated windows, and constants read in part: inherited."""
 
-LEAST_SAVED = 0.4
-"""Least part of the steps of dilated windows that lies in the padding, for a partition to pay."""
+REUSE = 8
+"""Rows that read the same operand for which packing it in a run, or a tile of it, pays. Inherited."""
+
+FEWEST_RESULTS = 16
+"""Uses of what is split off, widened or partitioned that make up for it: products have as many, windows fewer. Inherited."""
+
+SHARED_KERNELS = 3
+"""Kernels that are worth one in their place which reads its numbers from memory. Inherited."""
+
+# Code and time of the compiler
+
+WRITTEN_OUT = 16
+"""Copies of a step, a part or a window that are written one after the other. Inherited."""
+
+LOOKED_AT = 256
+"""Steps of a loop, or kernels of a chain, of which each is looked at. Inherited."""
+
+MANY_TILES = (24, 32, 48, 64)
+"""Winograd tiles in blocks for which weights come from far away: what estimates choose from. Inherited."""

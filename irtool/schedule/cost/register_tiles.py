@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...tir.vector_target import VectorTarget
-from .machine import SPILLED_REGISTER
+from .machine import (
+    CROWDED_REGISTER,
+    FULL_REGISTERS,
+    LOAD_CYCLES,
+    SPILLED_REGISTER,
+    STEP_CYCLES,
+    TALLEST_TILE,
+    TOGETHER,
+    WIDEST_TILE,
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,8 @@ def choose_tile(
         rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
     )
     several = across and block * rows < target.latency
-    for a in range(least, min(rows, 28) + 1):
-        for b in range(1, min(vectors, 8) + 1):
+    for a in range(least, min(rows, TALLEST_TILE) + 1):
+        for b in range(1, min(vectors, WIDEST_TILE) + 1):
             if block and block % b and (b % block or not several):
                 continue
             made = -(-a // together) * together
@@ -70,18 +79,14 @@ def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, togethe
     return _cost(rows, vectors, tile, target, True, together)
 
 
-_WIDEST_BLOCK, _WIDEST_ROW = 4, 8
-"""Vectors of a block at most, and of one whose tiles would have too few independent sums otherwise."""
-
-
 def vectors_per_block(
     vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bool = False, together: int = 1
 ) -> int:
     """The width of the blocks, in vectors, with which tiles of that many rows and vectors cost least. `may_pad`: the last block may
     be filled up with zeros; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`. So a tile reads one stream."""
-    width = _width(vectors, rows, target, may_pad, far, together, _WIDEST_BLOCK)
+    width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE // 2)
     if width * rows < target.latency:
-        width = _width(vectors, rows, target, may_pad, far, together, _WIDEST_ROW)
+        width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE)
     return width
 
 
@@ -101,20 +106,16 @@ def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bo
     return best[1]
 
 
-_RUN = 4
-"""Vectors, at least, that are read one after the other."""
-
-
 def choose_window(rows: int, vectors: int, target: VectorTarget, overlap: bool = True) -> Tile:
     """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
     are few rows. Where windows do not `overlap`, nothing is shared: vectors that lie one after the other, in the order of memory."""
-    if not overlap and vectors >= _RUN:
-        parts = -(-vectors // (2 * _RUN))
+    if not overlap and vectors >= TOGETHER:
+        parts = -(-vectors // (2 * TOGETHER))
         return Tile(1, -(-vectors // parts))
-    most = 14 if target.registers >= 32 else 7
+    most = TALLEST_TILE // (2 if target.registers >= 32 else 4)
     parts = -(-rows // min(rows, most))
     a = -(-rows // parts)
-    return Tile(a, min(vectors, max(1, 4 // a)))
+    return Tile(a, min(vectors, max(1, TOGETHER // a)))
 
 
 def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: bool, together: int = 1) -> float:
@@ -127,8 +128,9 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
         loads = x + y * together if shared else 2 * n
         pending = target.latency * target.multiply_adds
         least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
-        full = 0.03 if n + y >= target.registers else 0  # none is left for what is loaded ahead
-        return (least + 0.06 * (loads + y) + 0.25) * (1 + full + min(0.3, 0.05 * _crowding(x, y, target)))
+        full = FULL_REGISTERS if n + y >= target.registers else 0  # none is left for what is loaded ahead
+        lost = full + CROWDED_REGISTER * min(SPILLED_REGISTER, _crowding(x, y, target))
+        return (least + LOAD_CYCLES * (loads + y) + STEP_CYCLES) * (1 + lost)
 
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)

@@ -13,9 +13,7 @@ from ..core.affine import depends, factors, loads, reads, simplifier, stride
 from ..core.axes import fuse_sums
 from ..core.forms import Map, Reduction
 from ..core.reassociation import COMBINED, EXTREMES
-
-_MANY = 4
-"""Vectors of steps that are worth the combination of lanes where rows are half a vector long."""
+from .machine import TOGETHER
 
 
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
@@ -43,7 +41,7 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
             continue
         # Short rows that overlap, or are read many times, are not worth it, unless many are summed; products of integers have instructions
         # of their own.
-        least = lanes if math.prod(m for _, m in r.inner) < _MANY * lanes else lanes // 2
+        least = lanes if math.prod(m for _, m in r.inner) < TOGETHER * lanes else lanes // 2
         if (extent >= least and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
             return n
     return None

@@ -16,7 +16,7 @@ from ...tir.words import LONG_DOTS
 from ..core.affine import coefficients, depends, offsets, operands, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
-from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE
+from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE, TALLEST_TILE, WIDEST_TILE
 from .register_tiles import Tile, choose_tile, choose_window
 
 
@@ -189,8 +189,8 @@ def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Itera
     block = _block(r, r.loops[chosen.vector][0]) // chosen.lanes
     tiles = [
         Tile(a, b)
-        for a in range(1, min(rows, 28) + 1)
-        for b in range(1, min(vectors, 8) + 1)
+        for a in range(1, min(rows, TALLEST_TILE) + 1)
+        for b in range(1, min(vectors, WIDEST_TILE) + 1)
         if a * b + b <= target.registers and not (block and block % b)
     ]
     seen = {chosen.tile}

@@ -24,10 +24,10 @@ from .gemm_cost import gemm_cost, plain_cycles, stream_cycles
 from .machine import (
     BORDER_COPY,
     FLOAT32_BYTES,
+    GAIN,
     LAST_CACHE_RATE,
     SECOND_CACHE_RATE,
     TRANSFORM_SPILLS,
-    WINOGRAD_GAIN,
     WINOGRAD_GAIN_OF_MEMORY,
 )
 
@@ -85,7 +85,7 @@ def _possible_lanes(c: Convolution, target: VectorTarget) -> int:
 
 def _margin(c: Convolution, t: Tiling) -> float:
     """Most of the time of the plain convolution that a plan may take."""
-    return WINOGRAD_GAIN if weight_bytes(c, t.products) <= LAST_CACHE else WINOGRAD_GAIN_OF_MEMORY
+    return GAIN if weight_bytes(c, t.products) <= LAST_CACHE else WINOGRAD_GAIN_OF_MEMORY
 
 
 def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:

@@ -15,11 +15,9 @@ from ...tir.kernel import Kernel
 from ...tir.stmt import Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier, stride
+from ..cost.machine import TOGETHER
 from ..strategies.base import Stage
 from ..strategies.row_reduction.strategy import is_preferred
-
-_LEAST = 4
-"""Vectors of results that are worth another pass over them."""
 
 
 def separate_formulas(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -50,7 +48,7 @@ def _separated(r: AnyForm, target: VectorTarget) -> tuple[Reduction, Map] | None
         return None
     simplify = simplifier(r.loops)
     place = store.buffer.offset(store.indices)
-    least = _LEAST * target.lanes(dtypes.itemsize(r.acc.dtype))
+    least = TOGETHER * target.lanes(dtypes.itemsize(r.acc.dtype))
     if not any(n >= least and stride(simplify, place, v) == 1 for v, n in r.loops):
         return None
     if not is_preferred(Stage(r, target)):

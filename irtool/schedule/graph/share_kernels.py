@@ -20,9 +20,7 @@ from ...tir.program import CONSTANT, Program, Slot, kernels_in_use, runs_of
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.walk import rebuild
-
-LEAST = 3
-"""Kernels that one is worth which reads its numbers from memory."""
+from ..cost.machine import SHARED_KERNELS
 
 _NUMBERS = {"float32": "numbers", "int32": "integers"}
 """The dtypes of numbers that are read, and what the buffers are called."""
@@ -46,7 +44,7 @@ def share_kernels(program: Program, target: VectorTarget) -> None:
             skeleton = _Skeleton(kernel)
             groups.setdefault(skeleton.key, []).append((kernel, skeleton))
     for group in groups.values():
-        if len(group) >= LEAST:
+        if len(group) >= SHARED_KERNELS:
             program.constants = [*program.constants, *_share(group, runs)]
     program.kernels = kernels_in_use(program)
 

@@ -20,13 +20,11 @@ from ...tir.forms import AnyForm, Loop, LoopForm, Map, Reduction, rewrite_loads
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ..core.affine import loads, simplifier, summand
+from ..cost.machine import FEWEST_RESULTS
 from .canonical_views import IMAGE_AXES
 
 _CHANNELS = 1
 """The axis of channels of an image, which has rows and columns behind it."""
-
-_LEAST = 16
-"""Elements of a channel, and uses of what a channel reads of its group, from which on it is worth a step of its own."""
 
 
 def split_groups(k: Kernel) -> Kernel:
@@ -55,7 +53,7 @@ def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
         return None
     group, member, extent = found
     rest = tuple(x for x in r.inner if x[0] is not member)
-    if prod(n for _, n in rest) < _LEAST:
+    if prod(n for _, n in rest) < FEWEST_RESULTS:
         return None
     count = extent * (dict(r.loops)[group] if group is not None else 1)
     channel = Var("c")
@@ -112,7 +110,7 @@ def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
     def by_channel(e: Load) -> Expr:
         v = _only_variable(e)
         extent = extents.get(v, 0) if v is not None else 0
-        if v is None or not extent or work < _LEAST * extent or not isinstance(e.source, Buffer):
+        if v is None or not extent or work < FEWEST_RESULTS * extent or not isinstance(e.source, Buffer):
             return e
         key = (e.source, *e.indices)
         if key not in read:

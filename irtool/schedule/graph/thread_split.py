@@ -24,14 +24,11 @@ from ...tir.stmt import Buffer, For, Let, Prefetch, Scope, Stmt, Store, expressi
 from ...tir.vector_target import VectorTarget
 from ..core.data_affinity import ALONE, is_same
 from ..core.forms import simplifier
-from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE
+from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE, STEP_STORES
 from .threads import all_shared_loops, count_stores, loop_to_share
 
 _OWN = (Scope.LOCAL, Scope.REGISTER)
 """Where a thread has memory of its own."""
-
-_SHORT = 256
-"""Stores of a step: a loop with fewer stays serial."""
 
 
 @dataclass
@@ -59,7 +56,7 @@ class Halves:
         simplify = simplifier(root)
         for loops in all_shared_loops(root):
             inside = loop_to_share(loops[-1], simplify)
-            deep = inside is not None and count_stores(inside.body) >= _SHORT
+            deep = inside is not None and count_stores(inside.body) >= STEP_STORES
             self._take(loops, [*loops, inside] if inside is not None and deep else loops)
 
     def _take(self, loops: Sequence[For], candidates: Sequence[For]) -> None:

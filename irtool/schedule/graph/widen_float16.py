@@ -38,13 +38,10 @@ from ...tir.program import (
 from ...tir.sharing import copied_input
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
+from ..cost.machine import FEWEST_RESULTS
 from ..instructions.tensorize import find_product
 
 _WIDE = "float32"
-_LEAST_READS = 16
-"""Reads of each element in a stage for which it is held in 32 bits: products have as many, and read it for all lanes at once. Windows,
-which have fewer, read vectors, whose conversion costs about as much as reading twice the bytes does."""
-
 _OWN = (TEMP, CONSTANT)
 """Kinds of slots that are the program's own."""
 
@@ -169,7 +166,7 @@ def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
             if isinstance(e, Load) and isinstance(e.source, Buffer) and dtypes.is_half(e.dtype):
                 is_read_wide = target.native_halves == 1 or e.dtype != HALF or e in widened
                 reads[e.source] = reads.get(e.source, 0) + count * is_read_wide
-        found.update(b for b, n in reads.items() if b.size and n > _LEAST_READS * b.size)
+        found.update(b for b, n in reads.items() if b.size and n > FEWEST_RESULTS * b.size)
     return found - _words_of(k, target)
 
 

@@ -25,16 +25,12 @@ from ...tir.words import DOTS
 from ..core.affine import moves, simplifier, stride
 from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction
-from ..cost.machine import REGISTER_TILE_PEAK, TILE_GAIN, TILE_LATENCY, TILE_LOAD, TILE_PRODUCT, TILE_STORE
+from ..cost.machine import GAIN, REGISTER_TILE_PEAK, TILE_LATENCY, TILE_LOAD, TILE_PRODUCT, TILE_STORE, TOGETHER
 from ..cost.tile_choice import is_padded
 from .dot_kinds import WordKind
 
 WORDS = 16
 """Columns of a tile, and words in one of its rows."""
-
-
-_WIDEST = 4
-"""Tiles of columns in a block with a single tile of rows."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | N
         return None
     tilings = (t for t in _tilings(r, found, target) if t.name != DOT_PAIR or t.additions(r) <= LONGEST)
     best = min(tilings, key=lambda t: (t.cycles, t.apart), default=None)
-    return best if best is not None and best.cycles < TILE_GAIN * vector_cycles(r, best, target) else None
+    return best if best is not None and best.cycles < GAIN * vector_cycles(r, best, target) else None
 
 
 def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
@@ -204,10 +200,10 @@ def _columns(r: Reduction, axis: Loop, others: list[Loop]) -> list[TiledAxis]:
         return []
     if count > 1 or extent < WORDS or not others:
         valid = extent - (count - 1) * WORDS
-        groups = [n for n in (1, 2, _WIDEST) if n <= count]
+        groups = [n for n in (1, 2, TOGETHER) if n <= count]
         return [TiledAxis(axis, WORDS, None, _segments(count, n, WORDS, 0, valid)) for n in groups]
     pair = max(others, key=lambda x: x[1])
-    return [TiledAxis(axis, WORDS, pair, _segments(pair[1], n, 1)) for n in (1, 2, _WIDEST) if n <= pair[1]]
+    return [TiledAxis(axis, WORDS, pair, _segments(pair[1], n, 1)) for n in (1, 2, TOGETHER) if n <= pair[1]]
 
 
 def _segments(count: int, group: int, step: int, back: int = 0, valid: int = WORDS) -> tuple[Segment, ...]:

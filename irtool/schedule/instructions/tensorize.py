@@ -56,14 +56,12 @@ from ...tir.vector_target import VectorTarget
 from ...tir.words import STEPS
 from ..constants.finite_weights import FiniteWeights
 from ..core.affine import depends, moves, simplifier
+from ..cost.machine import REUSE
 from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
 from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
 from .matrix_tiles import filled_count
 from .signedness_shift import Movement, moved_word, movement
-
-_REUSE = 8
-"""The fewest results for which each word that is packed when the program runs is read."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +250,7 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         if e.source in constants:
             if e.source in used:
                 return False
-        elif (r.work // e.source.size if p.is_grouped else reuse) < _REUSE:
+        elif (r.work // e.source.size if p.is_grouped else reuse) < REUSE:
             return False
     return True
 

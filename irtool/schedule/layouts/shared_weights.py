@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from ...tir.forms import Map
 from ...tir.kernel import Kernel
+from ...tir.memory import CACHE_LINE
 from ...tir.program import CONSTANT, RunKernel, Slot
 from ...tir.stmt import Buffer
 from ..core.affine import loads
+from ..cost.machine import FLOAT32_BYTES
 from .preference import LayoutPreference
-
-_LINE = 16
-"""Elements of a cache line: reading each element by itself moves as many bytes as reading so many side by side."""
 
 
 def shared_weights(
@@ -47,4 +46,4 @@ def reads_little(kernel: Kernel, b: Buffer) -> bool:
             return False
         read = [e for s in form.stores for e in loads(s.value, *s.indices) if e.source is b]
         count += len(read) * math.prod(n for _, n in form.loops)
-    return count * _LINE <= math.prod(b.shape)
+    return count * (CACHE_LINE // FLOAT32_BYTES) <= math.prod(b.shape)

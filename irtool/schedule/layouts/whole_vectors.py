@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from ...tir.expr import Var
 from ...tir.forms import Reduction
+from ...tir.memory import CACHE_LINE
 from ...tir.pairs import DTYPE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import operands
+from ..cost.machine import WIDEST_TILE
 from ..cost.register_tiles import is_avx2
 from .preference import LayoutPreference
 from .vector_axis import along, filled
-
-_TILE_ROW = 64
-"""Bytes in a row of a matrix tile."""
-
-_MANY = 24
-"""Vectors of which so few are left over, where blocks do not divide them, that it does not count."""
 
 
 def padded_constants(
@@ -33,7 +29,7 @@ def padded_constants(
 def are_single(vectors: int, target: VectorTarget) -> bool:
     """True if blocks of so many vectors in sum have one vector each, and tiles that read a single vector for each broadcast value are
     slow: AVX2 makes two multiply-adds a cycle, and each of them would need a read."""
-    return is_avx2(target) and vectors >= _MANY and all(vectors % n for n in (2, 3))
+    return is_avx2(target) and vectors >= 3 * WIDEST_TILE and all(vectors % n for n in (2, 3))
 
 
 def whole_axis(
@@ -70,7 +66,7 @@ def with_wide_blocks(
     dtypes_stored = {s.buffer.dtype for s in r.stores}
     bytes_tiled = target.byte_tiles > 1 and bool(dtypes_stored & {"int8", "uint8"})
     pairs_tiled = target.pair_tiles > 1 and DTYPE in dtypes_stored
-    most = _TILE_ROW if bytes_tiled else _TILE_ROW // 2 if pairs_tiled else 0
+    most = CACHE_LINE if bytes_tiled else CACHE_LINE // 2 if pairs_tiled else 0
     wide = next((n for n in range(most // factor * factor, factor, -factor) if extent % n == 0), 0)
     found = filled(along(r, v, wide)) if wide else None
     return (

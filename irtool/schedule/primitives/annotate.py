@@ -5,13 +5,11 @@ from __future__ import annotations
 from ...diagnostics import UsageError
 from ...tir.expr import Var
 from ...tir.stmt import PARALLEL, UNROLLED, VECTORIZED
+from ...tir.vector_target import MOST_LANES
 from ..core.block import Block
 from ..core.forms import Form
 from ..core.nest import check_vectors
 from .base import primitive
-
-_MOST = 64
-"""Elements of a vector: bytes, in the widest registers that there are."""
 
 
 @primitive
@@ -30,9 +28,9 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
         raise UsageError(f"{v.name} is not the innermost loop over results", help="reorder them first")
     if extent & (extent - 1):
         raise UsageError(f"vectors have a power of two as their number of elements, and {v.name} has {extent} steps")
-    if extent > _MOST:
+    if extent > MOST_LANES:
         raise UsageError(
-            f"vectors have at most {_MOST} elements, and {v.name} has {extent} steps", help="split it first"
+            f"vectors have at most {MOST_LANES} elements, and {v.name} has {extent} steps", help="split it first"
         )
     block = b.with_kind(loop, VECTORIZED)
     check_vectors(block)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isqrt
 
-_LONGEST = 1 << 40
+LONGEST = 1 << 40
 """An axis that is longer lies in no machine's memory, and is not worth the time of dividing it."""
 
 
@@ -13,7 +13,7 @@ def proper_divisors(n: int) -> list[int]:
 
     By trial division: as many steps as the square root is large.
     """
-    if n > _LONGEST:
+    if n > LONGEST:
         return []
     small = [d for d in range(1, isqrt(n) + 1) if n % d == 0]
     large = [n // d for d in reversed(small) if d * d != n]

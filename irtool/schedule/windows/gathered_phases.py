@@ -26,8 +26,9 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope
 from ..core.affine import loads
 from ..core.forms import Loop
+from ..cost.machine import WRITTEN_OUT
 from .slice_domain import slice_domain
-from .subpixel import MOST_PHASES, without_copy
+from .subpixel import without_copy
 
 
 def decompose_gathers(kernel: Kernel) -> Kernel:
@@ -70,7 +71,7 @@ def _by_remainders(m: Map) -> list[Map]:
             if isinstance(v, Var):
                 divisors[v] = math.lcm(divisors.get(v, 1), int(e.b.value))
     divided = [(v, n, divisors[v]) for v, n in m.loops if v in divisors]
-    if not divided or math.prod(d for _, _, d in divided) > MOST_PHASES or any(n < d for _, n, d in divided):
+    if not divided or math.prod(d for _, _, d in divided) > WRITTEN_OUT or any(n < d for _, n, d in divided):
         return []
     return [_of_remainders(m, r) for r in product(*(_remainders(v, n, d) for v, n, d in divided))]
 

@@ -16,15 +16,11 @@ from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.vector_target import VectorTarget
 from ..core.guards import extract_predicates
+from ..cost.machine import WRITTEN_OUT
 from ..strategies.base import Stage
 from ..strategies.row_reduction.strategy import is_preferred
 from .partition_padded_windows import parts_of
 from .subpixel import inline_padding, phases
-
-_LEAST_BYTES = 1 << 16
-"""Bytes of a copy that are worth more stages."""
-
-_MOST_PARTS = 16
 
 
 def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -34,7 +30,7 @@ def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
         if not isinstance(copy, Map) or not isinstance(r, Reduction) or len(copy.stores) != 1:
             continue
         b = copy.stores[0].buffer
-        if b.nbytes < _LEAST_BYTES or b in buffers_read(*forms[:n], *forms[n + 2 :]):
+        if b.nbytes < target.stack_bytes or b in buffers_read(*forms[:n], *forms[n + 2 :]):
             continue
         if is_preferred(Stage(r, target)) and (parts := _parts(r, copy)):
             return kernel.with_stages([*forms[:n], *parts, *forms[n + 2 :]])
@@ -47,7 +43,7 @@ def _parts(r: Reduction, copy: Map) -> list[AnyForm]:
     found: list[AnyForm] = []
     for phase in (phases(opened, {}) or [opened]) if opened is not None else []:
         guarded = extract_predicates(phase)
-        parts = parts_of(guarded, _MOST_PARTS - len(found)) if guarded.guards and not guarded.formed else None
+        parts = parts_of(guarded, WRITTEN_OUT - len(found)) if guarded.guards and not guarded.formed else None
         if parts is None:
             return []
         found += parts

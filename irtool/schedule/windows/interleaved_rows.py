@@ -6,24 +6,18 @@ A row of elements is as long as the image is wide, times its channels: what is c
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ...tir.expr import Binary, Expr, Load, Var, substitute
 from ...tir.forms import AnyForm, Loop
 from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Stmt, Store, seq
+from ...tir.vector_target import USUAL
 from ..core.affine import depends, simplifier, stride
 from ..core.forms import Map, Reduction
 from ..core.guards import extract_predicates
 from ..core.staged import StagedNest, StagedNestBuilder
+from ..cost.machine import FEWEST_LANES
 from .separable import ReducedWindows, find_windows
-
-MOST_CHANNELS = 4
-"""Channels; of more of them, vectors lie along the channels."""
-_SHUFFLED = 3
-"""The cost of elements that are not side by side, in reads of as many that are."""
-_STACK = 1 << 16
-"""Bytes of a row on the stack, at most."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +31,6 @@ class InterleavedRows:
     def outside(self) -> tuple[Loop, ...]:
         """The loops over results that a row is made inside of."""
         return self.windows.reduction.loops[:-2]
-
-    @property
-    def gain(self) -> float:
-        """Reads of the windows at once for those of both steps, of which the first ones are side by side."""
-        w = self.windows
-        rows, columns = (math.prod(n for _, n in loops) for loops in (w.rows, w.columns))
-        shuffled = w.extent * columns * _SHUFFLED
-        return shuffled * rows / (w.exact_width * rows + shuffled)
 
     def nest(self, shared: bool) -> StagedNest:
         """A row of results at a time: `margins`, what of its windows reaches beyond the image; `rows`; `columns`."""
@@ -98,7 +84,7 @@ def interleaved_rows(form: AnyForm) -> InterleavedRows | None:
         return None
     r = extract_predicates(form)
     (x, extent), (c, channels) = r.loops[-2:]
-    if not 1 < channels <= MOST_CHANNELS:
+    if not 1 < channels <= FEWEST_LANES:
         return None
     simplify = simplifier(r.loops, r.inner)
     for s in r.stores:
@@ -113,6 +99,6 @@ def interleaved_rows(form: AnyForm) -> InterleavedRows | None:
     at_end = beside == [len(indices) - 1] and windows.axis == len(indices) - 2 and indices[-1] is c
     if not at_end or windows.operand.source.shape[-1] != channels:
         return None
-    if windows.exact_width * channels * 4 > _STACK:
+    if windows.exact_width * channels * 4 > USUAL.stack_bytes:
         return None
     return InterleavedRows(windows, (c, channels))

@@ -24,17 +24,10 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Store
 from ..core.affine import simplifier
 from ..core.guards import extract_predicates
-from ..cost.machine import LEAST_SAVED
+from ..cost.machine import FEWEST_RESULTS, LOOKED_AT, MOST_LEFT, WRITTEN_OUT
 from .degenerate_loops import solve_steps
 from .slice_domain import slice_domain
 from .subpixel import inline_padding
-
-_MOST_PARTS = 16
-_MOST_STEPS = 64
-"""Steps along an axis of a window: more are no window."""
-
-_LEAST_RESULTS = 16
-"""Positions of windows in a part, on average: fewer do not fill a tile."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +106,8 @@ def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
         whole *= positions * extents[axis.step]
         left *= sum(x.work for x in ranges)
         results *= positions
-    parts = parts_of(r, _MOST_PARTS)
-    if left > (1 - LEAST_SAVED) * whole or parts is None or (len(parts) > 1 and results < _LEAST_RESULTS * len(parts)):
+    parts = parts_of(r, WRITTEN_OUT)
+    if left > MOST_LEFT * whole or parts is None or (len(parts) > 1 and results < FEWEST_RESULTS * len(parts)):
         return None
     return parts
 
@@ -131,7 +124,7 @@ def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
     """The ranges of positions along each axis of windows; None where guards are about anything else."""
     axes = _axes(r)
     extents = dict((*r.loops, *r.inner))
-    if axes is None or any(extents[a.step] > _MOST_STEPS for a in axes):
+    if axes is None or any(extents[a.step] > LOOKED_AT for a in axes):
         return None
     simplify = simplifier(r.loops, r.inner)
     return {a: ranges_of(r.guards, simplify, a, extents) for a in axes}

@@ -17,14 +17,13 @@ from itertools import product
 from ...tir.expr import Load, Select, const, post_order, rewrite
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Allocate, Buffer, Stmt, Store, seq, substitute_stmt
+from ...tir.vector_target import USUAL
 from ..core.affine import coefficients, loads
 from ..core.forms import Loop
+from ..cost.machine import WRITTEN_OUT
 
-WINDOW = 8
+WINDOW = WRITTEN_OUT // 2
 """Steps of a loop that is unrolled so that neighbouring results share what they read."""
-
-_MOST_UPDATES = 640
-"""Updates that are written out one after the other."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Sliding:
         place = self.read.source.offset(self.read.indices)
         found = [(k, m) for k, m in inner if m > 1 and coefficients(simplify, place, (k,))[0] is None]
         updates = rows[1] * self.loop[1] * math.prod(m for _, m in found)
-        return found if updates <= _MOST_UPDATES else []
+        return found if updates <= 4 * USUAL.unrolled_updates else []
 
     def written(self, update: Store, rows: Loop, tile: Callable[[Stmt], Stmt]) -> Stmt:
         """The updates of a tile, place by place. Each place is read once, into a register."""

@@ -25,9 +25,8 @@ from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
+from ..cost.machine import WRITTEN_OUT
 from .slice_domain import slice_domain
-
-MOST_PHASES = 16
 
 Limits = dict[Expr, tuple[int, Var, int, int]]
 """Variables that are a quotient: by which number, the variable of the remainder, the extent of the whole, and what is added
@@ -157,7 +156,7 @@ def phases(r: Reduction, limits: Limits) -> list[Reduction]:
     count = 1
     for _, n in phases:
         count *= n
-    if not phases or count > MOST_PHASES or any(low not in divided for _, low, _, _ in limits.values()):
+    if not phases or count > WRITTEN_OUT or any(low not in divided for _, low, _, _ in limits.values()):
         return []
     others = [loop for loop in (*r.loops, *r.inner) if loop[0] not in divided]
     reductions: list[Reduction] = []

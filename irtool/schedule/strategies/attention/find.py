@@ -18,6 +18,7 @@ from ....tir.kernel import Kernel
 from ....tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
 from ....tir.vector_target import VectorTarget
 from ...core.affine import operands
+from ...cost.machine import LOOKED_AT
 from ...graph.fuse_kernels import joined_name, mentions_of, straight_bodies
 from .chain import Chain
 from .form import Attention
@@ -26,9 +27,6 @@ from .turned import turn
 
 FusedChains = dict[tuple, list[Kernel]]
 """The kernels that take the place of a chain, by the kernels of this one."""
-
-_MOST_BETWEEN = 6
-"""Kernels between the two products."""
 
 
 def fuse_attention(program: Program, target: VectorTarget) -> None:
@@ -85,7 +83,7 @@ def _chain(
                 sums = any(isinstance(x, Reduction) for s in chain[:-1] for x in s.kernel.stages)
                 if sums and _is_of_values(writer) and all(isinstance(x, Map) for x in stages[1:]):
                     return [writer, *chain]
-            elif len(chain) <= _MOST_BETWEEN and not any(map(is_product, stages)):
+            elif len(chain) <= LOOKED_AT and not any(map(is_product, stages)):
                 waiting.append([writer, *chain])
     return None
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ....tir.vector_target import VectorTarget
+from ...cost.machine import REUSE
 from ...cost.register_tiles import choose_tile, tile_cost
-
-LEAST_ROWS = 8
-"""Rows that are worth a tile; below, products are of a few rows with a matrix, which is read once anyway."""
 
 
 def rank_heights(count: int, extent: int, columns: int, width: int, target: VectorTarget) -> list[tuple[float, int]]:
@@ -17,7 +15,7 @@ def rank_heights(count: int, extent: int, columns: int, width: int, target: Vect
     if most < 12:
         most = min(extent, 32, target.packed_bytes // row)
     if most * row > target.scratch_bytes and count < 4:  # threads share tiles
-        most = min(most, max(LEAST_ROWS, extent // (4 * target.least_parts)))
+        most = min(most, max(REUSE, extent // (4 * target.least_parts)))
 
     def cycles(rows: int) -> float:
         """Of the products of so many rows with a key."""
@@ -29,4 +27,4 @@ def rank_heights(count: int, extent: int, columns: int, width: int, target: Vect
     def cost(height: int) -> float:
         return extent // height * cycles(height) + cycles(extent % height)
 
-    return sorted((cost(h), h) for h in range(max(1, min(most, LEAST_ROWS)), most + 1))
+    return sorted((cost(h), h) for h in range(max(1, min(most, REUSE)), most + 1))

@@ -22,8 +22,10 @@ from dataclasses import replace
 from ....tir.dtypes import itemsize
 from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
 from ....tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
+from ....tir.memory import CACHE_LINE
 from ....tir.pairs import DTYPE
 from ....tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
+from ....tir.vector_target import USUAL
 from ...core.affine import operands, simplifier, stride
 from ...core.staged import StagedNest, StagedNestBuilder
 from .chain import Chain
@@ -31,10 +33,7 @@ from .pairs import filled_with_words, of_words, packed_words, words_of
 from .panels import Panels
 from .softmax import find_softmax, flush_exponentials, largest_of
 from .tiled import NotRows, TiledRows, Tiler, is_rounded, packed, quotient
-from .tiling import NARROW, RowTiling, padded, rows_of
-
-_FAR = 1 << 17
-"""Bytes of keys, or values, of one head, above which they leave the caches that are nearest."""
+from .tiling import RowTiling, padded, rows_of
 
 
 def nest_of_rows(chain: Chain, tiling: RowTiling) -> StagedNest:
@@ -92,7 +91,7 @@ class _Attention:
         wide vectors."""
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
-        narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= NARROW
+        narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= CACHE_LINE // 2
         kept = (0,) if is_rounded(r) or (narrow and _is_far(r)) else (0, 1)
         apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in kept]
         if not apart:
@@ -354,4 +353,4 @@ def _name(form: Map | Reduction) -> str:
 
 def _is_far(r: Reduction) -> bool:
     """True if what a product reads of one head, keys or values, leaves the L1 and L2 caches."""
-    return r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > _FAR
+    return r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > USUAL.tiles_bytes

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from ....diagnostics import UsageError
 from ....tir.forms import Reduction
-from ....tir.memory import KERNEL_SCRATCH
+from ....tir.memory import CACHE_LINE, KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
+from ...cost.machine import REUSE
 from ...cost.register_tiles import choose_tile, vectors_per_block
 from .chain import Chain
-from .height import LEAST_ROWS, rank_heights
+from .height import rank_heights
 from .tiled import NotRows
-
-NARROW = 32
-"""Bytes of vectors of which a tile takes a short piece of a row: pages that are far apart cost more than a copy."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
     count, extent, columns = rows_of(first)
     lanes = target.lanes_of("float32")
     width = last.loops[-1][1]
-    if extent < LEAST_ROWS or columns < lanes or width < lanes or first.work < target.parallel_updates:
+    if extent < REUSE or columns < lanes or width < lanes or first.work < target.parallel_updates:
         raise NotRows
     ranked = rank_heights(count, extent, padded(columns, lanes), width, target)
-    if ranked[0][1] < LEAST_ROWS:
+    if ranked[0][1] < REUSE:
         raise NotRows
     return ranked
 
@@ -74,7 +72,7 @@ def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
 def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
     """As many columns as a tile of the second product has, where these are a part of a row; 0 if rows stay whole."""
     lanes, width = target.lanes_of("float32"), chain.products[1].loops[-1][1]
-    if target.vector_bytes > NARROW:
+    if target.vector_bytes > CACHE_LINE // 2:
         return 0
     vectors = choose_tile(rows, width // lanes, target).vectors
     if width // lanes % vectors:  # its tiles would not end with panels

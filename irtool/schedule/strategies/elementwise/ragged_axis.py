@@ -16,13 +16,8 @@ from ....tir.places import find_shuffle
 from ....tir.simplify import Simplifier
 from ...core.affine import depends, simplifier, stride
 from ...core.forms import Loop
+from ...cost.machine import TOGETHER, WRITTEN_OUT
 from .ragged_reads import vectors_of_period
-
-_MOST_ENDS = 4
-"""Vectors at each end of the axis, at most."""
-
-_MOST_WRITTEN = 16
-"""Vectors of an axis without a period."""
 
 _GROWING = ("floordiv", "*")
 
@@ -53,7 +48,7 @@ def uneven_axis(
         if all(periods):
             cuts = {*range(0, ends[0], lanes), ends[0], *range(ends[1], whole, lanes), extent}
             return UnevenAxis(sorted({0, *cuts, *([whole] if ends[1] < whole else [])}), math.lcm(*periods))
-    if is_fused or whole > _MOST_WRITTEN * lanes or not _are_near(places, v, range(0, whole, lanes), lanes, simplify):
+    if is_fused or whole > WRITTEN_OUT * lanes or not _are_near(places, v, range(0, whole, lanes), lanes, simplify):
         return None
     return UnevenAxis(sorted({*range(0, whole, lanes), whole, extent}), 1)
 
@@ -78,7 +73,7 @@ def _clipped_ends(
     whole = extent // lanes * lanes
     start = min(-(-first // lanes) * lanes, whole)
     stop = max(end // lanes * lanes, start) if end < extent else extent
-    if max(start, extent - stop) > _MOST_ENDS * lanes:
+    if max(start, extent - stop) > TOGETHER * lanes:
         return None
     vectors = [*range(0, start, lanes), *range(stop, whole, lanes)]
     return (start, stop) if _are_near(places, v, vectors, lanes, simplify) else None

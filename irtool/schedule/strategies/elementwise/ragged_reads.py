@@ -10,9 +10,7 @@ from ....tir.places import find_shuffle
 from ....tir.simplify import Simplifier
 from ...core.affine import depends
 from ...core.forms import Loop
-
-_MOST = 8
-"""Vectors after which places repeat themselves, at most: each is written out."""
+from ...cost.machine import WRITTEN_OUT
 
 
 def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
@@ -22,7 +20,7 @@ def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) ->
     """
     period = math.lcm(*_divisors(place, v))
     count = math.lcm(period, lanes) // lanes
-    if period < 2 or count > _MOST:
+    if period < 2 or count > WRITTEN_OUT:
         return 0
     turn, step = Var("turn"), Var("step")
     chunk = count * lanes

@@ -11,10 +11,7 @@ from ....tir.expr import Expr, Load, Var, substitute
 from ....tir.simplify import Simplifier
 from ...core.affine import depends
 from ...core.forms import Map
-from ...cost.machine import SHARED_READS
-
-_MOST_ROWS = 4
-"""Rows that are made together: each is written out."""
+from ...cost.machine import MOST_LEFT, TOGETHER
 
 
 def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, int] | None:
@@ -24,10 +21,10 @@ def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, in
     if not others or all(isinstance(s.value, Load) for s in m.stores):
         return None
     row, extent = others[-1]
-    rows = next((n for n in range(_MOST_ROWS, 1, -1) if extent % n == 0), 1)
+    rows = next((n for n in range(TOGETHER, 1, -1) if extent % n == 0), 1)
     if rows == 1 or not any(depends(p, row) for p in uneven):
         return None
     turn = Var("turn")
     simplify = Simplifier({v: (0, n - 1) for v, n in m.loops} | {turn: (0, extent // rows - 1)})
     found = {simplify(substitute(p, {row: turn * rows + n})) for p in uneven for n in range(rows)}
-    return (row, rows) if len(found) <= SHARED_READS * rows * len(uneven) else None
+    return (row, rows) if len(found) <= MOST_LEFT * rows * len(uneven) else None

@@ -17,19 +17,17 @@ from ...core.affine import depends, loads, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Map
 from ...core.guards import changes
+from ...cost.machine import LOOKED_AT, NARROWEST_VECTOR, TOGETHER
 from ...primitives import fuse, loop_partition, untraced
 from .ragged_axis import uneven_axis
 from .shared_reads import rows_that_share
-
-_INTERLEAVED_BYTES = 8
-"""Bytes of so few elements side by side that compilers interleave the rows that they come from."""
 
 
 def is_interleaved(m: Map, extent: int) -> bool:
     """True for copies in rows of so few elements that compilers make them themselves, of vectors of the operand's rows. Of 4 × 2 or
     8 × 1 bytes they make twice as many in a second as squares of 8 bytes have."""
     size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
-    return extent * size == _INTERLEAVED_BYTES and size < 4 and all(isinstance(s.value, Load) for s in m.stores)
+    return extent * size == NARROWEST_VECTOR // 2 and size < 4 and all(isinstance(s.value, Load) for s in m.stores)
 
 
 @dataclass(frozen=True)
@@ -52,13 +50,6 @@ class Ranges:
     ranges: dict[tuple[int, int], Vectors | None]
 
 
-_MOST_STEPS = 256
-"""Steps of a loop of which each is looked at, at most."""
-
-_MOST_RANGES = 4
-"""Ranges that a loop is cut into, at most."""
-
-
 def choose_ranges(m: Map, lanes: int) -> Ranges | None:
     """The ranges of a loop between which conditions change that are on it and on the loop of vectors."""
     values = [s.value for s in m.stores]
@@ -68,7 +59,7 @@ def choose_ranges(m: Map, lanes: int) -> Ranges | None:
     for v in along:
         on_both = [c for c in conditions if depends(c, v)]
         for w, steps in m.loops:
-            if w is v or steps > _MOST_STEPS or not any(depends(c, w) for c in on_both):
+            if w is v or steps > LOOKED_AT or not any(depends(c, w) for c in on_both):
                 continue
             ranges = _ranges_of(m, v, w, steps)
             with untraced():
@@ -87,7 +78,7 @@ def _ranges_of(m: Map, v: Var, w: Var, steps: int) -> list[tuple[int, int]]:
         changes(simplify, [simplify(substitute(e, {w: const(k)})) for e in values], v, extent) for k in range(steps)
     ]
     first = [0, *(k for k in range(1, steps) if cuts[k] != cuts[k - 1]), steps]
-    return list(pairwise(first)) if 2 < len(first) <= _MOST_RANGES + 1 else []
+    return list(pairwise(first)) if 2 < len(first) <= TOGETHER + 1 else []
 
 
 def _is_contiguous(m: Map, simplify: Simplifier, v: Var) -> bool:
@@ -121,7 +112,7 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
         strides = [stride(simplify, place, v) for place in places]
         # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
         size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
-        is_left = extent * size < _INTERLEAVED_BYTES or is_interleaved(m, extent)
+        is_left = extent * size < NARROWEST_VECTOR // 2 or is_interleaved(m, extent)
         if is_left and any(s not in (0, 1) for s in strides):
             continue
         uneven = [p for p, s in zip(places, strides) if s is None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....tir.stmt import Stmt
-from ...cost.machine import REGISTER_TILE_COST, TILE_DISCOUNT
+from ...cost.machine import GAIN, REGISTER_TILE_COST
 from ...instructions.matrix_tiles import choose_matrix_tiling, vector_cycles
 from ..base import Candidate, Stage, Strategy, strategy
 from .nest import nest_in_tiles
@@ -24,7 +24,7 @@ class AmxTile(Strategy):
             f"rows along {rows[0].name} of {rows[1]}, columns along {columns[0].name} of {columns[1]}, {t.label}, "
             f"{share:.2f} of the estimated cycles of vectors"
         )
-        return Candidate(TILE_DISCOUNT * share * REGISTER_TILE_COST, reason, t, t.label)
+        return Candidate(GAIN * GAIN * share * REGISTER_TILE_COST, reason, t, t.label)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None

@@ -28,7 +28,7 @@ from ...core.affine import coefficients, depends, factors, loads, moves, offsets
 from ...core.block import Block
 from ...core.forms import Map, Reduction
 from ...core.nest import lower_all
-from ...cost.machine import BLOCKED_GAIN, SECOND_CACHE_SHARE
+from ...cost.machine import GAIN, SECOND_CACHE_SHARE
 from ...cost.tile_choice import TileChoice, choose_register_tile
 from ...primitives import block_reduction, compute_at, copy, parallel, prefetch, reorder, split, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
@@ -81,7 +81,7 @@ def _offer(r: Reduction, p: TileChoice, s: SumBlocks, target: VectorTarget) -> C
     (v, n), cost = r.inner[s.summed], target.latency / (p.tile.points * p.lanes)
     reason = f"{p.reason}, {s.steps} of {n} steps of {v.name} at a time"
     label = f"axis {p.vector}, {s.columns} columns, {s.rows} rows, {s.steps} of {n} steps"
-    return Candidate(BLOCKED_GAIN * cost, reason, s, label)
+    return Candidate(GAIN * cost, reason, s, label)
 
 
 def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:

@@ -19,10 +19,8 @@ from ...core.affine import depends, moves, operands, stride
 from ...core.block import Block
 from ...core.forms import Loop, Reduction
 from ...core.prefetching import vector_loops
+from ...cost.machine import CACHE_WAY
 from ...primitives import prefetch
-
-_STREAM = 8192
-"""Bytes of a stream between what is read and what is asked for: a microsecond or less of reading."""
 
 
 def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Reduction]:
@@ -51,7 +49,7 @@ def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:
     apart = stride(view.simplify, operand.source.offset([view(i) for i in operand.indices]), k)
     if apart != width:
         return b
-    return prefetch(b, operand, ahead=k, steps=max(1, _STREAM // (width * dtypes.itemsize(operand.dtype))))
+    return prefetch(b, operand, ahead=k, steps=max(1, 2 * CACHE_WAY // (width * dtypes.itemsize(operand.dtype))))
 
 
 def _operand(b: Block[Reduction], v: Var) -> Load | None:

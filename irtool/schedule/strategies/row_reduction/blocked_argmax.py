@@ -36,13 +36,7 @@ from ....tir.forms import InOrder, Loop, TupleReduction
 from ....tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ...core.affine import simplifier
 from ...core.horizontal_reduce import horizontal_reduce
-
-_CHAINS = 4
-"""Vectors of extremes: one need not wait for the one before."""
-_LEAST_VECTORS, _MOST_VECTORS = 8, 128
-"""Vectors of a block."""
-_SINGLE = 16
-"""Vectors of a row that is one block."""
+from ...cost.machine import TOGETHER, WRITTEN_OUT
 
 
 @dataclass(frozen=True)
@@ -72,9 +66,9 @@ def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
     if steps < 2 * lanes:
         return None
     vectors = -(-steps // lanes)
-    if vectors > _SINGLE:
+    if vectors > WRITTEN_OUT:
         best = math.isqrt(2 * vectors)
-        vectors = min(max(1 << best.bit_length() - (best < 3 << best.bit_length() - 2), _LEAST_VECTORS), _MOST_VECTORS)
+        vectors = 1 << best.bit_length() - (best < 3 << best.bit_length() - 2)
     made = Blocks(steps, lanes, vectors, -(-steps // (vectors * lanes)))
     return made if made.count < 1 << 8 * min(dtypes.itemsize(form.accs[1].dtype), 4) - 1 else None
 
@@ -164,7 +158,7 @@ class _Search:
 
     def block(self, number: Expr, first: Expr, best: Buffer, numbers: Buffer, loop: Loop | None) -> Stmt:
         """The extremes of a block, and lane by lane whether they are better than those before."""
-        chains = min(_CHAINS, self.blocks.vectors)
+        chains = min(TOGETHER, self.blocks.vectors)
         extremes = self.register("extreme", chains)
         tile, row, lane = Var("tile"), Var("row"), Var("lane")
         around = [loop] if loop is not None else []
@@ -224,7 +218,7 @@ class _Search:
         vectors, last = self.blocks.vectors, self.order.last
         held = self.register("vector", 1, self.number)
         lane, tile, row = Var("lane"), Var("tile"), Var("row")
-        unrolled = _CHAINS if vectors % _CHAINS == 0 and not self.overlaps else 1
+        unrolled = TOGETHER if vectors % TOGETHER == 0 and not self.overlaps else 1
         at = tile * unrolled + row if unrolled > 1 else tile
         u = at if last else vectors - 1 - at
         loops = [(tile, vectors // unrolled), (row, unrolled)]

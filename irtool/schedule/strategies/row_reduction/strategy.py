@@ -18,16 +18,11 @@ from ...core.affine import depends, factors, loads, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
+from ...cost.machine import FOLD_STEPS, TOGETHER
 from ...cost.row_choice import row_width
 from ...primitives import loop_partition, parallel, part, rfactor, split
 from ..base import Candidate, Stage, Strategy, strategy
 from ..register_tile.strategy import RegisterTile
-
-_FEW_VECTORS = 3
-"""Vectors of a row of which half a one is left over, in windows."""
-
-_MOST_VECTORS = 32
-"""Vectors of a row whose lanes are combined together with those of other rows."""
 
 
 def is_preferred(stage: Stage) -> bool:
@@ -55,7 +50,7 @@ class RowReduction(Strategy):
         v, extent = candidate.plan
         # Lanes of float16 are folded one by one: twice as many would take twice as long.
         lanes = row_width(extent, stage.target.lanes_of(r.acc.dtype))
-        if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < _FEW_VECTORS * lanes:
+        if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < TOGETHER * lanes:
             lanes //= 2  # a part of a vector in each of many rows costs more than half vectors do
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
         shared = r.loops and r.work >= stage.target.parallel_updates and not stage.serial
@@ -91,7 +86,7 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
     i, count = r.loops[-1]
     work = math.prod(n for _, n in r.inner) // lanes
     parts = target.least_parts if r.work >= target.parallel_updates and len(r.loops) == 1 else 1
-    if count < lanes * parts or (work > _MOST_VECTORS and not _is_product(r, i, lanes)):
+    if count < lanes * parts or (work > FOLD_STEPS and not _is_product(r, i, lanes)):
         return False
     simplify = simplifier(r.loops)
     return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)

@@ -19,14 +19,7 @@ from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Store
 from ....tir.vector_target import VectorTarget
 from ...core.affine import loads, simplifier, stride
-
-_MOST_STEPS = 256
-"""Steps of a short row."""
-_LEAST_STEPS = 4
-_MOST_LEFT = 4
-"""Of so many rows, one may be left, whose steps are made one by one; if rows have a few vectors of steps, that is the other way."""
-_VECTORS = 4
-"""Vectors of rows side by side, at most: one comparison need not wait for the one before."""
+from ...cost.machine import FEWEST_LANES, LOOKED_AT, TOGETHER
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ def find_turned_rows(form: TupleReduction, target: VectorTarget) -> TurnedRows |
     simplify = simplifier(form.loops, form.inner)
     read = list(dict.fromkeys(e for e in loads(*form.in_order.updates) if e.source not in form.accs))
     beside = [e for s in form.stores for e in loads(s.value) if e.source not in form.accs]
-    if len(read) != 1 or beside or not _LEAST_STEPS <= extent <= _MOST_STEPS:
+    if len(read) != 1 or beside or not FEWEST_LANES <= extent <= LOOKED_AT:
         return None
     place = read[0].source.offset(read[0].indices)
     if stride(simplify, place, k) != 1 or (stride(simplify, place, v) or 0) < extent:
@@ -84,9 +77,9 @@ def find_turned_rows(form: TupleReduction, target: VectorTarget) -> TurnedRows |
     item = dtypes.itemsize(read[0].dtype)
     lanes = min(target.lanes(max(item, 4 if dtypes.is_float(b.dtype) else dtypes.itemsize(b.dtype))) for b in form.accs)
     size = next(
-        (n * lanes for n in (_VECTORS, 2, 1) if n * lanes <= rows and _fits(n * lanes * extent * item, target)), 0
+        (n * lanes for n in (TOGETHER, 2, 1) if n * lanes <= rows and _fits(n * lanes * extent * item, target)), 0
     )
-    if lanes < 4 or not size or (rows % size > rows // _MOST_LEFT and extent >= 2 * lanes):
+    if lanes < 4 or not size or (rows % size > rows // TOGETHER and extent >= 2 * lanes):
         return None
     return TurnedRows((v, rows), (k, extent), read[0], size)
 

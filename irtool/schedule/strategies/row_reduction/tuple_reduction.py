@@ -37,17 +37,13 @@ from ....tir.stmt import (
 )
 from ...core.affine import loads, simplifier, stride
 from ...core.strip_mine import vector_segments
+from ...cost.machine import FOLD_STEPS, TOGETHER
 from ...primitives import untraced
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy
 from .blocked_argmax import Blocks, choose_blocks, search_blocks
 from .narrow_indices import narrow_indices
 from .transposed_rows import TurnedRows, find_turned_rows
-
-_VECTORS = 4
-"""Vectors of accumulators: one comparison need not wait for the one before."""
-_LEAST_STEPS = 32
-"""Steps that are worth the combination of lanes."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
     blocks = choose_blocks(form, wide) if wide >= 4 and _is_even(simplify, order.updates, v) else None
     if blocks is not None:
         return Lanes((v, n), wide, False, form, blocks=blocks)
-    if count >= 4 and n >= max(_LEAST_STEPS, count) and _is_even(simplify, order.updates, v):
+    if count >= 4 and n >= max(FOLD_STEPS, count) and _is_even(simplify, order.updates, v):
         return Lanes((v, n), count, False, form)
     return None
 
@@ -195,7 +191,7 @@ def _along_results(form: TupleReduction, order: InOrder, lanes: Lanes, shared: b
     parts: list[Stmt] = []
     for first, count, width in vector_segments(extent, lanes.count):
         done = first
-        for rows in (_VECTORS, 1) if width > 1 else (1,):
+        for rows in (TOGETHER, 1) if width > 1 else (1,):
             left = count - (done - first) // width
             times = left // rows
             if times:
@@ -276,7 +272,7 @@ def _along_steps(form: TupleReduction, order: InOrder, lanes: Lanes) -> Stmt:
     """The results of one row: vectors of accumulators for steps that are `lanes` apart, which are combined then."""
     v, extent = lanes.loop
     width = lanes.count
-    rows = min(_VECTORS, extent // width)
+    rows = min(TOGETHER, extent // width)
     tiles, rest = divmod(extent // width, rows)
     tile, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
     loops = [(tile, tiles), (row, rows), (lane, width), *form.loops, *form.inner]

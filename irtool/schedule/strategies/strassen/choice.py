@@ -17,13 +17,10 @@ from ...core.lane_steps import are_side_by_side, widest
 from ...core.matrix_sums import sums
 from ...core.staged import ALONE, StagedPlan, TwoThreads, choose_plan, of_two
 from ...cost.gemm_cost import gemm_cost, plain_cycles, stream_cycles
-from ...cost.machine import FLOAT32_BYTES, HALVES_SPILLS, HALVES_SPILLS_OF_16, SECOND_CACHE_RATE, STRASSEN_GAIN
+from ...cost.machine import FLOAT32_BYTES, SECOND_CACHE_RATE, STRASSEN_GAIN, TRANSFORM_SPILLS, TRANSFORM_SPILLS_OF_16
 from .algorithm import DATA, PRODUCTS, RESULT
 from .product import Product
 from .tiling import Tiling
-
-_MOST_ROWS = 96
-"""Pairs of rows of a block."""
 
 
 def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
@@ -129,7 +126,7 @@ def _row_counts(pairs: int) -> Iterator[int]:
     last = 0
     for blocks in range(-(-pairs // min(4, pairs)), 0, -1):
         rows = -(-pairs // blocks)
-        if rows != last and rows <= _MOST_ROWS:
+        if rows != last:
             yield rows
         last = rows
 
@@ -155,7 +152,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     pairs = t.count // 2
     data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # what is read, for the sizes of rows as well
     results = PRODUCTS + sums(RESULT).operations + len(RESULT)
-    spills = HALVES_SPILLS if target.registers > 16 else HALVES_SPILLS_OF_16
+    spills = TRANSFORM_SPILLS if target.registers > 16 else TRANSFORM_SPILLS_OF_16
     moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
     multiplied = PRODUCTS * gemm_cost(t.rows, t.columns, steps, target) * blocks * (half // t.columns)

@@ -19,12 +19,10 @@ from ...core.block import Block
 from ...core.forms import Loop, Map
 from ...core.nest import lower_all
 from ...core.strip_mine import vector_segments
+from ...cost.machine import FEWEST_LANES
 from ...primitives import parallel, part, reorder, unroll, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.strategy import split_vectors, vector_lanes
-
-_MOST = 4
-"""Channels; more are turned in squares."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +84,12 @@ def _choose_axes(stage: Stage, m: Map) -> Axes | None:
             continue
         strided = [(e, place) for e, place in reads if stride(simplify, place, v) not in (0, 1)]
         for w, k in m.loops:
-            if w is v or not 1 < k <= _MOST or not strided:
+            if w is v or not 1 < k <= FEWEST_LANES or not strided:
                 continue
             if any((stride(simplify, p, v), stride(simplify, p, w)) != (k, 1) for _, p in strided):
                 continue
             narrowest = min(dtypes.itemsize(e.dtype) for e, _ in strided)
-            if k == _MOST and narrowest >= 4:  # squares of four by four
+            if k == FEWEST_LANES and narrowest >= 4:  # squares of four by four
                 continue
             lanes = max(stage.target.vector_bytes, 16) // narrowest if is_copy else vector_lanes(stage)
             while lanes > n:

@@ -23,18 +23,13 @@ from ...core.affine import loads, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Loop, Map
 from ...core.nest import lower_all
-from ...cost.machine import NARROW_SQUARES
+from ...cost.machine import FEWEST_LANES, NARROW_SQUARES, NARROWEST_VECTOR
 from ...primitives import cache_read, parallel, part, reorder, split, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.strategy import split_vectors, vector_lanes
 from ..elementwise.vector_loops import is_interleaved
-from .transpose_order import PIECE, Moved, choose_order, widths
+from .transpose_order import Moved, choose_order, widths
 from .transpose_tiles import Squares, in_groups, in_strips, squares_of
-
-_LEAST = 4
-"""Elements along an axis that are worth a square."""
-_LEAST_BYTES = 8
-"""Bytes along an axis that are."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +47,15 @@ def choose_axes(m: Map) -> Axes | None:
         return None
     simplify = simplifier(m.loops)
     for v, n in m.loops:
-        if n < _LEAST or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
+        if n < FEWEST_LANES or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
             continue
         for w, k in m.loops:
-            if w is v or k < _LEAST:
+            if w is v or k < FEWEST_LANES:
                 continue
             turned = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
             if is_interleaved(m, n):
                 continue
-            if any(min(n, k) * dtypes.itemsize(e.dtype) >= _LEAST_BYTES for e in turned):
+            if any(min(n, k) * dtypes.itemsize(e.dtype) >= NARROWEST_VECTOR // 2 for e in turned):
                 return Axes((v, n), (w, k))
     return None
 
@@ -68,7 +63,7 @@ def choose_axes(m: Map) -> Axes | None:
 def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bool:
     place = e.source.offset(e.indices)
     step = stride(simplify, place, written)
-    return step is not None and step >= _LEAST and stride(simplify, place, read) == 1
+    return step is not None and step >= FEWEST_LANES and stride(simplify, place, read) == 1
 
 
 @strategy("tiled_transpose")
@@ -173,11 +168,11 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
     copy) fills vectors of 16 bytes at least, as wide as leaves little to be copied twice."""
     if not size:  # something is computed with the elements
         return _halved(vector_lanes(stage), min(n, k))[0]
-    most = max(stage.target.vector_bytes, PIECE) // size
+    most = max(stage.target.vector_bytes, NARROWEST_VECTOR) // size
     sides = [x for x in _halved(most, n) if widths(x, size)[-1] <= k]
     if not stage.may_repeat:
         return _halved(most, min(n, k))[0]
-    least = min(sides[0], max(_LEAST, PIECE // size))
+    least = min(sides[0], max(FEWEST_LANES, NARROWEST_VECTOR // size))
 
     def cost(side: int) -> float:
         """Elements that are copied, and those that are copied again."""

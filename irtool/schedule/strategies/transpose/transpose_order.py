@@ -16,23 +16,7 @@ from dataclasses import dataclass
 
 from ....tir.memory import CACHE_LINE
 from ....tir.vector_target import VectorTarget
-
-PIECE = 16
-"""Bytes of a row that the narrowest squares read."""
-_WAYS = 8
-"""Lines that the L1 cache has room for at one place."""
-_ROWS = 16
-"""Lines for which there must be room, at least: those of a few squares, if squares are small."""
-_CROWDED = 2
-"""So many lines of them at one place leave room for those that are read, and fetched ahead; more do not."""
-_STRIP_BYTES = 512
-"""How long strips are, in bytes of each row."""
-_FAR_STRIP_BYTES = 2048
-"""The same where the operand is in memory or a shared cache: long enough for what is fetched ahead to be of use."""
-_FAR = 4
-"""An operand of more than so many times the core's own cache is there."""
-_SHORT_BYTES = 512
-"""Rows so short are close together: a strip of them is read as one."""
+from ...cost.machine import CACHE_WAY, CROWDED_LINES, NARROWEST_VECTOR, STRIP_BYTES
 
 
 @dataclass(frozen=True)
@@ -69,11 +53,11 @@ def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
     Squares are narrow, and in need of as few lines of the result, where those crowd and a strip of the operand stays. Those of narrow
     elements are narrow where rows are not whole lines: of longer vectors, more lie in two lines.
     """
-    is_crowded = lines_at_one_place(moved.down, max(side, _ROWS), target) > _CROWDED
-    is_far = moved.total > _FAR * target.l2_cache_bytes
-    is_along_written = moved.rows <= _SHORT_BYTES or (is_crowded and not is_far)
-    strip = max(side, (_FAR_STRIP_BYTES if is_far else _STRIP_BYTES) // moved.size)
-    stays = lines_at_one_place(moved.rows, strip, target) <= _CROWDED
+    is_crowded = lines_at_one_place(moved.down, max(side, NARROWEST_VECTOR), target) > CROWDED_LINES
+    is_far = moved.total > 4 * target.l2_cache_bytes
+    is_along_written = moved.rows <= STRIP_BYTES or (is_crowded and not is_far)
+    strip = max(side, (4 * STRIP_BYTES if is_far else STRIP_BYTES) // moved.size)
+    stays = lines_at_one_place(moved.rows, strip, target) <= CROWDED_LINES
     is_narrow = moved.rows % CACHE_LINE != 0 if moved.size < 4 else is_along_written and is_crowded and stays
     columns = widths(side, moved.size)[-1 if is_narrow else 0]
     group = 1 if is_along_written and columns < side else max(1, CACHE_LINE // (side * moved.size))
@@ -82,15 +66,15 @@ def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
 
 def widths(side: int, size: int) -> list[int]:
     """How many columns squares of so many rows may have, most first: as many, half of them (of wide elements), those of a piece."""
-    if side * size <= PIECE:
+    if side * size <= NARROWEST_VECTOR:
         return [side]
-    halves = [side // 2] if size >= 4 and side * size > 2 * PIECE else []
-    return [side, *halves, PIECE // size]
+    halves = [side // 2] if size >= 4 and side * size > 2 * NARROWEST_VECTOR else []
+    return [side, *halves, NARROWEST_VECTOR // size]
 
 
 def lines_at_one_place(stride: int, count: int, target: VectorTarget) -> float:
     """Of so many lines, so many bytes apart, how many the L1 cache has at the same place."""
     if not stride:
         return 1
-    way = max(CACHE_LINE, target.l1_cache_bytes // _WAYS)
+    way = CACHE_WAY
     return count / min(way // math.gcd(stride, way), way // CACHE_LINE)

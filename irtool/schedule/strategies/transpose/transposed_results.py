@@ -17,13 +17,11 @@ from ....tir.stmt import Allocate, Buffer, Scope, Stmt, Store, seq
 from ...core.affine import loads, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Loop, Map
+from ...cost.machine import FEWEST_LANES
 from ...primitives import fuse, reorder, untraced
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.strategy import Elementwise, vector_lanes
 from ..staged import by_strategy
-
-_LEAST = 4
-"""Elements along an axis that are worth a vector."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +65,13 @@ def _choose_axes(m: Map) -> TurnedResults | None:
     places = [e.source.offset(e.indices) for e in loads(store.value)]
     written = store.buffer.offset(store.indices)
     for v, n in m.loops:
-        if n < _LEAST or stride(simplify, written, v) != 1:
+        if n < FEWEST_LANES or stride(simplify, written, v) != 1:
             continue
         if all(stride(simplify, p, v) is not None for p in places):
             return None
         for w, k in m.loops:
             found = [stride(simplify, p, w) for p in places]
-            if w is not v and k >= _LEAST and 1 in found and all(s in (0, 1) for s in found):
+            if w is not v and k >= FEWEST_LANES and 1 in found and all(s in (0, 1) for s in found):
                 return TurnedResults((v, n), (w, k))
     return None
 

@@ -9,12 +9,10 @@ A row is read side by side, and what windows reach beyond the image is in it: no
 from __future__ import annotations
 
 from ....tir.stmt import Stmt
-from ...cost.machine import ROWS_FIRST_GAIN
 from ...primitives import combine_rows
 from ...windows.interleaved_rows import interleaved_rows
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy, schedule_stages
-from .interleaved_windows import InterleavedWindows
 
 
 @strategy("interleaved_rows")
@@ -26,8 +24,6 @@ class InterleavedRows(Strategy):
     def choose(self, stage: Stage) -> Candidate | None:
         found = interleaved_rows(stage.form) if stage.lanes > 1 else None
         if found is None:
-            return None
-        if found.gain < ROWS_FIRST_GAIN and InterleavedWindows().choose(stage) is not None:
             return None
         _, channels = found.channels
         shared = bool(found.outside) and stage.work >= stage.target.parallel_updates and not stage.serial

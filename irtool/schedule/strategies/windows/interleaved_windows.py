@@ -20,6 +20,7 @@ from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
 from ...core.strip_mine import period_segments
+from ...cost.machine import WRITTEN_OUT
 from ...primitives import (
     cache_write,
     drop_unit_loops,
@@ -35,9 +36,6 @@ from ...primitives import (
 )
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.ragged_reads import vectors_of_period
-
-_MOST_STEPS = 16
-"""Elements of a window that are written out."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class InterleavedWindows(Strategy):
                 b = reorder(b, [*outside, turns, several, lane])
                 b = unroll(cache_write(b, several), several)
                 b = vectorize(b, lane) if width > 1 else b
-                if math.prod(n for _, n in b.inner) <= _MOST_STEPS:
+                if math.prod(n for _, n in b.inner) <= WRITTEN_OUT:
                     for k, n in b.inner:
                         b = unroll(b, k) if n > 1 else b
                 b = drop_unit_loops(b)

@@ -20,17 +20,12 @@ from ....tir.expr import Var
 from ....tir.forms import TupleReduction, loops_around
 from ....tir.stmt import PARALLEL, SERIAL, Allocate, For, Stmt, seq
 from ...core.forms import Map
+from ...cost.machine import WRITTEN_OUT
 from ...primitives import partition_windows, unroll_windows, untraced
 from ...windows.peel_windows import axis_of_windows, in_one_map, peel_windows
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy, schedule_stages
 from .transposed_windows import TurnedWindows, find_turned_windows
-
-_MOST = 16
-"""Results along the axis, each of which is written out."""
-
-_SHORT = 96
-"""Elements of all windows together that one step of a nest may read."""
 
 
 @strategy("uneven_windows")
@@ -41,13 +36,13 @@ class UnevenWindows(Strategy):
 
     def choose(self, stage: Stage) -> Candidate | None:
         along = axis_of_windows(stage.form)
-        if along is None or along[1] > _MOST:
+        if along is None or along[1] > WRITTEN_OUT:
             return None
         assert isinstance(stage.form, TupleReduction)
         windows = peel_windows(stage.form, along)
         if windows is None:
             return None
-        short = sum(n for r in windows for _, n in r.inner) <= _SHORT
+        short = sum(n for r in windows for _, n in r.inner) <= stage.target.unrolled_updates
         with untraced():
             turned = _turned(stage, in_one_map(windows)) if short else None
         how = "of turned rows" if turned is not None else "in one expression each" if short else "one after the other"

@@ -30,9 +30,6 @@ from ..base import Candidate, Stage, Strategy, strategy
 from ..parts import StepBand, bands, cut_band, explained, schedule_band, share, tiles
 from ..row_reduction.strategy import is_preferred
 
-_MOST_IMAGES = 8
-"""Images whose rows are combined before the columns of the first one."""
-
 
 @strategy("separable_windows")
 class SeparableWindows(Strategy):
@@ -133,5 +130,5 @@ def _height(extent: int, nbytes: int, target: VectorTarget) -> int:
 def _images(extent: int, nbytes: int, target: VectorTarget) -> int:
     """How many images of so many bytes each share an intermediate result, which takes no more than that of a band does; enough parts
     are left for threads."""
-    most = min(_MOST_IMAGES, target.scratch_bytes // 8 // nbytes, extent // target.most_parts)
+    most = min(target.scratch_bytes // 8 // nbytes, extent // target.most_parts)
     return next((n for n in range(most, 1, -1) if extent % n == 0), 1)

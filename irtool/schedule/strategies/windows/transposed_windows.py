@@ -20,9 +20,7 @@ from ....tir.stmt import Buffer, Scope, Store
 from ....tir.vector_target import VectorTarget
 from ...core.affine import depends, loads, simplifier, stride
 from ...core.forms import Loop, Map
-
-_VECTORS = 4
-"""Vectors of rows that are turned at a time, at most."""
+from ...cost.machine import TOGETHER
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def find_turned_windows(m: Map, target: VectorTarget) -> TurnedWindows | None:
     (v, rows), simplify = m.loops[-1], simplifier(m.loops)
     read = list(dict.fromkeys(loads(*(s.value for s in m.stores))))
     lanes = target.lanes(4)
-    size = next((n * lanes for n in (_VECTORS, 2, 1) if n * lanes <= rows), 0)
+    size = next((n * lanes for n in (TOGETHER, 2, 1) if n * lanes <= rows), 0)
     if lanes < 4 or not size or not read or len({e.source for e in read}) > 1:
         return None
     if read[0].source.layout is not None or m.stores[0].buffer.layout is not None:

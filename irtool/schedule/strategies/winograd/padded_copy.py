@@ -10,6 +10,7 @@ from ....tir.forms import AnyForm, Map, buffers_read
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope
 from ...core.affine import depends, loads
+from ...windows.divisors import LONGEST
 from .axes import Elements
 from .convolution import Convolution
 
@@ -81,9 +82,6 @@ def _unpadded(elements: Elements, v: Var, value: Load, conditions: Sequence[Expr
     return Elements(elements.shift + moved, first + moved, last + moved)
 
 
-_FAR = 1 << 40
-
-
 def _limit(e: Expr, v: Var) -> tuple[int, int] | None:
     """The values of `v` for which a comparison with a number holds, first and last."""
     if not isinstance(e, Binary) or e.op not in ("<", "<="):
@@ -96,8 +94,8 @@ def _limit(e: Expr, v: Var) -> tuple[int, int] | None:
     # v * k + offset >= strict
     k = terms.get(v)
     if k == 1:
-        return strict - int(offset), _FAR
-    return (-_FAR, int(offset) - strict) if k == -1 else None
+        return strict - int(offset), LONGEST
+    return (-LONGEST, int(offset) - strict) if k == -1 else None
 
 
 def _conjuncts(e: Expr) -> list[Expr]:

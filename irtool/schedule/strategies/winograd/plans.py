@@ -9,19 +9,13 @@ from ....diagnostics import UsageError
 from ....tir.memory import KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side
-from ...cost.machine import FLOAT32_BYTES
+from ...cost.machine import FLOAT32_BYTES, MANY_TILES, WIDEST_TILE
 from .convolution import Convolution
 from .cook_toom import POINTS, points_of, transforms
 from .tiling import Tiling, sizes
 
 SIZES = (2, 4)
 """Results of a tile along an axis."""
-
-_MOST_TILES = 16
-"""Tiles of a block: as many rows as two tiles of registers."""
-
-_MANY_TILES = (24, 32, 48, 64)
-"""Tiles of blocks for which weights come from far away."""
 
 
 def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
@@ -94,8 +88,8 @@ def is_side_by_side(c: Convolution, lanes: int) -> bool:
 
 def _tiles_at_once(count: int, few: bool) -> list[int]:
     """How many of so many tiles may make a block: more where weights are not `few`, which come from far away for each block."""
-    some = range(min(4, count), min(_MOST_TILES, count) + 1)
-    return [*some] if few else sorted({*some, *(n for n in (count, *_MANY_TILES) if n <= min(count, _MANY_TILES[-1]))})
+    some = range(min(4, count), min(2 * WIDEST_TILE, count) + 1)
+    return [*some] if few else sorted({*some, *(n for n in (count, *MANY_TILES) if n <= min(count, MANY_TILES[-1]))})
 
 
 def _bands(blocks: int, data: int, room: int) -> int:

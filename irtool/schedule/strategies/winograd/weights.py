@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from ...cost.machine import CACHE_WAY, FLOAT32_BYTES
 from .cook_toom import transforms
 from .tiling import sizes
-
-_COLUMNS = 1024
-"""Columns of a product: what is in double precision stays in the cache, and the product is too small for threads, which would
-wait for each other longer than it takes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ def transform_weights(
     w = w.reshape(count, -1, within)[:, steps.start : steps.stop]
     blocks = w.reshape(count // filters, filters, len(steps), within).transpose(0, 3, 2, 1)
     transformed = np.empty((count // filters, len(both), len(steps), filters), "float32")
-    step = max(1, _COLUMNS // filters)
+    step = max(1, CACHE_WAY // FLOAT32_BYTES // filters)
     for block, out in zip(blocks, transformed):
         for at in range(0, len(steps), step):
             part = block[:, at : at + step]
