@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
@@ -21,6 +22,23 @@ def size(default: float, unit: str, meaning: str, most: int = (1 << 40) - 1) -> 
 
 MOST_LANES = 64
 """Elements of a vector at most: bytes, in the widest registers that there are."""
+
+
+@dataclass(frozen=True)
+class DotInstruction:
+    """How the processor computes a dot product of words.
+
+    Attributes:
+        function: the dot product's name, such as `dot4_u8s8`.
+        depth: products that an instruction adds to each sum.
+        cost: instructions for each sum.
+        moved_to: the dtype that the first factor's bytes are shifted to; empty where they are taken as they are.
+    """
+
+    function: str
+    depth: int
+    cost: int
+    moved_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,12 +153,8 @@ class VectorTarget:
     pair_tiles: int = size(1, "rows", "rows of a matrix tile of bfloat16 numbers; 1: there are no such tiles", 16)
     scalar_results: int = size(1, "results", "results that a tile without vectors keeps in registers; 1: no tiles", 16)
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
-    first_factor: str = ""
-    """The dtype of the numbers that an instruction for sums of products of bytes takes beside int8 ones: `uint8` (x86), `int8` (Arm
-    without `i8mm`); empty: both, or there is no such instruction."""
-    byte_depth: int = 1
-    """Products of bytes, of any signs, that an instruction adds to each sum of 32 bits: 4, or 2 if bytes are widened for it; 1: there is no
-    such instruction."""
+    dots: tuple[DotInstruction, ...] = ()
+    """The dot products that there are instructions for: what the rows of `backends.instructions` say."""
     winograd: str = "auto"
     """Which convolutions with small windows are transformed: `auto`, those that get faster; `off`, none; `2`, `4`: all that can be, with
     tiles of so many results along an axis."""
@@ -149,6 +163,21 @@ class VectorTarget:
     that can be."""
     pools: tuple[Pool, ...] = ()
     """The parts of memory that temporaries lie in, the first one first; empty: one arena, as large as it has to be."""
+
+    def dot(self, function: str) -> DotInstruction | None:
+        """The instruction for a dot product; None if there is none."""
+        return next((d for d in self.dots if d.function == function), None)
+
+    def dot_cost(self, function: str) -> float:
+        """Instructions for a dot product; infinite where there are none for it."""
+        found = self.dot(function)
+        return found.cost if found is not None else math.inf
+
+    @property
+    def first_factor(self) -> str:
+        """The dtype of the numbers that an instruction takes beside int8 ones: `uint8` (x86), `int8` (Arm without `i8mm`); empty: both, or
+        there is no such instruction."""
+        return next((d.moved_to for d in self.dots if d.moved_to and d.function.endswith("s8")), "")
 
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""

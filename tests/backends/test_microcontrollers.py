@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.formulas.runs import SUMS
+from irtool.backends.formulas.runs import dot_of
 from irtool.backends.formulas.support import Helper, definitions
+from irtool.backends.instructions.row import SUMS
 from irtool.passes.core.bind import bind_params
-from irtool.tir.words import LONG, LONG_DOTS, meaning
+from irtool.tir.words import LONG, meaning
 from tests.backends.bundle import Bundle, assert_close
 from tests.backends.dots import CASES, V, by_the_loop, numbers, program
 from tests.backends.instructions import Way, arm_loops, compile_program, require, run_program
@@ -98,9 +99,10 @@ def test_sums_of_sixteen_products_are_those_of_their_loops(path: str, tmp_path: 
     start = np.random.default_rng(1).integers(-(2**31), 2**31, many).astype("int32")
     start[::5], start[1::5] = 2**31 - 1, -(2**31)
     calls, data, want = [], [start.tobytes()], []
-    for n, (name, dot) in enumerate(SUMS.items()):
-        a, b = (numbers(d, many * 2 * LONG, 10 * n + k).reshape(many, 2, LONG) for k, d in enumerate(LONG_DOTS[dot]))
+    for n, (name, signs) in enumerate(SUMS.items()):
+        a, b = (numbers(d, many * 2 * LONG, 10 * n + k).reshape(many, 2, LONG) for k, d in enumerate(signs))
         data += [a.tobytes(), b.tobytes()]
+        dot = dot_of(name)
         half = by_the_loop(meaning(dot), start, a[:, 0], b[:, 0])
         want += [by_the_loop(meaning(dot), half, a[:, 1], b[:, 1]), half]
         for read in ("bytes", "half"):

@@ -33,7 +33,7 @@ from ...tir.stmt import (
 )
 from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
-from ..formulas.runs import SUMS
+from ..formulas.runs import sum_of
 from ..formulas.support import (
     END_STREAM,
     FROM_BITS,
@@ -337,8 +337,7 @@ class KernelWriter:
             (lines, at), b = self.expressions.write(x.result.indices), x.result.buffer
             code.lines(lines)
             target = self._variable(b, x.result.indices) if self._is_variable(b) else f"{self.place(b)}[{at[0]}]"
-            name = next(name for name, dot in SUMS.items() if dot == x.dot)
-            code.line(f"{target} = {self.expressions.helper(Helper(name), target, *both)};")
+            code.line(f"{target} = {self.expressions.helper(Helper(sum_of(x.dot)), target, *both)};")
         code.line("irt_end_step();")
         code.close()
 

@@ -6,7 +6,8 @@ rows, `wide`, it is 4, and weights are in 5 to 7 in turn. So all blocks of a ker
 
 Compilers do not know that loading a tile reads memory (gcc 12): what has been stored before has to be there, hence the barrier.
 
-Source of the instructions: Intel, Software Developer's Manual, volume 2; of the permission: Linux, Documentation/arch/x86/xstate.rst.
+Instructions that add products are rows of `backends.instructions`. Source of the others: Intel, Software Developer's Manual, volume 2; of
+the permission: Linux, Documentation/arch/x86/xstate.rst.
 """
 
 from __future__ import annotations
@@ -14,29 +15,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ..instructions.listing import choices
+from ..instructions.row import TILE, TILES, Form, Row
 from .templates import fill
 from .vector_types import vector_type
 
-LANES = 16
+LANES = TILE
 """Columns of a tile; lanes of the vectors that make a block otherwise."""
 
 Signs = tuple[str, str]
 """Dtypes of the numbers of the data and of the weights."""
 
-_INSTRUCTIONS: dict[Signs, str] = {
-    ("uint8", "int8"): "dpbusd",
-    ("int8", "uint8"): "dpbsud",
-    ("int8", "int8"): "dpbssd",
-    ("uint8", "uint8"): "dpbuud",
-    ("bfloat16", "bfloat16"): "dpbf16ps",
-}
-_SHORT = {"uint8": "u8", "int8": "s8"}
-KINDS = {signs: "".join(_SHORT[d] for d in signs) if signs[0] in _SHORT else "bf16" for signs in _INSTRUCTIONS}
+KINDS: dict[Signs, str] = {signs: name.removeprefix("tiles_") for name, signs in TILES.items()}
 """What operands are called in names of functions: `u8s8`, `bf16`."""
 
-_SIGNS = {kind: signs for signs, kind in KINDS.items()}
-
-PERMISSION = """\
+_PERMISSION = """
 /* Tiles, where the processor has them and Linux grants them. */
 #if (defined(__AMX_TILE__) || defined(__AMXTILE__)) && defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
 #define IRT_TILES 1
@@ -55,16 +48,28 @@ __attribute__((constructor)) static void irt_ask_for_tiles(void) {
 #define irt_begin_tiles(config) ((void)(config))
 #define irt_end_tiles() ((void)0)
 #endif
-#if IRT_TILES && (defined(__AMX_INT8__) || defined(__AMXINT8__))
+#if IRT_TILES && ($bytes)
 #define IRT_BYTE_TILES 1
 #else
 #define IRT_BYTE_TILES 0
 #endif
-#if IRT_TILES && (defined(__AMX_BF16__) || defined(__AMXBF16__))
+#if IRT_TILES && ($pairs)
 #define IRT_PAIR_TILES 1
 #else
 #define IRT_PAIR_TILES 0
 #endif"""
+
+
+def ask_for_tiles() -> str:
+    """Definition of what asks for tiles when a source is loaded, and of the macros of `has_tiles`."""
+    return fill(
+        _PERMISSION, **{name: _row(kind)[0].condition(LANES) for name, kind in (("bytes", "u8s8"), ("pairs", "bf16"))}
+    )
+
+
+def _row(kind: str) -> tuple[Row, Form]:
+    """The instruction for operands of that kind."""
+    return choices(f"tiles_{kind}", LANES)[0]
 
 
 def has_tiles(kind: str) -> str:
@@ -146,7 +151,8 @@ def add(kind: str, form: str) -> str:
             x, y = 4 + a, 5 + c % 3 if wide else 6 + c
             load(x, data[a], "a_row")
             load(y, weights[c], "b_row")
-            lines.append(f"  _tile_{_INSTRUCTIONS[_SIGNS[kind]]}({_sum(a, c, wide)}, {x}, {y});")
+            registers = {"acc": _sum(a, c, wide), "a": x, "b": y}
+            lines.append(f"  {fill(_row(kind)[1].c, **{k: str(n) for k, n in registers.items()})}")
     places = ", ".join(
         [*(f"const void *{x}" for x in data), "long a_row", *(f"const void *{x}" for x in weights), "long b_row"]
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from ...tir import dtypes
 from ...tir.words import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
-from .matrix_tiles import PERMISSION, add, add_in_vectors, clear, store
-from .runs import BYTES, SUMS, sum_of_bytes
+from .matrix_tiles import add, add_in_vectors, ask_for_tiles, clear, store
+from .runs import SUMS, bytes_at, dot_of, sum_of_bytes
 from .templates import fill
 from .words import PAIRS, WIDE, WORDS_AT, dot_of_long_words, dot_of_words, half_of, pack_of
 
@@ -195,7 +196,6 @@ IRT_INLINE uint16_t irt_f2b(float f) {
   if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
   return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
 }""",
-    TILES: PERMISSION,
     **dict.fromkeys((TILES_BEGUN, TILES_ENDED), ""),
     Helper("round", ("float16",)): "IRT_INLINE float irt_round_float16(float x) { return irt_h2f(irt_f2h(x)); }",
     Helper("round", ("bfloat16",)): "IRT_INLINE float irt_round_bfloat16(float x) { return irt_b2f(irt_f2b(x)); }",
@@ -219,10 +219,7 @@ IRT_INLINE float irt_odd_float64(double x) {
     Helper("sigmoid", ("float64",)): "IRT_INLINE double irt_sigmoid_float64(double x) {\n"
     "  double e = exp(-fabs(x));\n  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n}",
     **{Helper(name): pack_of(steps) for name, steps in PACKS.items()},
-    **{Helper(name): dot_of_words(name) for name in DOTS},
     **{Helper(name): dot_of_long_words(name) for name in LONG_DOTS},
-    Helper("bytes"): BYTES,
-    **{Helper(name): sum_of_bytes(name) for name in SUMS},
     **{Helper(name): text for name, text in {**PAIRS, **WIDE}.items()},
     **{Helper("word_at", (width,)): text for width, text in WORDS_AT.items()},
 }
@@ -231,7 +228,7 @@ IRT_INLINE float irt_odd_float64(double x) {
 _CALLS = {
     **{Helper("round", (t,)): (FROM_BITS[t], TO_BITS[t]) for t in TO_BITS},
     **{Helper(name): (Helper(half_of(name)),) for name in LONG_DOTS},
-    **{Helper(name): (Helper(dot), Helper("bytes")) for name, dot in SUMS.items()},
+    **{Helper(name): (Helper(dot_of(name)), Helper("bytes")) for name in SUMS},
 }
 
 
@@ -369,6 +366,10 @@ _MAKERS: dict[str, Callable[..., str]] = {
     STORE_TILES: store,
     ADD_TILES: add,
     ADD_VECTORS: add_in_vectors,
+    TILES.kind: ask_for_tiles,
+    "bytes": bytes_at,
+    **{name: partial(dot_of_words, name) for name in DOTS},
+    **{name: partial(sum_of_bytes, name) for name in SUMS},
 }
 
 
@@ -378,7 +379,8 @@ def define(helper: Helper) -> str:
     if fixed is not None:
         return fixed.strip()
     make = _MAKERS[helper.kind]
-    return make(helper.kind, *helper.dtypes) if make in (_division, _extreme) else make(*helper.dtypes)
+    text = make(helper.kind, *helper.dtypes) if make in (_division, _extreme) else make(*helper.dtypes)
+    return text.strip()
 
 
 def calls(helper: Helper) -> tuple[Helper, ...]:

@@ -1,11 +1,12 @@
-"""Dot products of words, one at a time, as C text; see `tir.words`. Armv6 and later have instructions for them (`SMLAD`), in
-processors without vectors too: Cortex-M4, M7, M33."""
+"""Dot products of words, one at a time, as C text; see `tir.words`. Instructions of processors without vectors are rows of
+`backends.instructions`."""
 
 from __future__ import annotations
 
 from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
 from ...tir.words import DOTS, LONG, LONG_DOTS, STEPS
+from .by_instructions import by_instructions
 
 _BITS = "".join(f"  union {{ float f; uint32_t u; }} {v};\n" for v in "pqrs")
 PAIRS = {
@@ -65,32 +66,17 @@ IRT_INLINE int64_t irt_word_at_long(const void *p) {
 """The same of eight bytes."""
 
 
-# Even bytes as two numbers of 16 bits, then odd ones; as CMSIS-NN does it. What is made of a word alone, compilers make once.
-_SIMD32 = """#ifdef __ARM_FEATURE_SIMD32
-  int32_t ea, oa, eb, ob;
-  __asm__("{a} %0, %1" : "=r"(ea) : "r"(a));
-  __asm__("{a} %0, %1, ror #8" : "=r"(oa) : "r"(a));
-  __asm__("{b} %0, %1" : "=r"(eb) : "r"(b));
-  __asm__("{b} %0, %1, ror #8" : "=r"(ob) : "r"(b));
-  __asm__("smlad %0, %1, %2, %0" : "+r"(acc) : "r"(ea), "r"(eb));
-  __asm__("smlad %0, %1, %2, %0" : "+r"(acc) : "r"(oa), "r"(ob));
-  return acc;
-#else"""
-_WIDENED = {"int8": "sxtb16", "uint8": "uxtb16"}
-
-
 def dot_of_words(name: str) -> str:
     """The definition of the function of that name, which adds the dot product of `a` and `b` to `acc`."""
-    first, second = DOTS[name]
     taken = {word: {"int8": "(int8_t)(uint8_t)", "uint8": "(int32_t)(uint8_t)"}[d] for word, d in zip("ab", DOTS[name])}
 
     def number(word: str, n: int) -> str:
         return f"{taken[word]}((uint32_t){word}{f' >> {8 * n}' if n else ''})"
 
     products = " +\n         ".join(f"(uint32_t)({number('a', n)} * {number('b', n)})" for n in range(STEPS))
-    fast = _SIMD32.format(a=_WIDENED[first], b=_WIDENED[second])
-    head = f"IRT_INLINE int32_t irt_{name}(int32_t acc, int32_t a, int32_t b) {{\n{fast}\n"
-    return f"{head}  return (int32_t)((uint32_t)acc +\n         {products});\n#endif\n}}"
+    plain = f"  return (int32_t)((uint32_t)acc +\n         {products});"
+    body = by_instructions(name, 1, {}, plain)
+    return f"IRT_INLINE int32_t irt_{name}(int32_t acc, int32_t a, int32_t b) {{\n{body}\n}}"
 
 
 def pack_of(steps: int) -> str:

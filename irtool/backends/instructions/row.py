@@ -5,17 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...tir import wide_pairs, words
+from ...tir import pairs, wide_pairs, words
+from ...tir.build import cast, const
+from ...tir.dot_meaning import dot_meaning
 from ...tir.forms import Reduction
+from ...tir.nodes import Binary, Var
+from ...tir.stmt import Buffer, Scope, Store
 
-ARCHITECTURES = ("x86_64", "aarch64")
+ARCHITECTURES = ("x86_64", "aarch64", "arm")
 
 Condition = tuple[tuple[str, ...], ...]
-"""Macros of compilers: all of those of one alternative are defined."""
+"""Macros of compilers: all of those of one alternative are defined, and those behind `!` are not."""
 
+_SIGNS = {name.split("_")[1]: pair for name, pair in words.DOTS.items()}
 
-MATRICES = tuple(f"mmla_{name.split('_')[1]}" for name in words.LONG_DOTS)
-"""The functions for products of matrices, one for each pair of signs."""
+MATRICES = {f"mmla_{signs}": pair for signs, pair in _SIGNS.items()}
+"""The functions for products of matrices: the dtypes of the operands' numbers."""
+
+SUMS = {f"sum16_{signs}": pair for signs, pair in _SIGNS.items()}
+"""The functions that add sixteen products of bytes to a single sum."""
+
+TILES = {
+    **{f"tiles_{signs}": pair for signs, pair in {**_SIGNS, "s8u8": ("int8", "uint8")}.items()},
+    "tiles_bf16": (pairs.DTYPE, pairs.DTYPE),
+}
+"""The functions for products of matrix tiles."""
+
+TILE = 16
+"""Rows of a tile, and words of one of them."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +59,9 @@ class Form:
 
     Attributes:
         function: the function (`dot4_u8s8`), by which `meaning` has its loop nest.
-        cost: vector instructions for each sum, where one operand's preparation serves several sums.
-        c: the lines of the function's body in C, with words left open: `$t`, the vector of int32; `$u`, that of uint32; `$lanes`.
+        cost: instructions for each sum, where one operand's preparation serves several sums.
+        c: the lines of the function's body in C, with words left open: `$t`, the vector of sums; `$u`, that of uint32; `$lanes`. Of
+            products of matrix tiles, a statement; `$acc`, `$a` and `$b` are numbers of registers.
         llvm: the same in LLVM IR: `$t`; `$pairs`, the vector of 16-bit numbers; `$bytes`, that of bytes; `$splat_N`, a vector of Ns.
             Empty: there is none.
         moved_to: the dtype of numbers that one operand is moved to, for its sign; empty where operands are taken as they are.
@@ -62,9 +80,9 @@ class Row:
 
     Attributes:
         instruction: a regular expression for its name in assembly.
-        rows: rows of the product that it makes; lanes of a vector divided by them are its columns.
+        rows, columns: of the product that it makes; 0 columns: as many as a vector has lanes.
         depth: numbers of a word: the products of each sum.
-        when: the macros that it needs, by the number of lanes of 32 bits.
+        when: the macros that it needs, by the number of lanes of 32 bits; 1: it works on general registers.
         forms: the functions that it computes.
         words: words of the texts that depend on the number of lanes.
         declares: LLVM's declarations of what its texts call.
@@ -78,6 +96,7 @@ class Row:
     forms: tuple[Form, ...]
     words: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     declares: str = ""
+    columns: int = 0
 
     def form(self, function: str) -> Form | None:
         """How it computes a function; None if it does not."""
@@ -85,20 +104,44 @@ class Row:
 
     def holds(self, lanes: int, macros: str) -> bool:
         """True if a compiler that defines these macros, each between spaces, has it for vectors of so many lanes."""
-        return any(all(f" {m} " in macros for m in every) for every in self.when.get(lanes, ()))
+        alternatives = self.when.get(lanes, ())
+        return any(all((f" {m.lstrip('!')} " in macros) == (m[0] != "!") for m in every) for every in alternatives)
 
     def condition(self, lanes: int) -> str:
         """The same for C's preprocessor."""
-        alternatives = [" && ".join(f"defined({m})" for m in every) for every in self.when[lanes]]
+        alternatives = [" && ".join(map(_defined, every)) for every in self.when[lanes]]
         if len(alternatives) == 1:
             return alternatives[0]
         return " || ".join(f"({a})" if " && " in a else a for a in alternatives)
 
 
+def _defined(macro: str) -> str:
+    return f"!defined({macro[1:]})" if macro[0] == "!" else f"defined({macro})"
+
+
 def meaning(function: str) -> Reduction:
-    """The loop nest that a function adds to its accumulators. A product of matrices, `mmla_u8s8`, has one of two rows and columns."""
+    """The loop nest that a function adds to its accumulators, with loops for the rows and the columns of products of matrices."""
     if function == wide_pairs.DOT_WIDE:
         return wide_pairs.meaning()
+    if function == pairs.DOT_PAIR:
+        return pairs.meaning()
+    if function in SUMS:
+        return dot_meaning(TILE, *SUMS[function])
     if function in words.DOTS:
         return words.meaning(function)
-    return words.matrix_meaning(list(words.LONG_DOTS)[MATRICES.index(function)])
+    if function in MATRICES:
+        return words.matrix_meaning(f"dot{words.LONG}_{function.split('_')[1]}")
+    return _tile_meaning(*TILES[function])
+
+
+def _tile_meaning(first: str, second: str) -> Reduction:
+    """`out[i, j] = acc`, where `for w in 16, k in 4: acc += a[i, w, k] * b[w, j, k]` (`k in 2` of bfloat16): words of the second matrix
+    lie below each other."""
+    numbers, dtype = (pairs.NUMBERS, "float32") if first == pairs.DTYPE else (words.STEPS, "int32")
+    a, b = (Buffer(name, (TILE, TILE, numbers), d, Scope.PARAM) for name, d in (("a", first), ("b", second)))
+    out, acc = Buffer("out", (TILE, TILE), dtype, Scope.PARAM), Buffer("acc", (), dtype, Scope.LOCAL)
+    i, j, w, k = (Var(x) for x in "ijwk")
+    product = Binary("*", cast(a[i, w, k], dtype), cast(b[w, j, k], dtype), dtype)
+    loops, inner = ((i, TILE), (j, TILE)), ((w, TILE), (k, numbers))
+    update = Binary("+", acc.element(), product, dtype)
+    return Reduction(loops, acc, const(0, dtype), inner, update, (Store(out, (i, j), acc.element()),))

@@ -9,17 +9,17 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ...diagnostics import ToolError, UsageError
-from ...tir import dtypes, wide_pairs, words
-from ...tir.vector_target import VectorTarget
+from ...tir import dtypes, pairs, wide_pairs, words
+from ...tir.vector_target import DotInstruction, VectorTarget
 from ..instructions.listing import choose
-from ..instructions.row import MATRICES, Form, Row
+from ..instructions.row import MATRICES, SUMS, Form, Row
 from .caches import cache_sizes
 from .described import DescribedMachine, described_machine
 from .jobs import Jobs
@@ -56,11 +56,8 @@ numbers of iterations from what would overflow."""
 _SPARED_OUT_OF_ORDER = ("-fno-schedule-insns2",)
 """The order of instructions after registers are assigned: a processor that runs them out of order finds its own."""
 
-WORD_MACHINE = VectorTarget(0, 13, word_products=2, scalar_results=4, blocked_updates=64)
-"""An Arm core whose instructions for several numbers work on general registers: Cortex-M4, M7, M33, Arm11."""
-
 PLAIN_MACHINE = VectorTarget(0, 13, scalar_results=4, blocked_updates=64)
-"""An Arm core without such instructions: Cortex-M0, M3, M23."""
+"""An Arm core without vectors: Cortex-M0 to M33, Arm11."""
 
 USUAL = ("cc", "gcc", "clang")
 """Compilers that are looked for where none is named, the first one before the others."""
@@ -272,21 +269,14 @@ def _usual() -> str:
 def vectors_of(macros: str) -> VectorTarget:
     """A core with the vectors that macros tell, each of them between spaces."""
     if "__AVX512F__" in macros:
-        pairs = 2 if "__AVX512BF16__" in macros else 1
         # Zen 4, which gcc 12 takes for a Zen 3 with AVX-512, makes 64 bytes in two halves.
         each = 1 if any(f" __znver{n}__ " in macros for n in (3, 4)) else 2
-        # clang before 16 leaves out the second underscore.
-        has = {m: bool(re.search(f" __AMX_?{m}__ ", macros)) for m in ("TILE", "INT8", "BF16")}
-        tiles = {m: 16 if has["TILE"] and has[m] else 1 for m in has}
         return VectorTarget(
             64,
             32,
             multiply_adds=each,
             loads=each,
-            paired_products=pairs,
             native_halves=2 if "__AVX512FP16__" in macros else 1,
-            byte_tiles=tiles["INT8"],
-            pair_tiles=tiles["BF16"],
             **_products(macros, 64),
         )
     if "__AVX__" in macros:
@@ -299,11 +289,10 @@ def vectors_of(macros: str) -> VectorTarget:
         halves = 2 if "__aarch64__" in macros and "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC" in macros else 1
         return VectorTarget(16, vectors, native_halves=halves, **_products(macros, 16))
     if "__ARM_FEATURE_MVE" in macros:
-        return _of_profile(VectorTarget(16, 8, summed_products=16, scalar_results=4, blocked_updates=64), macros)
-    if "__ARM_FEATURE_SIMD32" in macros:
-        return _of_profile(WORD_MACHINE, macros)
-    if _is_microcontroller(macros):
-        return _of_profile(PLAIN_MACHINE, macros)
+        helium = VectorTarget(16, 8, scalar_results=4, blocked_updates=64, **_products(macros, 16))
+        return _of_profile(helium, macros)
+    if "__ARM_FEATURE_SIMD32" in macros or _is_microcontroller(macros):
+        return _of_profile(replace(PLAIN_MACHINE, **_products(macros, 0)), macros)
     return VectorTarget(16, 16, **_products(macros, 16))
 
 
@@ -320,18 +309,24 @@ def _of_profile(machine: VectorTarget, macros: str) -> VectorTarget:
 
 
 def _products(macros: str, width: int) -> dict[str, Any]:
-    """What `VectorTarget` says of instructions for sums of products, by the rows that these macros choose for vectors of so many bytes."""
-    lanes = width // dtypes.itemsize("int32")
+    """What `VectorTarget` says of instructions for sums of products, by the rows that these macros choose for vectors of so many bytes, or
+    for general registers."""
+    lanes = max(1, width // dtypes.itemsize("int32"))
 
-    def chosen(functions: Iterable[str]) -> list[tuple[Row, Form]]:
-        return [x for name in functions if (x := choose(name, lanes, macros)) is not None]
+    def most(functions: Iterable[str], number: Callable[[Row, Form], int]) -> int:
+        """The largest number of the rows that are chosen; 1 where there is none."""
+        return max((number(*x) for name in functions if (x := choose(name, lanes, macros)) is not None), default=1)
 
-    moved = [form.moved_to for _, form in chosen(f for f, pair in words.DOTS.items() if pair[1] == "int8")]
+    dots = ((name, choose(name, lanes, macros)) for name in (*words.DOTS, wide_pairs.DOT_WIDE, pairs.DOT_PAIR))
     return {
-        "wide_products": max((row.depth for row, _ in chosen([wide_pairs.DOT_WIDE])), default=1),
-        "product_rows": max((row.rows for row, _ in chosen(MATRICES)), default=1),
-        "byte_depth": min((row.depth for row, _ in chosen(words.DOTS)), default=1),
-        "first_factor": next(filter(None, moved), ""),
+        "dots": tuple(DotInstruction(name, x[0].depth, x[1].cost, x[1].moved_to) for name, x in dots if x is not None),
+        "paired_products": most([pairs.DOT_PAIR], lambda row, form: row.depth // form.cost),
+        "wide_products": most([wide_pairs.DOT_WIDE], lambda row, _: row.depth),
+        "product_rows": most(MATRICES, lambda row, _: row.rows),
+        "summed_products": most(SUMS, lambda row, _: row.depth),
+        "word_products": most(words.DOTS, lambda row, _: row.depth) if lanes == 1 else 1,
+        "byte_tiles": most(["tiles_u8s8"], lambda row, _: row.rows),
+        "pair_tiles": most(["tiles_bf16"], lambda row, _: row.rows),
     }
 
 

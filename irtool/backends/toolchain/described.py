@@ -53,8 +53,7 @@ _X86 = {
     "pni": "sse3", "ssse3": "ssse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "popcnt": "popcnt", "avx": "avx", "avx2": "avx2",
     "bmi1": "bmi", "bmi2": "bmi2", "f16c": "f16c", "fma": "fma", "abm": "lzcnt", "movbe": "movbe",
     "avx512f": "avx512f", "avx512bw": "avx512bw", "avx512cd": "avx512cd", "avx512dq": "avx512dq", "avx512vl": "avx512vl",
-    "avx512vbmi": "avx512vbmi", "avx512_vbmi2": "avx512vbmi2", "avx512_bf16": "avx512bf16", "avx512_fp16": "avx512fp16",
-    "amx_tile": "amx-tile", "amx_int8": "amx-int8", "amx_bf16": "amx-bf16",
+    "avx512vbmi": "avx512vbmi", "avx512_vbmi2": "avx512vbmi2", "avx512_fp16": "avx512fp16",
 }  # fmt: skip
 """Compilers' options by Linux's names; macros follow from these."""
 

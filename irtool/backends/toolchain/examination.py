@@ -106,7 +106,7 @@ def _processor(compiler: Compiler) -> Iterator[Finding]:
 
 
 def _macros() -> dict[str, str]:
-    return _SETS | {s.title: s.macro for s in row_sets()}
+    return _SETS | {s.title: s.macro for s in row_sets() if s.title}
 
 
 def _instructions(compiler: Compiler) -> list[str]:

@@ -17,7 +17,7 @@ from operator import is_
 from ...tir.expr import Binary, Const, Expr, Load, const, post_order
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Seq, Stmt, Store, children, expressions, pre_order
-from ...tir.words import LONG_DOTS
+from ...tir.words import LONG
 from ..instructions.row import MATRICES
 from ..runs import long_dot
 from .ir import Apply, Assign, Body, Build, LoadVector, Read, Register, Splat, Value
@@ -27,7 +27,7 @@ from .types import VectorType
 LANES = 4
 """Results of an instruction: two rows by two columns."""
 
-PRODUCTS = dict(zip(MATRICES, LONG_DOTS, strict=True))
+PRODUCTS = {name: f"dot{LONG}_{name.split('_')[1]}" for name in MATRICES}
 """The products by name: the dot product of long words that each is made of."""
 
 REORDERED = {

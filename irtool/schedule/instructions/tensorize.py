@@ -17,6 +17,7 @@ the last word is zeros.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -256,11 +257,18 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
 
 
 def _of_other_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
-    """The product, of the words that the processor has instructions for: of pairs of 16 bits where it has none for bytes."""
-    of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1 or target.byte_depth == STEPS
+    """The product, of the words that take the fewest instructions: of pairs of 16 bits where these beat the ones for bytes."""
+    of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1
     if p.kind.bits == "uint8" and target.wide_products > 1 and not of_more:
-        return replace(p, kind=wide_kind())
+        bytes_, pairs_ = (_cost_of_product(kind, target) for kind in (p.kind, wide_kind()))
+        if pairs_ < bytes_ or math.isinf(bytes_):
+            return replace(p, kind=wide_kind())
     return _of_long_words(form, p, target)
+
+
+def _cost_of_product(kind: WordKind, target: VectorTarget) -> float:
+    """Instructions for each product of words of a kind, by the worst of its dot products."""
+    return max(target.dot_cost(name) for name in kind.meanings) / kind.numbers
 
 
 def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
