@@ -123,10 +123,10 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
     lowering finds equal kernels.
     """
-    from ..passes.legalize import BYTE_PRODUCTS
+    from ..passes.legalize import BYTE_PRODUCTS, WEIGHT_GRADIENTS
     from ..passes.pad_channels import LANES
 
-    own = {BYTE_PRODUCTS: True, LANES: options.backend.machine().lanes(4)}
+    own = {BYTE_PRODUCTS: True, WEIGHT_GRADIENTS: True, LANES: options.backend.machine().lanes(4)}
     functions: dict[str, Any] = {}
     made = module
     for entry in options.entries:

@@ -12,12 +12,16 @@ from .core.context import PassContext
 from .legalization.rule import LEGALIZE, MAPS, QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 
 BYTE_PRODUCTS = "irtool.qnn.byte_products"
+WEIGHT_GRADIENTS = "irtool.weight_gradients"
 
 
-def legalize(function: Function, map_name: str, context: PassContext, byte_products: bool = False) -> Function:
-    """`function` with every call that has a rule in the map replaced. `byte_products`: see `LegalizationSite`."""
+def legalize(function: Function, map_name: str, context: PassContext, native: str) -> Function:
+    """`function` with every call that has a rule in the map replaced. `native`: the configuration option that is
+    `LegalizationSite.native`."""
     if map_name not in MAPS:
         raise UsageError(f"there is no map of legalizations {map_name}", help=nearest(map_name, MAPS))
+
+    has_code = bool(context.option(native, False))
 
     def leave(old: Expr, new: Expr) -> Expr:
         if not isinstance(old, Call) or not isinstance(old.op, Op) or not isinstance(new, Call):
@@ -26,13 +30,24 @@ def legalize(function: Function, map_name: str, context: PassContext, byte_produ
         if rule is None:
             return new
         types = tuple(a.known_type for a in old.args)
-        replaced = rule(LegalizationSite(new, types, old.known_type, context.target, byte_products))
+        replaced = rule(LegalizationSite(new, types, old.known_type, context.target, has_code))
         return new if replaced is None else replaced
 
     return rewrite(function, leave)
 
 
-@register_pass("Legalize", level=1, required=("InferType",))
+@register_pass(
+    "Legalize",
+    level=1,
+    required=("InferType",),
+    config={
+        WEIGHT_GRADIENTS: ConfigOption(
+            bool,
+            False,
+            "leave gradients of convolutions by weights as they are: builds sum them without copies for each channel",
+        )
+    },
+)
 @dataclass(frozen=True)
 class Legalize(FunctionPass):
     """Replaces operators by equivalent forms that suit the target better.
@@ -48,7 +63,7 @@ class Legalize(FunctionPass):
     legalize_map_attr_name: str = LEGALIZE
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return legalize(function, self.legalize_map_attr_name, context)
+        return legalize(function, self.legalize_map_attr_name, context, WEIGHT_GRADIENTS)
 
 
 @register_pass(
@@ -73,7 +88,7 @@ class QnnLegalize(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return legalize(function, QNN_LEGALIZE, context, bool(context.option(BYTE_PRODUCTS, False)))
+        return legalize(function, QNN_LEGALIZE, context, BYTE_PRODUCTS)
 
 
 @register_pass("qnn.CanonicalizeOps", level=1, required=("InferType",))
@@ -90,4 +105,4 @@ class QnnCanonicalizeOps(FunctionPass):
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        return legalize(function, QNN_CANONICALIZE, context)
+        return legalize(function, QNN_CANONICALIZE, context, BYTE_PRODUCTS)

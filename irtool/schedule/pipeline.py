@@ -33,6 +33,7 @@ from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
 from .graph.split_groups import split_groups
 from .graph.store_canonical_views import store_canonical_views
+from .graph.transpose_operands import transpose_operands
 from .graph.widen_float16 import widen_float16
 from .instructions.elide_packing import elide_packing
 from .instructions.store_shifted_bytes import store_shifted_bytes
@@ -107,6 +108,10 @@ def _keep_tails(program: Program, target: VectorTarget) -> None:
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
     _replace_kernels(program, FiniteWeights(program).mark)
+
+
+def _transpose_operands(program: Program, target: VectorTarget) -> None:
+    _replace_kernels(program, lambda k: transpose_operands(k, target))
 
 
 def _inline_padding(program: Program, target: VectorTarget) -> None:
@@ -306,6 +311,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         halve_products,
         vectors=True,
         once=True,
+    ),
+    ProgramStage(
+        "TransposeOperands",
+        "copies operands of products with another axis innermost, if no vector of results reads all of them; runs after layouts "
+        "give most operands such an axis",
+        _transpose_operands,
+        vectors=True,
     ),
     ProgramStage(
         "InlinePadding",

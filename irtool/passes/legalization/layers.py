@@ -70,7 +70,9 @@ def conv2d_backward_weight(s: LegalizationSite) -> Expr | None:
     (batch, channels, *size), (_, filters, *steps) = s.shape(1), s.shape(0)
     t = s.type
     assert isinstance(t, TensorType)
-    if (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW") or 0 in (*s.shape(0), *s.shape(1)):
+    if s.native or (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW"):
+        return None
+    if 0 in (*s.shape(0), *s.shape(1)):
         return None  # its tensor expression knows every layout
     if at.groups not in (1, channels):
         return None  # the repeated filters would meet the channels of other groups, as they do in TVM

@@ -113,7 +113,7 @@ def absolute(s: LegalizationSite) -> Expr:
 def conv2d_transpose(s: LegalizationSite) -> Expr:
     """Bytes, if products of them are fast and their zero points are 0, or the least number of int8, from which data are
     counted in uint8; else both operands minus their zero points in int16, or in more bits where it takes more."""
-    if s.byte_products and _has_byte_products(s, "nn.conv2d_transpose"):
+    if s.native and _has_byte_products(s, "nn.conv2d_transpose"):
         data, weight, zero = s.args[:3]
         if number(zero, "zero point"):
             data, _ = _moved(data, zero, "uint8")
@@ -183,7 +183,7 @@ def _alike(s: LegalizationSite) -> Expr | None:
 
 def _for_target(s: LegalizationSite, op: str) -> Expr | None:
     target = s.target
-    if target is None or (s.byte_products and _has_byte_products(s, op)):
+    if target is None or (s.native and _has_byte_products(s, op)):
         return None
     if "arm_cpu" in target.keys:
         return _for_arm(s, op, target)
@@ -236,7 +236,7 @@ def _for_arm(s: LegalizationSite, op: str, target: Target) -> Expr | None:
 @legalization(QNN_LEGALIZE, "qnn.conv2d")
 def conv2d(s: LegalizationSite) -> Expr | None:
     """The types that the target multiplies; bytes of groups of channels, if products of them are fast."""
-    if s.byte_products and s.attrs.groups != 1 and _has_byte_products(s, "nn.conv2d"):
+    if s.native and s.attrs.groups != 1 and _has_byte_products(s, "nn.conv2d"):
         return grouped_terms(s)
     return _for_target(s, "nn.conv2d")
 
@@ -248,7 +248,7 @@ def dense(s: LegalizationSite) -> Expr | None:
     data, weight, zero = s.args[:3]
     bytes_ = {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"} and s.attrs.out_dtype == "int32"
     computed = s.tensor(2).shape == () and not isinstance(zero, Constant) and is_zero(s.args[3])
-    if s.byte_products and bytes_ and computed and s.tensor(0).is_static and s.tensor(1).is_static:
+    if s.native and bytes_ and computed and s.tensor(0).is_static and s.tensor(1).is_static:
         product = call("nn.dense", data, weight, units=s.attrs.units, out_dtype="int32")
         sums = call("sum", cast(weight, "int32"), axis=[1], keepdims=False, exclude=False)
         return subtract(product, multiply(zero, sums))

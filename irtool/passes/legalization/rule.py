@@ -29,14 +29,15 @@ class LegalizationSite:
         types: the types of the arguments as they were before anything was replaced.
         type: the type of the result.
         target: what code is made for; None if nobody said.
-        byte_products: whether products of 8-bit numbers are fast, whatever the target's name says.
+        native: whether the target has code for what the map replaces for most targets, whatever its name says: products of 8-bit
+            numbers, and gradients of convolutions by their weights.
     """
 
     call: Call
     types: tuple[Type, ...]
     type: Type
     target: Target | None
-    byte_products: bool = False
+    native: bool = False
 
     @property
     def args(self) -> tuple[Expr, ...]:

@@ -29,6 +29,9 @@ class TileChoice:
     row: int | None
     tile: Tile
     reason: str
+    cost: float
+    """Cycles per update, as an estimate that tells vector axes apart."""
+
     shared: bool = True
     """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
 
@@ -44,24 +47,24 @@ def choose_register_tile(
     lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
-    best: tuple[float, TileChoice] | None = None
+    best: TileChoice | None = None
     for n in range(len(r.loops)):
-        made = None
+        made: TileChoice | None = None
         width = lanes
         # Blocks may be narrower than a vector; so are vectors that would be stored element by element otherwise.
-        while width >= 4 and (made is None or _is_scattered(r, n, made[1].lanes)):
+        while width >= 4 and (made is None or _is_scattered(r, n, made.lanes)):
             narrower = _plan_along(r, n, width, target, again, gathered)
             if made is None or (narrower is not None and not _is_scattered(r, n, width)):
                 made = narrower
             width //= 2
-        if made is not None and (best is None or made[0] < best[0]):
+        if made is not None and (best is None or made.cost < best.cost):
             best = made
-    return best[1] if best is not None else None
+    return best
 
 
 def _plan_along(
     r: Reduction, n: int, lanes: int, target: VectorTarget, again: bool, gathered: bool
-) -> tuple[float, TileChoice] | None:
+) -> TileChoice | None:
     v, extent = r.loops[n]
     padded = is_padded(r, v, -(-extent // lanes) * lanes)
     if not padded and (extent < lanes or (not again and lanes > 4 and extent % lanes * 2 > extent)):
@@ -118,7 +121,7 @@ def _plan_along(
     cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
     cost += scattered * SCATTERED_STORE / max(1, inner_steps) + apart
     cost += assembled * GATHERED_ELEMENT / (tile.rows if shared else 1)
-    return cost, TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), shared, again)
+    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cost, shared, again)
 
 
 def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:

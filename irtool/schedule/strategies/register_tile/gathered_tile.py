@@ -13,7 +13,6 @@ from __future__ import annotations
 from ....tir.stmt import Stmt
 from ...core.block import Block
 from ...core.nest import lower_all
-from ...cost.machine import GATHERED_ELEMENT
 from ...cost.tile_choice import choose_register_tile
 from ..base import Candidate, Stage, Strategy, strategy
 from .strategy import tile_reduction
@@ -32,9 +31,8 @@ class GatheredTile(Strategy):
         plan = choose_register_tile(r, stage.target, stage.may_repeat_sums, gathered=True)
         if plan is None:
             return None
-        cost = 1 / plan.lanes + GATHERED_ELEMENT / (plan.tile.rows if plan.shared else 1)
         label = f"axis {plan.vector}, tile {plan.tile.rows} x {plan.tile.vectors} x {plan.lanes}"
-        return Candidate(cost, f"vectors assembled from elements, {plan.reason}", plan, label)
+        return Candidate(plan.cost, f"vectors assembled from elements, {plan.reason}", plan, label)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None

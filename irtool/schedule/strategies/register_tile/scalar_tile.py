@@ -37,7 +37,7 @@ class ScalarTile(Strategy):
         if found is None:
             return None
         rows, columns = found.tile.rows, found.tile.vectors
-        cost = 1 / (rows * columns) / (stage.target.summed_products if runs else 1)
+        cost = found.cost / (stage.target.summed_products if runs else 1)
         return Candidate(cost, found.reason, found, f"axis {found.vector}, tile {rows} x {columns}")
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -64,7 +64,9 @@ def _choose(r: Reduction, most: int) -> TileChoice | None:
         rows = min(r.loops[row][1], most // columns) if row is not None else 1
         if rows * columns > 1:
             along = f" and {rows} along {r.loops[row][0].name}" if row is not None else ""
-            return TileChoice(n, 1, row, Tile(rows, columns), f"{columns} results along {v.name}{along}")
+            return TileChoice(
+                n, 1, row, Tile(rows, columns), f"{columns} results along {v.name}{along}", 1 / (rows * columns)
+            )
     return None
 
 

@@ -1,0 +1,78 @@
+"""Operands copied with another axis innermost, for products of which no vector of results reads all operands side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.driver.prepare import prepare
+from irtool.ir.values import value_leaves
+from irtool.lower import lower_module
+from irtool.passes.legalize import WEIGHT_GRADIENTS
+from irtool.schedule import VectorTarget, schedule_program, without
+from irtool.tir.program import Program
+
+V = '#[version = "0.0.5"]\n'
+BACKWARD = 'nn.conv2d_backward_weight(%x, %y, kernel_size=[{0}, {0}], kernel_layout="NCHW", out_layout="OIHW"{1})'
+CASES = {
+    "weights of a convolution": (BACKWARD.format(3, ", padding=[1, 1]"), (2, 24, 12, 12), (2, 16, 12, 12)),
+    "strided": (BACKWARD.format(3, ", padding=[1, 1], strides=[2, 2]"), (2, 24, 6, 6), (2, 16, 12, 12)),
+    "dilated": (BACKWARD.format(3, ", padding=[2, 2], dilation=[2, 2]"), (2, 24, 12, 12), (2, 16, 12, 12)),
+    "groups": (BACKWARD.format(3, ", padding=[1, 1], groups=2"), (2, 32, 12, 12), (2, 16, 12, 12)),
+    "1 x 1": (BACKWARD.format(1, ""), (3, 24, 10, 10), (3, 17, 10, 10)),
+    "many rows of both": ("nn.dense(%x, %y, units=40)", (300, 200), (40, 200)),
+    "sums of rows with each other": ("sum(expand_dims(%x, axis=1) * expand_dims(%y, axis=0), axis=[2, 3])", (48, 9, 7), (40, 9, 7)),
+}  # fmt: skip
+
+
+def module(case: str) -> irtool.Module:
+    body, x, y = CASES[case]
+    return irtool.infer_types(
+        irtool.parse(f"{V}def @main(%x: Tensor[{x}, float32], %y: Tensor[{y}, float32]) {{ {body} }}")
+    )
+
+
+def scheduled(case: str, target: VectorTarget) -> Program:
+    program = lower_module(prepare(module(case), config={WEIGHT_GRADIENTS: True}))
+    schedule_program(program, target)
+    return program
+
+
+@pytest.mark.parametrize("flags", ["mcpu=x86-64-v4", "mcpu=x86-64-v3,openmp=true,parallel_elements=1", "vector=none"])
+@pytest.mark.parametrize("case", CASES)
+def test_results_are_those_of_the_interpreter(case: str, flags: str) -> None:
+    g = np.random.default_rng(3)
+    values = [g.standard_normal(s).astype("float32") for s in CASES[case][1:]]
+    outputs = irtool.build(module(case), target=f"c{{{flags}}}").run(values)
+    for got, expected in zip(value_leaves(outputs), value_leaves(irtool.evaluate(module(case), values)), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("target", [VectorTarget(64, 32), VectorTarget(32, 16)])
+@pytest.mark.parametrize("case", [c for c in CASES if c not in ("strided", "groups", "many rows of both")])
+def test_vectors_are_along_results(case: str, target: VectorTarget) -> None:
+    """Of the sum itself; without the copy they are along the sum, each result by itself."""
+    (kernel,) = scheduled(case, target).kernels
+    with without("TransposeOperands"):
+        (plain,) = scheduled(case, target).kernels
+    assert kernel.choice.strategy in ("register_tile", "blocked_sum")
+    assert plain.choice.strategy == "row_reduction"
+    assert len(kernel.stages) == len(plain.stages) + 1
+    assert any(b.name.endswith("_t") for b in kernel.temporaries)
+
+
+def test_a_copy_that_is_read_once_does_not_pay() -> None:
+    text = f"{V}def @main(%x: Tensor[(64, 64), float32], %y: Tensor[(64, 64), float32]) {{ sum(transpose(%x, axes=[1, 0]) * %y, axis=[1]) }}"
+    program = lower_module(prepare(irtool.infer_types(irtool.parse(text))))
+    schedule_program(program, VectorTarget(64, 32))
+    assert not [b for k in program.kernels for b in k.temporaries]
+
+
+def test_gradients_of_weights_stay_one_operator_in_builds_only() -> None:
+    """TVM's form, a grouped convolution of copies for each channel, is what the pass gives by itself."""
+    m = module("weights of a convolution")
+    assert "nn.conv2d_backward_weight" not in irtool.to_text(irtool.run_passes(m, "Legalize"))
+    kept = irtool.run_passes(m, "Legalize", config={WEIGHT_GRADIENTS: True})
+    assert "nn.conv2d_backward_weight" in irtool.to_text(kept)
+    assert [k["name"] for k in irtool.build(m).report["kernels"]] == ["tvmgen_default_fused_nn_conv2d_backward_weight"]
