@@ -26,7 +26,7 @@ MOST_LANES = 64
 
 @dataclass(frozen=True)
 class DotInstruction:
-    """How the processor computes a dot product of words.
+    """The instruction of a processor for a dot product of words.
 
     Attributes:
         function: the dot product's name, such as `dot4_u8s8`.
@@ -165,11 +165,11 @@ class VectorTarget:
     """The parts of memory that temporaries lie in, the first one first; empty: one arena, as large as it has to be."""
 
     def dot(self, function: str) -> DotInstruction | None:
-        """The instruction for a dot product; None if there is none."""
+        """The instruction for a dot product; None without one."""
         return next((d for d in self.dots if d.function == function), None)
 
     def dot_cost(self, function: str) -> float:
-        """Instructions for a dot product; infinite where there are none for it."""
+        """The number of instructions for a dot product; infinite without any."""
         found = self.dot(function)
         return found.cost if found is not None else math.inf
 

@@ -3,7 +3,7 @@
     word = pack2_i16(x0, x1)           an int32 whose lower half is x0
     dot2_i16(a, b)                     a0 * b0 + a1 * b1, an int32, modulo 2**32
 
-Numbers of 8 bits, with a sign or without, are widened as they are packed: no product of two saturates, as those of `pmaddubsw` do.
+Numbers of 8 bits, with a sign or without, are widened as they are packed: no sum of two products saturates, as those of `pmaddubsw` do.
 """
 
 from __future__ import annotations

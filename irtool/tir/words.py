@@ -36,7 +36,11 @@ MOVED = 0x80808080 - (1 << 32)
 
 _SIGNS = {("uint8", "int8"): "u8s8", ("int8", "int8"): "s8s8", ("uint8", "uint8"): "u8u8"}
 
-DOTS = {f"dot{STEPS}_{name}": pair for pair, name in _SIGNS.items()}
+NARROW = f"dot{STEPS}_u8s7"
+"""`dot4_u8s8` of a second operand whose first two numbers, and last two, are such that sums of two products fit into 16 bits: positive ones
+add up to 128 at most, and so do negative ones. Constant weights may be known to be so."""
+
+DOTS = {**{f"dot{STEPS}_{name}": pair for pair, name in _SIGNS.items()}, NARROW: ("uint8", "int8")}
 """The dtypes of the operands' numbers, by the function's name."""
 
 LONG_DOTS = {f"dot{LONG}_{name}": pair for pair, name in _SIGNS.items()}
@@ -63,10 +67,12 @@ def pack(numbers: Sequence[Expr]) -> Expr:
     return Call(f"pack{len(numbers)}", tuple(numbers), word_dtype(len(numbers)))
 
 
-def dot(a: Expr, b: Expr, dtypes: tuple[str, str]) -> Expr:
-    """The sum of the products of two words' numbers, which have these dtypes."""
+def dot(a: Expr, b: Expr, dtypes: tuple[str, str], narrow: bool = False) -> Expr:
+    """The sum of the products of two words' numbers, which have these dtypes; `narrow`: signed ones are as `NARROW` has them."""
     if dtypes not in _SIGNS:
         a, b, dtypes = b, a, dtypes[::-1]
+    if narrow:
+        return Call(NARROW, (a, b), "int32")
     steps = STEPS if a.dtype == word_dtype(STEPS) else LONG
     return Call(f"dot{steps}_{_SIGNS[dtypes]}", (a, b), "int32")
 

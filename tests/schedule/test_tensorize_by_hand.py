@@ -9,7 +9,7 @@ from irtool.diagnostics import UsageError
 from irtool.schedule.instructions.dot_kinds import intrinsics
 from irtool.tir.pairs import DOT_PAIR
 from irtool.tir.wide_pairs import DOT_WIDE
-from irtool.tir.words import ALL_DOTS
+from irtool.tir.words import ALL_DOTS, NARROW
 
 V = '#[version = "0.0.5"]\n'
 CASES = {
@@ -86,7 +86,8 @@ def test_every_intrinsic_of_the_backends_has_a_meaning() -> None:
 
     written = {n for n in (*vector_dots.TYPES, *vector_pairs.TYPES) if n.startswith("dot")}
     written |= set(vector_matrices.PRODUCTS.values())
-    assert written == set(intrinsics()) == {*ALL_DOTS, DOT_PAIR, DOT_WIDE}
+    # That weights are narrow, no nest says: who writes a schedule cannot promise it.
+    assert written - {NARROW} == set(intrinsics()) == {*ALL_DOTS, DOT_PAIR, DOT_WIDE} - {NARROW}
 
 
 def test_other_numbers_are_refused() -> None:

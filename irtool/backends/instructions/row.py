@@ -17,7 +17,7 @@ ARCHITECTURES = ("x86_64", "aarch64", "arm")
 Condition = tuple[tuple[str, ...], ...]
 """Macros of compilers: all of those of one alternative are defined, and those behind `!` are not."""
 
-_SIGNS = {name.split("_")[1]: pair for name, pair in words.DOTS.items()}
+_SIGNS = {name.split("_")[1]: pair for name, pair in words.LONG_DOTS.items()}
 
 MATRICES = {f"mmla_{signs}": pair for signs, pair in _SIGNS.items()}
 """The functions for products of matrices: the dtypes of the operands' numbers."""

@@ -95,8 +95,8 @@ class WordKind:
 
 @cache
 def word_kinds() -> tuple[WordKind, ...]:
-    """All kinds."""
-    meanings = {name: words.meaning(name) for name in words.DOTS}
+    """All kinds. Whether numbers are narrow, no nest says."""
+    meanings = {name: words.meaning(name) for name in words.DOTS if name != words.NARROW}
     return WordKind(words.STEPS, 3, meanings, words.pack, words.dot, "uint8"), pair_kind(), long_kind(), wide_kind()
 
 

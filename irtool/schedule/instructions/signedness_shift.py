@@ -19,7 +19,6 @@ from ...tir.expr import Binary, Const, Expr, Load, bitwise_xor, const, rewrite
 from ...tir.forms import Reduction
 from ...tir.program import CONSTANT, Derivation, Slot
 from ...tir.stmt import Buffer, Store
-from ...tir.vector_target import VectorTarget
 from ...tir.words import MOVED
 from ..core.affine import depends, operands
 
@@ -90,17 +89,17 @@ def as_it_was(word: Expr) -> Expr:
 
 
 def movement(
-    sums: Sequence[Reduction], factors: Mapping[Buffer, str], constants: Collection[Buffer], target: VectorTarget
+    sums: Sequence[Reduction], factors: Mapping[Buffer, str], constants: Collection[Buffer], taken: str
 ) -> Movement | None:
-    """How these sums of products, whose `factors` have these dtypes, are made of bytes that the target's instruction takes; None where
-    they are anyway, or where no sums of weights can be made."""
+    """How these sums of products, whose `factors` have these dtypes, are made of bytes of the dtype that an instruction takes; None where
+    they are anyway, or where no sums of weights can be made. `taken`: empty for an instruction that takes both."""
     fixed = [b for b in factors if b in constants]
     data = [d for b, d in factors.items() if b not in constants]
-    if len(fixed) != 1 or len(data) != 1 or fixed[0].dtype != "int8" or target.first_factor in ("", data[0]):
+    if len(fixed) != 1 or len(data) != 1 or fixed[0].dtype != "int8" or taken in ("", data[0]):
         return None
     found = {_kept_axes(r, fixed[0]) for r in sums}
     kept = found.pop()
-    return None if found or kept is None else Movement(fixed[0], target.first_factor, kept)
+    return None if found or kept is None else Movement(fixed[0], taken, kept)
 
 
 def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:

@@ -18,8 +18,9 @@ the last word is zeros.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -54,7 +55,8 @@ from ...tir.program import (
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
-from ...tir.words import STEPS
+from ...tir.words import NARROW, STEPS
+from ...tir.words import dot as words_dot
 from ..constants.finite_weights import FiniteWeights
 from ..core.affine import depends, moves, simplifier
 from ..cost.machine import REUSE
@@ -62,6 +64,7 @@ from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
 from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
 from .matrix_tiles import filled_count
+from .narrow_weights import fit_in_pairs
 from .signedness_shift import Movement, moved_word, movement
 
 
@@ -69,7 +72,7 @@ from .signedness_shift import Movement, moved_word, movement
 class Product:
     """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`,
     or `k` and the first channel of a group. `guards`: by operand, when it is read; it is 0 otherwise. `innermost`: the words of a sum lie
-    one after the other."""
+    one after the other. `narrow`: weights are such that sums of two products fit into 16 bits."""
 
     kind: WordKind
     a: Load
@@ -80,6 +83,7 @@ class Product:
     second: int
     guards: Mapping[Load, Expr]
     innermost: bool = False
+    narrow: bool = False
 
     def order(self, axis: int, ndim: int) -> list[int]:
         """The axes of an operand as its words have them, of which one is summed."""
@@ -153,7 +157,8 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         for at, p in found.items():
             alike = {n: q for n, q in found.items() if p.shares_words(q)}
             if _pays(k, alike, constants, target):
-                alike = {n: _of_other_words(k.stages[n], q, target) for n, q in alike.items()}
+                narrow = partial(_is_narrow, k, alike, constants, calls)
+                alike = {n: _of_other_words(k.stages[n], q, target, narrow) for n, q in alike.items()}
                 if not _is_transformed(finite.mark(k), at, calls, target):
                     _replace(k, alike, constants, calls, made, target)
                 break
@@ -256,14 +261,30 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
     return True
 
 
-def _of_other_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
-    """The product, of the words that take the fewest instructions: of pairs of 16 bits where these beat the ones for bytes."""
+def _of_other_words(form: AnyForm, p: Product, target: VectorTarget, is_narrow: Callable[[], bool]) -> Product:
+    """The product, of the words that take the fewest instructions: of pairs of 16 bits where these beat the ones for bytes, unless bytes are
+    narrow."""
     of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1
     if p.kind.bits == "uint8" and target.wide_products > 1 and not of_more:
         bytes_, pairs_ = (_cost_of_product(kind, target) for kind in (p.kind, wide_kind()))
         if pairs_ < bytes_ or math.isinf(bytes_):
-            return replace(p, kind=wide_kind())
+            narrow = target.dot_cost(NARROW) / STEPS < pairs_ and is_narrow()
+            return replace(p, narrow=True) if narrow else replace(p, kind=wide_kind())
     return _of_long_words(form, p, target)
+
+
+def _is_narrow(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], calls: Sequence[RunKernel]) -> bool:
+    """True if the weights of these sums are constants whose products in pairs fit into 16 bits, and the data can be made unsigned."""
+    p = next(iter(sums.values()))
+    weights = [(e.source, axis) for e, axis in p.operands if e.source in constants]
+    data = [e for e, _ in p.operands if e.source not in constants]
+    if len(weights) != 1 or weights[0][0].dtype != "int8":
+        return False
+    if data[0].dtype != "uint8" and _shift(k, sums, constants, "uint8") is None:
+        return False
+    ((source, axis),) = weights
+    slots = (s.inputs[k.inputs.index(source)].resolve() for s in calls)
+    return all(fit_in_pairs(slot.data, axis) for slot in dict.fromkeys(slots))
 
 
 def _cost_of_product(kind: WordKind, target: VectorTarget) -> float:
@@ -354,10 +375,15 @@ def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], ta
     p = next(iter(sums.values()))
     if p.kind.numbers != STEPS:
         return None
+    return _shift(k, sums, constants, "uint8" if p.narrow else target.first_factor)
+
+
+def _shift(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], taken: str) -> Movement | None:
+    """How the numbers are moved to a dtype; None where they have it or cannot be moved."""
+    p = next(iter(sums.values()))
     factors = {e.source: e.dtype for e, _ in p.operands if isinstance(e.source, Buffer)}
-    return movement(
-        [f for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction)], factors, constants, target
-    )
+    forms = [f for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction)]
+    return movement(forms, factors, constants, taken)
 
 
 def _of_words(
@@ -384,7 +410,8 @@ def _of_words(
     assert isinstance(r.update, Binary)
     if moved is not None and p.a.source is moved.weights:
         read.reverse()
-    update = Binary("+", r.update.a, p.kind.dot(read[0], read[1], dtypes), r.acc.dtype)
+    dot = words_dot(read[0], read[1], dtypes, True) if p.narrow else p.kind.dot(read[0], read[1], dtypes)
+    update = Binary("+", r.update.a, dot, r.acc.dtype)
     inner = tuple(
         x for v, n in r.inner for x in ([(word, count)] if v is p.k else [(v, n)]) if x[1] > 1 or v is not p.k
     )
