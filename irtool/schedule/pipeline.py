@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from ..diagnostics import UsageError, nearest
-from ..steps import counted
 from ..tir.forms import AnyForm
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, Program, constants_in_use, runs_of
@@ -18,6 +17,7 @@ from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
 from .constants.split_weights import split_weights
 from .core.block_sums import block_sums
+from .core.program_rewriter import replace_kernels
 from .core.switches import is_on, switching_off
 from .graph.bound_stack import bound_stack
 from .graph.canonical_views import read_canonical_views
@@ -78,16 +78,16 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
         made = decompose_gathers(decompose_subpixels(k))
         return made if made is k or stores_vectors(made, target, blocks) else k
 
-    _replace_kernels(program, decomposed)
+    replace_kernels(program, decomposed)
 
 
 def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
     finite = FiniteWeights(program)
-    _replace_kernels(program, lambda k: partition_padded_windows(k, finite.mark))
+    replace_kernels(program, lambda k: partition_padded_windows(k, finite.mark))
 
 
 def _part_groups(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, split_groups)
+    replace_kernels(program, split_groups)
 
 
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
@@ -96,30 +96,30 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
             return k  # exp as it stands in the program is not that of a softmax
         return _with_stages(k, flush_exponentials(k.stages, lambda b: b))
 
-    _replace_kernels(program, flushed)
+    replace_kernels(program, flushed)
 
 
 def _keep_tails(program: Program, target: VectorTarget) -> None:
     def kept(k: Kernel) -> Kernel:
         return _with_stages(k, [keep_tails(form) for form in k.stages])
 
-    _replace_kernels(program, kept)
+    replace_kernels(program, kept)
 
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, FiniteWeights(program).mark)
+    replace_kernels(program, FiniteWeights(program).mark)
 
 
 def _transpose_operands(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: transpose_operands(k, target))
+    replace_kernels(program, lambda k: transpose_operands(k, target))
 
 
 def _inline_padding(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: inline_row_padding(k, target))
+    replace_kernels(program, lambda k: inline_row_padding(k, target))
 
 
 def _separate_formulas(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: separate_formulas(k, target))
+    replace_kernels(program, lambda k: separate_formulas(k, target))
 
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
@@ -127,20 +127,20 @@ def _schedule_kernels(program: Program, target: VectorTarget) -> None:
         made = schedule_kernel(k, target) if k.stages else k
         return made.replace(native_halves=True) if target.native_halves > 1 else made
 
-    _replace_kernels(program, scheduled, finished=True)
+    replace_kernels(program, scheduled, finished=True)
 
 
 def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, lambda k: fuse_row_loops(k, target))
+    replace_kernels(program, lambda k: fuse_row_loops(k, target))
 
 
 def _block_sums(program: Program, target: VectorTarget) -> None:
-    _replace_kernels(program, block_sums, finished=True)
+    replace_kernels(program, block_sums, finished=True)
 
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
     shared = shared_kernels(program, target)
-    _replace_kernels(program, lambda k: shared[k], finished=True)
+    replace_kernels(program, lambda k: shared[k], finished=True)
 
 
 def _drop_constants(program: Program, target: VectorTarget) -> None:
@@ -390,12 +390,3 @@ def _with_stages(kernel: Kernel, stages: Sequence[AnyForm]) -> Kernel:
     """The kernel with other stages; the kernel itself if none is another one."""
     changed = any(a is not b for a, b in zip(stages, kernel.stages, strict=True))
     return kernel.replace(stages=stages) if changed else kernel
-
-
-def _replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
-    runs = runs_of(program)
-    for n, k in enumerate(counted("kernels", tuple(program.kernels))):
-        if not k.finished or finished:
-            program.kernels[n] = changed = change(k)
-            for s in runs.get(k, ()):
-                s.kernel = changed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -12,18 +12,15 @@ from ...tir.expr import Load
 from ...tir.forms import AnyForm, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.program import (
-    CONSTANT,
     TEMP,
-    Derivation,
     Program,
     RunKernel,
     Slot,
     constant_inputs,
-    kernels_in_use,
-    runs_of,
 )
 from ...tir.stmt import Buffer, Layout
 from ...tir.vector_target import VectorTarget
+from ..core.program_rewriter import ProgramRewriter
 from ..scripts.script import Entry, entry_for
 from ..strategies.base import Stage
 
@@ -126,15 +123,12 @@ def _constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
 def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]) -> None:
     """Replaces the stages for which it pays in every kernel that is not finished, in all its calls, which give it constants for
     weights."""
-    made, runs = _Made(), runs_of(program)
-    most = max((_temporary_bytes(run) for of in runs.values() for run in of), default=0)
-    for k, of in runs.items():
-        if not k.finished:
+    with ProgramRewriter(program) as rewriter:
+        most = max((_temporary_bytes(run) for of in rewriter.calls.values() for run in of), default=0)
+        for k, of in rewriter.open_kernels():
             # Without a temporary there is no memory that a workspace could be in at other times.
             room = most - max(map(_temporary_bytes, of), default=0) if most else inf
-            _derive(k, of, target, algorithm, made, room)
-    program.kernels = kernels_in_use(program)
-    program.constants = [*program.constants, *made.slots()]
+            _derive(k, of, target, algorithm, rewriter, room)
 
 
 def _temporary_bytes(run: RunKernel) -> int:
@@ -148,7 +142,7 @@ def _derive(
     runs: list[RunKernel],
     target: VectorTarget,
     algorithm: Algorithm[AnyStage, AnyPlan],
-    made: _Made,
+    rewriter: ProgramRewriter,
     room: float,
 ) -> None:
     constant, main = constant_inputs(runs), _main_stage(k, target)
@@ -167,29 +161,11 @@ def _derive(
             new = old.replace(shape=weights.shape, dtype="float32")
             changed = _replaced(k, at, stage, new, algorithm.form(stage, plan, new, target))
             for run in runs:
-                run.inputs[number] = made.slot(run.inputs[number].resolve(), old.layout, weights)
-                run.kernel = changed
+                run.inputs[number] = _derived(rewriter, run.inputs[number].resolve(), old.layout, weights)
+            rewriter.replace(runs, changed)
             at -= stage.copies
             main -= stage.copies if main > at else 0
             k = changed
-
-
-@dataclass
-class _Made:
-    """Constants that were made, by their sources and how."""
-
-    by_source: dict[tuple[Any, ...], Slot] = field(default_factory=dict)
-
-    def slot(self, source: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
-        """The constant of derived weights."""
-        key = (source, layout, *w.how)
-        if key not in self.by_source:
-            self.by_source[key] = _derived(source, layout, w)
-        return self.by_source[key]
-
-    def slots(self) -> Iterator[Slot]:
-        """All of them, in the order in which they were made."""
-        yield from self.by_source.values()
 
 
 def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: AnyForm) -> Kernel:
@@ -203,7 +179,7 @@ def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: A
     return k.replace(params=params, stages=stages, temporaries=temporaries, in_place=in_place)
 
 
-def _derived(slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
+def _derived(rewriter: ProgramRewriter, slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
     name = f"{slot.name.removesuffix('_packed')}_{w.name}"
     slot, layout = _row_major(slot, layout)
     dtype = slot.dtype
@@ -211,13 +187,7 @@ def _derived(slot: Slot, layout: Layout | None, w: DerivedWeights) -> Slot:
     def compute(data: Any) -> Any:
         return w.compute(numbers(data, dtype), layout)
 
-    return Slot(
-        name,
-        w.shape,
-        "float32",
-        CONSTANT,
-        derivation=Derivation(slot, (w.name, layout, *w.how), compute),
-    )
+    return rewriter.derive(slot, (w.name, layout, *w.how), compute, w.shape, "float32", name)
 
 
 def _row_major(slot: Slot, layout: Layout | None) -> tuple[Slot, Layout | None]:

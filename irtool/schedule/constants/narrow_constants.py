@@ -16,18 +16,14 @@ from ...tir.expr import Cast, Expr, Load, const, post_order
 from ...tir.forms import AnyForm, Steps, rewrite_loads, stores_of
 from ...tir.kernel import Kernel
 from ...tir.program import (
-    CONSTANT,
-    Derivation,
     Program,
     Slot,
     constant_inputs,
-    constants_in_use,
-    kernels_in_use,
-    runs_of,
 )
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads
+from ..core.program_rewriter import ProgramRewriter
 
 _WIDE, _SHORT = "int64", "int32"
 
@@ -35,22 +31,22 @@ _WIDE, _SHORT = "int64", "int32"
 def narrow_constants(program: Program, target: VectorTarget) -> None:
     """Gives kernels that make 32-bit numbers by way of 64-bit ones their constants in as few elements and bits as hold them."""
     made: dict[Slot, Slot] = {}
-    for kernel, runs in runs_of(program).items():
-        wide = [] if kernel.finished else [b for b in constant_inputs(runs) if b.dtype == _WIDE]
-        for b in wide if _computes_wide(kernel.stages) else []:
-            n = kernel.inputs.index(b)
-            slots = [s.inputs[n].resolve() for s in runs]
-            for c in slots:
-                made.setdefault(c, _narrowed(c))
-            found = {(made[c].shape, made[c].dtype) for c in slots}
-            if len(found) > 1 or made[slots[0]] is slots[0] or b not in _read_as_values(kernel.stages):
-                continue
-            kernel = _with_input(kernel, n, *found.pop())
-            for s, c in zip(runs, slots, strict=True):
-                s.inputs[n], s.kernel = made[c], kernel
-    program.kernels = kernels_in_use(program)
-    program.constants = [*program.constants, *(c for old, c in made.items() if c is not old)]
-    program.constants = constants_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for kernel, calls in rewriter.open_kernels():
+            wide = [b for b in constant_inputs(calls) if b.dtype == _WIDE]
+            for b in wide if _computes_wide(kernel.stages) else []:
+                n = kernel.inputs.index(b)
+                slots = [s.inputs[n].resolve() for s in calls]
+                for c in slots:
+                    if c not in made:
+                        made[c] = _narrowed(rewriter, c)
+                found = {(made[c].shape, made[c].dtype) for c in slots}
+                if len(found) > 1 or made[slots[0]] is slots[0] or b not in _read_as_values(kernel.stages):
+                    continue
+                kernel = _with_input(kernel, n, *found.pop())
+                for s, c in zip(calls, slots, strict=True):
+                    s.inputs[n] = made[c]
+                rewriter.replace(calls, kernel)
 
 
 def _computes_wide(forms: Sequence[AnyForm]) -> bool:
@@ -70,7 +66,7 @@ def _read_as_values(forms: Sequence[AnyForm]) -> set[Buffer]:
     return {e.source for e in read} - inside
 
 
-def _narrowed(c: Slot) -> Slot:
+def _narrowed(rewriter: ProgramRewriter, c: Slot) -> Slot:
     """The same constant in fewer elements or bits; itself if there is no such one."""
     import numpy as np
 
@@ -84,7 +80,7 @@ def _narrowed(c: Slot) -> Slot:
     def compute(data: Any) -> Any:
         return np.ascontiguousarray(data[tuple(slice(n) for n in shape)].astype(dtype))
 
-    return Slot(c.name, shape, dtype, CONSTANT, derivation=Derivation(c, ("narrow", tuple(shape), dtype), compute))
+    return rewriter.derive(c, ("narrow", tuple(shape), dtype), compute, shape, dtype)
 
 
 def _with_input(kernel: Kernel, n: int, shape: tuple[int, ...], dtype: str) -> Kernel:

@@ -11,18 +11,14 @@ from ...tir.expr import Expr, Load, rewrite
 from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.kernel import Kernel
 from ...tir.program import (
-    CONSTANT,
-    Derivation,
     Program,
     Slot,
     constant_inputs,
-    constants_in_use,
-    kernels_in_use,
-    runs_of,
 )
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
+from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import MOST_LEFT
 
 Box = tuple[tuple[int, int], ...]
@@ -31,21 +27,17 @@ Box = tuple[tuple[int, int], ...]
 
 def slice_constants(program: Program, target: VectorTarget) -> None:
     """Gives kernels the part of a constant that they read."""
-    parts: dict[tuple[Slot, Box], Slot] = {}
-    for kernel, runs in runs_of(program).items():
-        for b in () if kernel.finished else constant_inputs(runs):
-            box = _box(b, kernel.stages)
-            if box is None or math.prod(e - f for f, e in box) > MOST_LEFT * math.prod(b.shape):
-                continue
-            n = kernel.inputs.index(b)
-            kernel = _sliced(kernel, n, box)
-            for s in runs:
-                whole = s.inputs[n].resolve()
-                s.inputs[n] = parts.setdefault((whole, box), _part(whole, box))
-                s.kernel = kernel
-    program.kernels = kernels_in_use(program)
-    program.constants = [*program.constants, *parts.values()]
-    program.constants = constants_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for kernel, calls in rewriter.open_kernels():
+            for b in constant_inputs(calls):
+                box = _box(b, kernel.stages)
+                if box is None or math.prod(e - f for f, e in box) > MOST_LEFT * math.prod(b.shape):
+                    continue
+                n = kernel.inputs.index(b)
+                kernel = _sliced(kernel, n, box)
+                for s in calls:
+                    s.inputs[n] = _part(rewriter, s.inputs[n].resolve(), box)
+                rewriter.replace(calls, kernel)
 
 
 def _box(b: Buffer, forms: Sequence[AnyForm]) -> Box | None:
@@ -93,11 +85,10 @@ def _sliced(kernel: Kernel, n: int, box: Box) -> Kernel:
     return kernel.replace(params=params, stages=[change(form) for form in kernel.stages])
 
 
-def _part(c: Slot, box: Box) -> Slot:
+def _part(rewriter: ProgramRewriter, c: Slot, box: Box) -> Slot:
     def compute(data: Any) -> Any:
         import numpy as np
 
         return np.ascontiguousarray(data[tuple(slice(f, e) for f, e in box)])
 
-    shape = [e - f for f, e in box]
-    return Slot(c.name, shape, c.dtype, CONSTANT, derivation=Derivation(c, ("slice", box), compute))
+    return rewriter.derive(c, ("slice", box), compute, [e - f for f, e in box])

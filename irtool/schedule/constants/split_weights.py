@@ -16,19 +16,15 @@ from ...tir.expr import Expr, Load, Var, const, rewrite
 from ...tir.forms import AnyForm, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.program import (
-    CONSTANT,
-    Derivation,
     Program,
     RunKernel,
     Slot,
     constant_inputs,
-    constants_in_use,
-    kernels_in_use,
-    runs_of,
 )
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
+from ..core.program_rewriter import ProgramRewriter
 
 Indices = tuple[tuple[int, ...], ...]
 """Which elements of an array, by axis."""
@@ -53,15 +49,12 @@ class _Part:
 
 def split_weights(program: Program, target: VectorTarget) -> None:
     """Gives every stage of a kernel its own part of constants that others read other parts of."""
-    slots: dict[tuple[Slot, Indices], Slot] = {}
-    for kernel, runs in runs_of(program).items():
-        for b in () if kernel.finished else constant_inputs(runs):
-            parts = _parts(b, kernel.stages) if b.dtype == "float32" else None  # of bytes, words are made of all
-            if parts is not None:
-                kernel = _parted(kernel, runs, b, parts, slots)
-    program.kernels = kernels_in_use(program)
-    program.constants = [*program.constants, *slots.values()]
-    program.constants = constants_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for kernel, calls in rewriter.open_kernels():
+            for b in constant_inputs(calls):
+                parts = _parts(b, kernel.stages) if b.dtype == "float32" else None  # of bytes, words are made of all
+                if parts is not None:
+                    kernel = _parted(kernel, calls, b, parts, rewriter)
 
 
 def _parts(b: Buffer, forms: Sequence[AnyForm]) -> dict[int, _Part] | None:
@@ -102,7 +95,7 @@ def _part_of(b: Buffer, r: Reduction) -> _Part | None:
 
 
 def _parted(
-    kernel: Kernel, runs: list[RunKernel], b: Buffer, parts: dict[int, _Part], slots: dict[tuple[Slot, Indices], Slot]
+    kernel: Kernel, calls: list[RunKernel], b: Buffer, parts: dict[int, _Part], rewriter: ProgramRewriter
 ) -> Kernel:
     """The kernel with a parameter for each part, the first in the place of the whole, and the runs with constants for them."""
     number = kernel.inputs.index(b)
@@ -111,11 +104,11 @@ def _parted(
     first, *others = new.values()
     inputs = [first if i is b else i for i in kernel.inputs]
     changed = kernel.replace(params=[*inputs, *others, *kernel.outputs], stages=stages)
-    for run in runs:
-        whole = run.inputs[number].resolve()
-        own = [slots.setdefault((whole, p.indices), _slot(whole, p.indices, n)) for n, p in enumerate(parts.values())]
-        run.inputs = [*run.inputs[:number], own[0], *run.inputs[number + 1 :], *own[1:]]
-        run.kernel = changed
+    for s in calls:
+        whole = s.inputs[number].resolve()
+        own = [_slot(rewriter, whole, p.indices, n) for n, p in enumerate(parts.values())]
+        s.inputs = [*s.inputs[:number], own[0], *s.inputs[number + 1 :], *own[1:]]
+    rewriter.replace(calls, changed)
     return changed
 
 
@@ -130,11 +123,11 @@ def _reading(form: AnyForm, whole: Buffer, part: Buffer, p: _Part) -> Reduction:
     return replace(form, update=rewrite(form.update, own))
 
 
-def _slot(whole: Slot, indices: Indices, number: int) -> Slot:
+def _slot(rewriter: ProgramRewriter, whole: Slot, indices: Indices, number: int) -> Slot:
     def compute(data: Any) -> Any:
         import numpy as np
 
         return np.ascontiguousarray(np.asarray(data)[np.ix_(*indices)])
 
-    derivation = Derivation(whole, ("part", indices), compute)
-    return Slot(f"{whole.name}_{number}", [len(i) for i in indices], whole.dtype, CONSTANT, derivation=derivation)
+    shape = [len(i) for i in indices]
+    return rewriter.derive(whole, ("part", indices), compute, shape, name=f"{whole.name}_{number}")

@@ -7,6 +7,7 @@ axes            axes fused and split before a strategy is chosen
 affine          how an index moves with a loop variable
 guards          conditions on reads ⇒ bounds of loops
 switches        stages and strategies that are switched off
+program_rewriter  kernels and constants replaced in all calls
 staged          one stage as several named blocks: what attention, winograd and strassen make of a stage
 block_sums      long float sums ⇒ sums of blocks
 data_affinity   which thread wrote what another one reads

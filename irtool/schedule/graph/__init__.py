@@ -8,6 +8,7 @@ canonical_views, store_canonical_views, materialize_views, split_groups   tensor
 separate_formulas   expensive functions of sums ⇒ a stage in vectors
 widen_float16       16-bit floats that are read often ⇒ 32 bits
 share_kernels       kernels that differ in numbers only ⇒ one
+step_lists          lists of steps, and who names a slot: what the fusers above keep up to date
 bound_stack         large local arrays ⇒ the workspace
 threads             which loops threads share, and in which chunks (`share_loops`, `thread_split`)
 """

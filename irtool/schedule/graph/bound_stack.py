@@ -15,21 +15,18 @@ from collections.abc import Iterator
 
 from ...tir.buffers import replace_buffers
 from ...tir.kernel import Kernel
-from ...tir.program import Program, runs_of
+from ...tir.program import Program
 from ...tir.stack import frame_bytes, host_bytes, spare_bytes, stack_arrays
 from ...tir.stmt import PARALLEL, Allocate, Buffer, For, Scope, Stmt, children, pre_order
 from ...tir.vector_target import VectorTarget
+from ..core.program_rewriter import replace_kernels
 
 
 def bound_stack(program: Program, target: VectorTarget) -> None:
     """Moves arrays of the program's kernels, so that a run keeps to `target.stack_bytes`."""
     program.call_bytes, program.spare_bytes = frame_bytes(target), spare_bytes(target)
     room = max(0, target.stack_bytes - program.call_bytes - host_bytes(program))
-    runs = runs_of(program)
-    for n, k in enumerate(program.kernels):
-        program.kernels[n] = changed = _bounded(k, room)
-        for s in runs.get(k, ()):
-            s.kernel = changed
+    replace_kernels(program, lambda k: _bounded(k, room), finished=True)
 
 
 def _bounded(k: Kernel, room: int) -> Kernel:

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from ...tir.expr import QUOTIENTS, Binary, Expr, Load, const, post_order
 from ...tir.forms import AnyForm, LoopForm, Steps, buffers_read, rewrite_loads
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Program, RunKernel, kernels_in_use, runs_of
+from ...tir.program import TEMP, Program, RunKernel
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier
+from ..core.program_rewriter import ProgramRewriter
 
 IMAGE_AXES = 4
 """Axes of an image, at least: one of a batch, with channels, rows and columns."""
@@ -29,12 +30,9 @@ Shape = tuple[int, ...]
 
 def read_canonical_views(program: Program, target: VectorTarget) -> None:
     """Every kernel that reads images under another shape reads them in their own, where that takes no divisions."""
-    for k, runs in runs_of(program).items():
-        if not k.finished:
-            changed = _in_own_shapes(k, runs)
-            for s in runs if changed is not k else ():
-                s.kernel = changed
-    program.kernels = kernels_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for k, calls in rewriter.open_kernels():
+            rewriter.replace(calls, _in_own_shapes(k, calls))
 
 
 def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:

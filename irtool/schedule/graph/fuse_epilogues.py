@@ -16,23 +16,18 @@ from ...tir import dtypes
 from ...tir.expr import Expr, Load, Var, post_order, rewrite, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of, with_buffers
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, TEMP, HostFunction, Program, RunKernel, Slot, kernels_in_use, steps
+from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.tables import looked_up
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, loads, moves, operands, simplifier, stride
 from .common_axes import CommonAxes, find_common_axes
-from .fuse_kernels import joined_name, mentions_of, straight_bodies
+from .step_lists import Mentions, fused_facts, rewrite_step_lists
 
 
 def fuse_epilogues(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
-    fuser = _Fuser(target)
-    for f in program.functions.values():
-        fuser.enter(f)
-        for body in straight_bodies(f):
-            fuser.fuse(body)
-    program.kernels = kernels_in_use(program)
+    rewrite_step_lists(program, _Fuser(target).fuse)
 
 
 class _Fuser:
@@ -41,17 +36,9 @@ class _Fuser:
     def __init__(self, target: VectorTarget) -> None:
         self.target = target
         self._made: dict[tuple, Kernel | None] = {}
-        self._steps: dict[int, object] = {}
-        self._mentions: dict[Slot, set[int]] = {}
 
-    def enter(self, f: HostFunction) -> None:
-        """Looks at a function as a whole, before its lists of steps."""
-        self._mentions = mentions_of(f)
-        self._steps = {id(s): s for s in steps(f.body)}
-
-    def fuse(self, body: list) -> None:
+    def fuse(self, body: list, mentions: Mentions) -> None:
         """Joins steps of a list that run one after the other, in place."""
-        mentions = self._mentions
         at = 0
         while at < len(body):
             first = body[at]
@@ -60,24 +47,20 @@ class _Fuser:
                 at += 1
                 continue
             both, n, second = joined
-            for slot in (*first.inputs, *first.outputs, *second.inputs, *second.outputs):
-                mentions.get(slot.resolve(), set()).difference_update({id(first), id(second)})
-            self._steps[id(both)] = both
-            for slot in (*both.inputs, *both.outputs):
-                mentions.setdefault(slot.resolve(), set()).add(id(both))
+            mentions.fused((first, second), both)
             # Where everything is there that the second one reads, the first one's place keeps its inputs alive no longer.
             early = all(not _written(body[at + 1 : n], x) for x in both.inputs)
             body[n if not early else at] = both
             del body[at if not early else n]
 
     def _with_reader(
-        self, first: RunKernel, at: int, body: Sequence, mentions: dict[Slot, set[int]]
+        self, first: RunKernel, at: int, body: Sequence, mentions: Mentions
     ) -> tuple[RunKernel, int, RunKernel] | None:
         """The step joined with the only one that reads its result, and where that one stands."""
         if first.kernel.finished or len(first.outputs) != 1:
             return None
         slot = first.outputs[0].resolve()
-        names = mentions.get(slot, set())
+        names = mentions.of(slot)
         if slot.kind != TEMP or len(names) != 2 or id(first) not in names:
             return None
         found = next(((n, s) for n, s in enumerate(body[at + 1 :], at + 1) if id(s) in names), None)
@@ -89,7 +72,7 @@ class _Fuser:
         both = self._joined(first, second, slot, mentions)
         return (both, n, second) if both is not None else None
 
-    def _joined(self, a: RunKernel, b: RunKernel, slot: Slot, mentions: dict[Slot, set[int]]) -> RunKernel | None:
+    def _joined(self, a: RunKernel, b: RunKernel, slot: Slot, mentions: Mentions) -> RunKernel | None:
         if b.kernel.finished or len(b.outputs) != 1:
             return None
         if sum(x.resolve() is slot for x in b.inputs) != 1:
@@ -102,7 +85,7 @@ class _Fuser:
             for x, p in zip(s.inputs, s.kernel.inputs)
         ]
         constants = frozenset(p for x, p in zip(a.inputs, a.kernel.inputs) if x.resolve().kind == CONSTANT)
-        readers = [self._steps.get(n) for n in mentions.get(out, set()) if n != id(b)]
+        readers = [s for s in mentions.steps(out) if s is not b]
         blocks = out.kind == TEMP and all(isinstance(s, RunKernel) and _reads_blocks(s, out) for s in readers)
         key = (a.kernel, b.kernel, tuple(order), constants, blocks)
         if key not in self._made:
@@ -141,13 +124,10 @@ class _Fuser:
         if not _keeps_vectors(first[-1], last, axes, packed, blocks, self.target):
             return None
         made = Kernel(
-            joined_name((a, b)),
-            [*params.values(), out],
-            [*second[:-1], *first[:-1], last],
-            1,
+            params=[*params.values(), out],
+            stages=[*second[:-1], *first[:-1], last],
             temporaries=[*(others[t] for t in b.temporaries), *(own[t] for t in a.temporaries)],
-            operators=a.operators + b.operators,
-            calls=a.calls + b.calls,
+            **fused_facts((a, b)),
         )
         return made.measured()
 

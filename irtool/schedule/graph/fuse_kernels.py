@@ -10,50 +10,22 @@ Kernels are joined only if one loop over rows comes of it, in which every result
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from ...tir.expr import Load, post_order
 from ...tir.forms import AnyForm, Map, buffers_read, stores_of, with_buffers
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Branch, HostFunction, Loop, Program, RunKernel, Slot, kernels_in_use, steps
+from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, For, Scope
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier
 from ..cost.row_choice import row_count
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
+from .step_lists import Mentions, fused_facts, rewrite_step_lists
 
 
 def fuse_kernels(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
-    joiner = _Joiner(target)
-    for f in program.functions.values():
-        mentions = mentions_of(f)
-        for body in straight_bodies(f):
-            body[:] = joiner.joined(body, mentions)
-    program.kernels = kernels_in_use(program)
-
-
-def straight_bodies(f: HostFunction) -> Iterator[list]:
-    """Lists of steps that run one after the other."""
-    yield f.body
-    for s in steps(f.body):
-        if isinstance(s, Branch):
-            yield s.then
-            yield s.other
-        elif isinstance(s, Loop):
-            yield from s.bodies
-
-
-def mentions_of(f: HostFunction) -> dict[Slot, set[int]]:
-    """For each slot the steps, by identity, that name it; parameters and results name theirs too."""
-    found: dict[Slot, set[int]] = {}
-    for s in steps(f.body):
-        for slot in (*s.reads, *s.writes):
-            found.setdefault(slot.resolve(), set()).add(id(s))
-    for slot in (*f.params, *f.results):
-        found.setdefault(slot.resolve(), set()).add(0)
-    return found
+    rewrite_step_lists(program, _Joiner(target).join)
 
 
 class _Joiner:
@@ -64,24 +36,21 @@ class _Joiner:
         self._made: dict[tuple, Kernel | None] = {}
         self._rows: dict[Kernel, int] = {}
 
-    def joined(self, body: Sequence, mentions: dict[Slot, set[int]]) -> list:
-        """The steps, with as few kernels as can be."""
+    def join(self, body: list, mentions: Mentions) -> None:
+        """Lets a list of steps run as few kernels as it can."""
         made: list = []
         for s in body:
             both = None
             if made and isinstance(s, RunKernel) and isinstance(made[-1], RunKernel):
-                both = self._join(made[-1], s, mentions)
+                both = self._joined(made[-1], s, mentions)
             if both is None:
                 made.append(s)
                 continue
-            for slot in (*both.inputs, *both.outputs):
-                names = mentions[slot.resolve()]
-                names -= {id(made[-1]), id(s)}
-                names.add(id(both))
+            mentions.fused((made[-1], s), both)
             made[-1] = both
-        return made
+        body[:] = made
 
-    def _join(self, a: RunKernel, b: RunKernel, mentions: dict[Slot, set[int]]) -> RunKernel | None:
+    def _joined(self, a: RunKernel, b: RunKernel, mentions: Mentions) -> RunKernel | None:
         if a.kernel.finished or b.kernel.finished:
             return None
         own = [x.resolve() for x in a.outputs]
@@ -89,8 +58,7 @@ class _Joiner:
         rows = self._row_count(a.kernel)
         if not passed or not rows or self._row_count(b.kernel) not in (rows, -1) or rows == -1:
             return None
-        pair = {id(a), id(b)}
-        inner = [x for x in dict.fromkeys(passed) if x.kind == TEMP and mentions[x] == pair]
+        inner = [x for x in dict.fromkeys(passed) if x.kind == TEMP and mentions.are_all(x, (a, b))]
         inputs = list(dict.fromkeys(x.resolve() for x in (*a.inputs, *b.inputs) if x.resolve() not in own))
         outputs = [x.resolve() for x in (*a.outputs, *b.outputs) if x.resolve() not in inner]
         if set(inputs) & set(outputs):
@@ -131,24 +99,15 @@ class _Joiner:
         between = [buffers[x] for x in buffers if x in inner]
         params = [buffers[x] for x in (*inputs, *outputs)]
         made = Kernel(
-            joined_name((first.kernel, second.kernel)),
-            params,
-            parts,
-            len(outputs),
+            params=params,
+            stages=parts,
+            num_outputs=len(outputs),
             temporaries=[*reversed(temporaries), *reversed(between)],
-            operators=first.kernel.operators + second.kernel.operators,
-            calls=first.kernel.calls + second.kernel.calls,
             macs=first.kernel.macs + second.kernel.macs,
+            **fused_facts((first.kernel, second.kernel)),
         )
         made = made.replace(in_place=_in_place(made))
         return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.target), self.target)) else None
-
-
-def joined_name(kernels: Sequence[Kernel]) -> str:
-    """The name of kernels made one."""
-    prefix = "tvmgen_default_fused"
-    first, *rest = (k.name for k in kernels)
-    return first + "".join(n[len(prefix) :] if n.startswith(prefix) else f"_{n}" for n in rest)
 
 
 def _result(kernel: Kernel) -> str:

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from ...tir.expr import Const, Load, Select, const
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads, with_buffers
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
+from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
 from ...tir.words import STEPS
 from ..instructions.tensorize import find_product
-from .fuse_kernels import joined_name, mentions_of, straight_bodies
+from .step_lists import Mentions, fused_facts, rewrite_step_lists
 
 Pair = tuple[Kernel, int, Kernel, int]
 """A kernel that pads, its number, the kernel that multiplies, and which of its inputs is padded."""
@@ -28,36 +28,34 @@ Pair = tuple[Kernel, int, Kernel, int]
 def fuse_padding(program: Program, target: VectorTarget) -> None:
     """Joins what is only padded with the product that is its only reader, in every function of the program."""
     made: dict[Pair, Kernel] = {}
-    for f in program.functions.values():
-        mentions = mentions_of(f)
-        for body in straight_bodies(f):
-            at = 0
-            while at < len(body):
-                reader = _reader(body, at, mentions)
-                if reader is None:
-                    at += 1
-                    continue
-                first, second = body[at], body[reader]
-                _join(first, second, made)
-                for slot in first.inputs:
-                    mentions[slot.resolve()].discard(id(first))
-                    mentions[slot.resolve()].add(id(second))
-                del body[at]
-    program.kernels = kernels_in_use(program)
+
+    def fuse(body: list, mentions: Mentions) -> None:
+        at = 0
+        while at < len(body):
+            reader = _reader(body, at, mentions)
+            if reader is None:
+                at += 1
+                continue
+            first, second = body[at], body[reader]
+            body[reader] = _joined(first, second, made)
+            mentions.fused((first, second), body[reader])
+            del body[at]
+
+    rewrite_step_lists(program, fuse)
 
 
-def _reader(body: Sequence[object], at: int, mentions: dict[Slot, set[int]]) -> int | None:
+def _reader(body: Sequence[object], at: int, mentions: Mentions) -> int | None:
     """The place of the step that multiplies what a step pads; None where there is none, or others read it."""
     first = body[at]
     if not isinstance(first, RunKernel) or _padding(first) is None:
         return None
     slot, source = first.outputs[0].resolve(), first.inputs[0].resolve()
-    if slot.kind != TEMP or len(mentions.get(slot, ())) != 2:
+    if slot.kind != TEMP or len(mentions.of(slot)) != 2:
         return None
     for n, s in enumerate(body[at + 1 :], at + 1):
         if not isinstance(s, RunKernel):
             return None
-        if id(s) in mentions[slot]:
+        if id(s) in mentions.of(slot):
             return n if _multiplies(s, slot) else None
         if any(x.resolve() is source for x in s.outputs):
             return None
@@ -97,8 +95,8 @@ def _multiplies(s: RunKernel, slot: Slot) -> bool:
     return p is not None and p.kind.numbers == STEPS and any(e.source is read[0] for e, _ in p.operands)
 
 
-def _join(first: RunKernel, second: RunKernel, made: dict[Pair, Kernel]) -> None:
-    """Lets the second step pad for itself."""
+def _joined(first: RunKernel, second: RunKernel, made: dict[Pair, Kernel]) -> RunKernel:
+    """The second step, which pads for itself."""
     slot = first.outputs[0].resolve()
     number = next(n for n, x in enumerate(second.inputs) if x.resolve() is slot)
     padding = _padding(first)
@@ -106,8 +104,8 @@ def _join(first: RunKernel, second: RunKernel, made: dict[Pair, Kernel]) -> None
     key = (first.kernel, padding, second.kernel, number)
     if key not in made:
         made[key] = _one_kernel(*key)
-    second.kernel, second.places = made[key], first.places + second.places
-    second.inputs[number] = first.inputs[0]
+    inputs = [first.inputs[0] if n == number else x for n, x in enumerate(second.inputs)]
+    return RunKernel(made[key], inputs, second.outputs, places=first.places + second.places)
 
 
 def _one_kernel(a: Kernel, padding: int, b: Kernel, number: int) -> Kernel:
@@ -123,7 +121,5 @@ def _one_kernel(a: Kernel, padding: int, b: Kernel, number: int) -> Kernel:
         [*stages, *(with_buffers(f, {read: padded}) for f in b.stages)],
         params=[param if p is read else p for p in b.params],
         temporaries=[padded, *b.temporaries],
-        name=joined_name((a, b)),
-        operators=a.operators + b.operators,
-        calls=a.calls + b.calls,
+        **fused_facts((a, b)),
     )

@@ -16,13 +16,13 @@ from itertools import count
 from ...tir.expr import Load, Var
 from ...tir.forms import Map
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, steps
+from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..cost.machine import SECOND_CACHE_RATE
 from ..cost.winograd import better_transform
 from ..strategies.winograd.find import convolutions_of
-from .fuse_kernels import straight_bodies
+from .step_lists import Mentions, rewrite_step_lists
 
 _NAME = "tvmgen_default_fused_copy"
 
@@ -31,27 +31,23 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
     """Puts a copy behind every convolution for which that pays."""
     copies: dict[tuple[tuple[int, ...], str], Kernel] = {}
     names = {k.name for k in program.kernels}
-    for f in program.functions.values():
-        named = {x.resolve() for x in (*f.params, *f.results)}
-        users: dict[Slot, list[object]] = {}
-        for step in steps(f.body):
-            for x in (*step.reads, *step.writes):
-                users.setdefault(x.resolve(), []).append(step)
-        for body in straight_bodies(f):
-            at = 0
-            while at < len(body):
-                step = body[at]
+
+    def insert(body: list, mentions: Mentions) -> None:
+        at = 0
+        while at < len(body):
+            step = body[at]
+            at += 1
+            if not isinstance(step, RunKernel) or len(step.outputs) != 1:
+                continue
+            slot = step.outputs[0].resolve()
+            if slot.kind != TEMP:
+                continue
+            others = _that_see_another_shape(slot, step, mentions.steps(slot))
+            if others and _saved(step, target) > 2 * slot.nbytes / SECOND_CACHE_RATE:
+                body.insert(at, _copied(step, slot, others, copies, names))
                 at += 1
-                if not isinstance(step, RunKernel) or len(step.outputs) != 1:
-                    continue
-                slot = step.outputs[0].resolve()
-                if slot.kind != TEMP or slot in named:
-                    continue
-                others = _that_see_another_shape(slot, step, users[slot])
-                if others and _saved(step, target) > 2 * slot.nbytes / SECOND_CACHE_RATE:
-                    body.insert(at, _copied(step, slot, others, copies, names))
-                    at += 1
-    program.kernels = kernels_in_use(program)
+
+    rewrite_step_lists(program, insert)
 
 
 def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]) -> list[RunKernel]:

@@ -16,10 +16,11 @@ from typing import Any
 from ...tir.expr import Axis, Binary, Call, Const, Expr, Load, Select, children, const, post_order
 from ...tir.forms import AnyForm, Map, Reduction, TupleReduction
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, Program, Slot, kernels_in_use, runs_of
+from ...tir.program import CONSTANT, Program, Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.walk import rebuild
+from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import SHARED_KERNELS
 
 _NUMBERS = {"float32": "numbers", "int32": "integers"}
@@ -37,24 +38,23 @@ Place = tuple[int, int]
 
 def share_kernels(program: Program, target: VectorTarget) -> None:
     """Puts one kernel in the place of several that differ in numbers only."""
-    runs = runs_of(program)
     groups: dict[Hashable, list[tuple[Kernel, _Skeleton]]] = {}
     for kernel in program.kernels:
         if not kernel.finished and kernel.copies is None and _has_loops(kernel):
             skeleton = _Skeleton(kernel)
             groups.setdefault(skeleton.key, []).append((kernel, skeleton))
-    for group in groups.values():
-        if len(group) >= SHARED_KERNELS:
-            program.constants = [*program.constants, *_share(group, runs)]
-    program.kernels = kernels_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for group in groups.values():
+            if len(group) >= SHARED_KERNELS:
+                _share(group, rewriter)
 
 
 def _has_loops(kernel: Kernel) -> bool:
     return all(isinstance(f, Map | Reduction | TupleReduction) for f in kernel.stages)
 
 
-def _share(group: Sequence[tuple[Kernel, _Skeleton]], runs: dict[Kernel, Any]) -> list[Slot]:
-    """Runs the first kernel of a group in the place of all; gives the constants with the numbers of each."""
+def _share(group: Sequence[tuple[Kernel, _Skeleton]], rewriter: ProgramRewriter) -> None:
+    """Runs the first kernel of a group in the place of all, with the numbers of each as constants."""
     first, skeleton = group[0]
     different: dict[str, list[Place]] = {d: [] for d in _NUMBERS}
     for place, c in skeleton.numbers.items():
@@ -63,13 +63,12 @@ def _share(group: Sequence[tuple[Kernel, _Skeleton]], runs: dict[Kernel, Any]) -
     read = {d: places for d, places in different.items() if places}
     buffers = {d: Buffer(_NUMBERS[d], (len(places),), d, finite=True) for d, places in read.items()}
     shared = _reading(first, skeleton, read, buffers).replace(calls=_calls([k.calls for k, _ in group]))
-    made: list[Slot] = []
     for kernel, own in group:
         slots = [_constant(buffers[d], [own.numbers[p] for p in places]) for d, places in read.items()]
-        made += slots
-        for s in runs[kernel]:
-            s.kernel, s.inputs = shared, [*s.inputs, *slots]
-    return made
+        added = [rewriter.add(c) for c in slots]
+        for s in rewriter.calls[kernel]:
+            s.inputs = [*s.inputs, *added]
+        rewriter.replace(rewriter.calls[kernel], shared)
 
 
 def _constant(b: Buffer, numbers: Sequence[Const]) -> Slot:

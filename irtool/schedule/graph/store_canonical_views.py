@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from ...tir.expr import Const, Expr, Var, const, substitute
 from ...tir.forms import Map, buffers_read, rewrite_form, stores_of
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, runs_of
+from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier
+from ..core.program_rewriter import ProgramRewriter
 from .canonical_views import IMAGE_AXES, Shape, reading_own_shape, reshaped
 
 Readers = dict[Slot, list[tuple[Kernel, int]]]
@@ -24,19 +25,18 @@ Readers = dict[Slot, list[tuple[Kernel, int]]]
 
 def store_canonical_views(program: Program, target: VectorTarget) -> None:
     """Every kernel that makes an image of one in another shape stores it in that shape, where those that read it can follow."""
-    runs = runs_of(program)
     readers: Readers = {}
-    for k, steps in runs.items():
-        for s in steps:
-            for n, slot in enumerate(s.inputs):
-                readers.setdefault(slot.resolve(), []).append((k, n))
-    for k, steps in runs.items():
-        for n in range(0 if k.finished else len(k.outputs)):
-            _store_own_shape(n, steps, runs, readers)
-    program.kernels = kernels_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for k, steps in rewriter.calls.items():
+            for s in steps:
+                for n, slot in enumerate(s.inputs):
+                    readers.setdefault(slot.resolve(), []).append((k, n))
+        for k, steps in rewriter.open_kernels():
+            for n in range(len(k.outputs)):
+                _store_own_shape(n, steps, rewriter, readers)
 
 
-def _store_own_shape(n: int, steps: Sequence[RunKernel], runs: dict[Kernel, list[RunKernel]], readers: Readers) -> None:
+def _store_own_shape(n: int, steps: Sequence[RunKernel], rewriter: ProgramRewriter, readers: Readers) -> None:
     """Changes the shape of an output of a kernel, in all the steps that run it, if that can be."""
     k = steps[0].kernel
     out = k.outputs[n]
@@ -49,13 +49,12 @@ def _store_own_shape(n: int, steps: Sequence[RunKernel], runs: dict[Kernel, list
         return
     for slot in slots:
         for reader, at in readers.get(slot, ()):
-            others = {s.inputs[at].resolve() for s in runs[reader]}
+            others = {s.inputs[at].resolve() for s in rewriter.calls[reader]}
             if reader.finished or not others <= set(slots) or reading_own_shape(reader, at, shape) is None:
                 return
     for slot in slots:
         slot.shape = shape
-    for s in steps:
-        s.kernel = made
+    rewriter.replace(steps, made)
 
 
 def _shape_of_image(k: Kernel, out: Buffer, steps: Sequence[RunKernel]) -> Shape | None:

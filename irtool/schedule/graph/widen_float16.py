@@ -26,18 +26,15 @@ from ...tir.pairs import DTYPE
 from ...tir.program import (
     CONSTANT,
     TEMP,
-    Derivation,
     Program,
     RunKernel,
     Slot,
-    constants_in_use,
-    kernels_in_use,
-    runs_of,
     steps,
 )
 from ...tir.sharing import copied_input
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
+from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import FEWEST_RESULTS
 from ..instructions.tensorize import find_product
 
@@ -51,8 +48,16 @@ _EXACT = ("max", "min", "maximum", "minimum")
 
 def widen_float16(program: Program, target: VectorTarget) -> None:
     """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words; weights where that takes long."""
-    runs = runs_of(program)
-    fixed = _fixed_slots(program)
+    with ProgramRewriter(program) as rewriter:
+        for k, wanted in _wanted(rewriter, target).items():
+            if wanted:
+                rewriter.replace(rewriter.calls[k], _widened(k, wanted))
+
+
+def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set[Buffer]]:
+    """The buffers of each kernel that become float32. The slots of the others that share them are float32 from now on."""
+    runs = rewriter.calls
+    fixed = _fixed_slots(rewriter.program)
     wanted: dict[Kernel, set[Buffer]] = {}
     for k in runs:
         often = set() if _is_fixed(k) else _read_often(k, target)
@@ -70,21 +75,13 @@ def widen_float16(program: Program, target: VectorTarget) -> None:
             for k, b in buffers:
                 wanted[k].add(b)
             if weights:
-                wide = {slot: _wide_weights(slot) for slot in slots}
-                program.constants = [*program.constants, *wide.values()]
                 for k, n in group:
                     for s in runs[k]:
-                        s.inputs[n] = wide[s.inputs[n].resolve()]
+                        s.inputs[n] = _wide_weights(rewriter, s.inputs[n].resolve())
             else:
                 for slot in slots:
                     slot.dtype = _WIDE
-    for k, calls in runs.items():
-        if wanted[k]:
-            made = _widened(k, wanted[k])
-            for s in calls:
-                s.kernel = made
-    program.kernels = kernels_in_use(program)
-    program.constants = constants_in_use(program)
+    return wanted
 
 
 def _takes_long(dtype: str, target: VectorTarget) -> bool:
@@ -93,14 +90,8 @@ def _takes_long(dtype: str, target: VectorTarget) -> bool:
     return target.vector_bytes <= 16 and (target.registers <= 16 or dtype == "float16")
 
 
-def _wide_weights(c: Slot) -> Slot:
-    return Slot(
-        c.name,
-        c.shape,
-        _WIDE,
-        CONSTANT,
-        derivation=Derivation(c, "wide", lambda data: numbers(data, c.dtype).astype(_WIDE)),
-    )
+def _wide_weights(rewriter: ProgramRewriter, c: Slot) -> Slot:
+    return rewriter.derive(c, "wide", lambda data: numbers(data, c.dtype).astype(_WIDE), dtype=_WIDE)
 
 
 def _slots(s: RunKernel) -> list[Slot]:

@@ -16,11 +16,12 @@ from ...tir.expr import Call, Const, Load
 from ...tir.forms import AnyForm, Map, buffers_read, with_buffers
 from ...tir.kernel import Kernel
 from ...tir.pairs import NUMBERS, PACK_PAIR
-from ...tir.program import TEMP, Program, RunKernel, kernels_in_use, runs_of
+from ...tir.program import TEMP, Program, RunKernel
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ...tir.words import PACKS
 from ..core.affine import simplifier
+from ..core.program_rewriter import ProgramRewriter
 
 _STEPS = {**PACKS, PACK_PAIR: NUMBERS}
 """Numbers in a word, by what makes one."""
@@ -28,21 +29,18 @@ _STEPS = {**PACKS, PACK_PAIR: NUMBERS}
 
 def elide_packing(program: Program, target: VectorTarget) -> None:
     """Every operand that is copied into words, and lies as these do, if it is a temporary of the program: others may begin anywhere."""
-    for k, calls in runs_of(program).items():
-        if k.finished:
-            continue
-        found = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
-        if not found:
-            continue
-        seen = {words: words.replace(name=x.name, scope=x.scope, numbers=x.dtype) for words, x in found.values()}
-        params = {x: seen[words] for words, x in found.values()}
-        changed = k.with_stages(
-            [with_buffers(f, seen) for f in k.stages if f not in found],
-            params=[params.get(b, b) for b in k.params],
-        )
-        for s in calls:
-            s.kernel = changed
-    program.kernels = kernels_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for k, calls in rewriter.open_kernels():
+            found = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
+            if not found:
+                continue
+            seen = {words: words.replace(name=x.name, scope=x.scope, numbers=x.dtype) for words, x in found.values()}
+            params = {x: seen[words] for words, x in found.values()}
+            changed = k.with_stages(
+                [with_buffers(f, seen) for f in k.stages if f not in found],
+                params=[params.get(b, b) for b in k.params],
+            )
+            rewriter.replace(calls, changed)
 
 
 def copied_words(form: AnyForm, k: Kernel, calls: Sequence[RunKernel]) -> tuple[Buffer, Buffer] | None:

@@ -17,10 +17,11 @@ from typing import Any
 
 from ...tir.expr import Binary, Const, Expr, Load, bitwise_xor, const, rewrite
 from ...tir.forms import Reduction
-from ...tir.program import CONSTANT, Derivation, Slot
+from ...tir.program import Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.words import MOVED
 from ..core.affine import depends, operands
+from ..core.program_rewriter import ProgramRewriter
 
 BY = 128
 """What moves a number of eight bits to the range of those with the other sign."""
@@ -63,7 +64,7 @@ class Movement:
     def _read(self, r: Reduction) -> Load:
         return next(e for e in operands(r) if e.source is self.weights)
 
-    def sums(self, weights: Slot) -> Slot:
+    def sums(self, rewriter: ProgramRewriter, weights: Slot) -> Slot:
         """The constant that is added to results."""
         axes = tuple(n for n in range(len(weights.shape)) if n not in self.kept)
         step = self.step
@@ -73,8 +74,8 @@ class Movement:
 
             return (step * data.astype(np.int64).sum(axes)).astype(np.int32)
 
-        how = Derivation(weights, ("moved", axes, step), compute)
-        return Slot(f"{weights.name}_sums", self.shape, "int32", CONSTANT, derivation=how)
+        name = f"{weights.name}_sums"
+        return rewriter.derive(weights, ("moved", axes, step), compute, self.shape, "int32", name)
 
 
 def moved_word(word: Expr) -> Expr:

@@ -17,11 +17,12 @@ from dataclasses import replace
 from ...tir.expr import Call, Const, Expr, Load, Select, bitwise_xor, const, if_then_else
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads, stores_of
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Program, RunKernel, Slot, kernels_in_use, runs_of
+from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ...tir.words import PACK
 from ..core.affine import loads
+from ..core.program_rewriter import ProgramRewriter
 from ..layouts.stage import row_major_slots
 from .elide_packing import copied_words
 from .signedness_shift import as_it_was, moved_word
@@ -33,17 +34,12 @@ Use = tuple[Kernel, Buffer]
 
 def store_shifted_bytes(program: Program, target: VectorTarget) -> None:
     """Every temporary whose words lie in memory and are moved; not for a kernel that some steps give another slot."""
-    runs = runs_of(program)
-    chosen = _chosen(runs, row_major_slots(program))
-    if not chosen:
-        return
-    for k, calls in runs.items():
-        moved = {b for b, slots in _slots(k, calls) if slots <= chosen}
-        if moved:
-            changed = k.with_stages([_with_moved(f, moved) for f in k.stages])
-            for s in calls:
-                s.kernel = changed
-    program.kernels = kernels_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        chosen = _chosen(rewriter.calls, row_major_slots(program))
+        for k, calls in rewriter.calls.items() if chosen else ():
+            moved = {b for b, slots in _slots(k, calls) if slots <= chosen}
+            if moved:
+                rewriter.replace(calls, k.with_stages([_with_moved(f, moved) for f in k.stages]))
 
 
 def _slots(k: Kernel, calls: list[RunKernel]) -> list[tuple[Buffer, set[Slot]]]:

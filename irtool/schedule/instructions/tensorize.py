@@ -43,14 +43,10 @@ from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
     TEMP,
-    Derivation,
     Program,
     RunKernel,
     Slot,
     constant_inputs,
-    constants_in_use,
-    kernels_in_use,
-    runs_of,
 )
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
@@ -59,6 +55,7 @@ from ...tir.words import NARROW, STEPS
 from ...tir.words import dot as words_dot
 from ..constants.finite_weights import FiniteWeights
 from ..core.affine import depends, moves, simplifier
+from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import REUSE
 from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
@@ -147,24 +144,19 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
     if target.lanes(4) < 4 and target.word_products == 1:
         return
     finite = FiniteWeights(program)
-    made: dict[tuple[Any, ...], Slot] = {}
-    for k, calls in runs_of(program).items():
-        if k.finished:
-            continue
-        constants = set(constant_inputs(calls))
-        products = ((n, find_product(f)) for n, f in enumerate(k.stages) if isinstance(f, Reduction))
-        found = {n: p for n, p in products if p is not None}
-        for at, p in found.items():
-            alike = {n: q for n, q in found.items() if p.shares_words(q)}
-            if _pays(k, alike, constants, target):
-                narrow = partial(_is_narrow, k, alike, constants, calls)
-                alike = {n: _of_other_words(k.stages[n], q, target, narrow) for n, q in alike.items()}
-                if not _is_transformed(finite.mark(k), at, calls, target):
-                    _replace(k, alike, constants, calls, made, target)
-                break
-    program.kernels = kernels_in_use(program)
-    program.constants = [*program.constants, *made.values()]
-    program.constants = constants_in_use(program)
+    with ProgramRewriter(program) as rewriter:
+        for k, calls in rewriter.open_kernels():
+            constants = set(constant_inputs(calls))
+            products = ((n, find_product(f)) for n, f in enumerate(k.stages) if isinstance(f, Reduction))
+            found = {n: p for n, p in products if p is not None}
+            for at, p in found.items():
+                alike = {n: q for n, q in found.items() if p.shares_words(q)}
+                if _pays(k, alike, constants, target):
+                    narrow = partial(_is_narrow, k, alike, constants, calls)
+                    alike = {n: _of_other_words(k.stages[n], q, target, narrow) for n, q in alike.items()}
+                    if not _is_transformed(finite.mark(k), at, calls, target):
+                        _replace(k, alike, constants, calls, rewriter, target)
+                    break
 
 
 def find_product(r: Reduction) -> Product | None:
@@ -329,7 +321,7 @@ def _replace(
     sums: Mapping[int, Product],
     constants: set[Buffer],
     calls: Sequence[RunKernel],
-    made: dict[tuple[Any, ...], Slot],
+    rewriter: ProgramRewriter,
     target: VectorTarget,
 ) -> None:
     """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
@@ -351,9 +343,9 @@ def _replace(
             number = k.inputs.index(source)
             for s in calls:
                 weights = s.inputs[number].resolve()
-                s.inputs[number] = _constant(weights, p.kind, axis, order, shape, made)
+                s.inputs[number] = _constant(rewriter, weights, p.kind, axis, order, shape)
                 if moved is not None:
-                    s.inputs.append(made.setdefault((weights, moved.kept), moved.sums(weights)))
+                    s.inputs.append(moved.sums(rewriter, weights))
         else:
             words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
             temporaries.append(words)
@@ -366,8 +358,7 @@ def _replace(
     before = [f for f in before if not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))]
     stages: list[AnyForm] = [*before, *after]
     changed = k.with_stages(stages, params=params, temporaries=temporaries)
-    for s in calls:
-        s.kernel = changed
+    rewriter.replace(calls, changed)
 
 
 def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> Movement | None:
@@ -472,24 +463,16 @@ def _formula(
 
 
 def _constant(
-    slot: Slot,
-    kind: WordKind,
-    axis: int,
-    order: Sequence[int],
-    shape: Sequence[int],
-    made: dict[tuple[Any, ...], Slot],
+    rewriter: ProgramRewriter, slot: Slot, kind: WordKind, axis: int, order: Sequence[int], shape: Sequence[int]
 ) -> Slot:
     """The constant's words, with its axes in this order."""
-    key = (slot, axis, kind.numbers, order[-1])
-    if key not in made:
-        place = list(order).index(axis)
-        count = shape[place]
+    place = list(order).index(axis)
+    count = shape[place]
 
-        def compute(data: Any) -> Any:
-            import numpy as np
+    def compute(data: Any) -> Any:
+        import numpy as np
 
-            return np.ascontiguousarray(np.moveaxis(kind.pack_data(data, axis, count), axis, place))
+        return np.ascontiguousarray(np.moveaxis(kind.pack_data(data, axis, count), axis, place))
 
-        derivation = Derivation(slot, ("words", axis, kind.numbers, count, place), compute)
-        made[key] = Slot(f"{slot.name}_words", shape, kind.dtype, CONSTANT, derivation=derivation)
-    return made[key]
+    how = ("words", axis, kind.numbers, count, place)
+    return rewriter.derive(slot, how, compute, shape, kind.dtype, f"{slot.name}_words")

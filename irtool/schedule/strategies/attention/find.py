@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 
 from ....tir.forms import Map, Reduction
 from ....tir.kernel import Kernel
-from ....tir.program import CONSTANT, TEMP, Program, RunKernel, Slot, kernels_in_use
+from ....tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
 from ....tir.vector_target import VectorTarget
 from ...core.affine import operands
 from ...cost.machine import LOOKED_AT
-from ...graph.fuse_kernels import joined_name, mentions_of, straight_bodies
+from ...graph.step_lists import Mentions, fused_facts, rewrite_step_lists
 from .chain import Chain
 from .form import Attention
 from .tiled import NotRows, is_product
@@ -33,16 +33,12 @@ def fuse_attention(program: Program, target: VectorTarget) -> None:
     """Makes one kernel of each attention in the program."""
     fused_chains: FusedChains = {}
     names = {k.name for k in program.kernels}
-    for f in program.functions.values():
-        mentions = mentions_of(f)
-        for body in straight_bodies(f):
-            _fuse_in(body, mentions, target, fused_chains, names)
-    program.kernels = kernels_in_use(program)
+    rewrite_step_lists(program, lambda body, mentions: _fuse_in(body, mentions, target, fused_chains, names))
 
 
 def _fuse_in(
     body: list,
-    mentions: Mapping[Slot, set[int]],
+    mentions: Mentions,
     target: VectorTarget,
     fused_chains: FusedChains,
     names: set[str],
@@ -63,7 +59,7 @@ def _fuse_in(
 
 
 def _chain(
-    last: RunKernel, writers: Mapping[Slot, tuple[int, RunKernel]], mentions: Mapping[Slot, set[int]]
+    last: RunKernel, writers: Mapping[Slot, tuple[int, RunKernel]], mentions: Mentions
 ) -> list[RunKernel] | None:
     """The kernels from one product to another, `last`, in which every result is read by the next one alone."""
     if last.kernel.finished or len(last.kernel.stages) != 1 or not _is_of_values(last):
@@ -74,7 +70,7 @@ def _chain(
         for slot in reversed(chain[0].inputs):
             slot = slot.resolve()
             _, writer = writers.get(slot, (0, None))
-            if writer is None or slot.kind != TEMP or mentions[slot] != {id(writer), id(chain[0])}:
+            if writer is None or slot.kind != TEMP or not mentions.are_all(slot, (writer, chain[0])):
                 continue
             stages = writer.kernel.stages
             if writer.kernel.finished or not all(isinstance(x, Map | Reduction) for x in stages):
@@ -163,11 +159,9 @@ def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: 
     except NotRows:
         return None
     return Kernel(
-        joined_name(kernels),
-        [*chain.params, chain.out],
-        [form],
-        operators=tuple(o for k in kernels for o in k.operators),
-        calls=tuple(c for k in kernels for c in k.calls),
+        params=[*chain.params, chain.out],
+        stages=[form],
+        **fused_facts(kernels),
         macs=sum(k.macs for k in kernels),
         finished=True,
     )

@@ -1,0 +1,76 @@
+"""Lists of steps that run one after the other, and the steps that name each slot, for fusers of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...tir.kernel import Kernel
+from ...tir.program import Branch, HostFunction, Loop, Program, RunKernel, Slot, kernels_in_use, steps
+
+_OUTSIDE = 0
+"""Stands for the caller among the steps that name a slot."""
+
+
+class Mentions:
+    """The steps of a function, by identity, that name each slot. Parameters and results of the function have a name outside too."""
+
+    def __init__(self, f: HostFunction) -> None:
+        self._steps: dict[int, object] = {id(s): s for s in steps(f.body)}
+        self._names: dict[Slot, set[int]] = {}
+        for s in steps(f.body):
+            for slot in (*s.reads, *s.writes):
+                self.of(slot).add(id(s))
+        for slot in (*f.params, *f.results):
+            self.of(slot).add(_OUTSIDE)
+
+    def of(self, slot: Slot) -> set[int]:
+        """The identities of the steps that name a slot."""
+        return self._names.setdefault(slot.resolve(), set())
+
+    def steps(self, slot: Slot) -> list[object]:
+        """The steps that name a slot; None stands for the caller."""
+        return [self._steps.get(n) for n in self.of(slot)]
+
+    def are_all(self, slot: Slot, named: Sequence[object]) -> bool:
+        """True if these steps name a slot, and nothing else does."""
+        return self.of(slot) == {id(s) for s in named}
+
+    def fused(self, old: Sequence[RunKernel], new: RunKernel) -> None:
+        """Takes note that one step runs in the place of others."""
+        for s in old:
+            for slot in (*s.inputs, *s.outputs):
+                self.of(slot).discard(id(s))
+        self._steps[id(new)] = new
+        for slot in (*new.inputs, *new.outputs):
+            self.of(slot).add(id(new))
+
+
+def rewrite_step_lists(program: Program, change: Callable[[list, Mentions], None]) -> None:
+    """Lets `change` replace steps in every list of steps that run one after the other, in place."""
+    for f in program.functions.values():
+        mentions = Mentions(f)
+        for body in _lists(f):
+            change(body, mentions)
+    program.kernels = kernels_in_use(program)
+
+
+def _lists(f: HostFunction) -> Iterator[list]:
+    yield f.body
+    for s in steps(f.body):
+        if isinstance(s, Branch):
+            yield s.then
+            yield s.other
+        elif isinstance(s, Loop):
+            yield from s.bodies
+
+
+def fused_facts(kernels: Sequence[Kernel]) -> dict[str, Any]:
+    """The name, operators and calls of the kernel that several become, as arguments of `Kernel`."""
+    prefix = "tvmgen_default_fused"
+    first, *rest = (k.name for k in kernels)
+    return {
+        "name": first + "".join(n[len(prefix) :] if n.startswith(prefix) else f"_{n}" for n in rest),
+        "operators": tuple(o for k in kernels for o in k.operators),
+        "calls": tuple(c for k in kernels for c in k.calls),
+    }
