@@ -13,6 +13,8 @@ from ..tir.stmt import (
     Allocate,
     Buffer,
     For,
+    Prefetch,
+    Seq,
     Stmt,
     Store,
     pre_order,
@@ -52,6 +54,11 @@ def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
         return rewrite_stmt(s.body, lambda x: x, lambda e: simplify.at(e, memo))
 
     return rewrite_stmt(body, change)
+
+
+def without_prefetches(body: Stmt) -> Stmt:
+    """The nest without hints to memory."""
+    return rewrite_stmt(body, lambda s: Seq(()) if isinstance(s, Prefetch) else s)
 
 
 def all_buffers(kernel: Kernel) -> list[Buffer]:

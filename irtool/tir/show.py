@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
-from .stmt import Allocate, AllocateConst, Annotate, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
+from .stmt import Allocate, AllocateConst, Annotate, For, If, Let, Lowered, Prefetch, PrimFunc, Seq, Stmt, Store, While
 
 _LIMIT = 2000
 
@@ -92,6 +92,9 @@ def show_stmt(root: Stmt, indent: int = 0) -> str:
         elif isinstance(s, Annotate):
             lines.append(f"{pad}{s.key} of {s.buffer.name}: {show_expr(s.value)}")
             stack.append((s.body, depth))
+        elif isinstance(s, Lowered):
+            lines.append(f"{pad}lowered:")
+            stack.append((s.body, depth + 1))
     return "\n".join(lines)
 
 

@@ -308,6 +308,16 @@ class Seq(Stmt):
         self.stmts = tuple(stmts)
 
 
+class Lowered(Stmt):
+    """`body`, with the `code` of a backend that does the same."""
+
+    __slots__ = ("body", "code")
+
+    def __init__(self, body: Stmt, code: Any) -> None:
+        self.body = body
+        self.code = code
+
+
 def seq(stmts: Sequence[Stmt]) -> Stmt:
     """The statements one after the other: nested `Seq`s are flattened, a single one stands alone."""
     flat: list[Stmt] = []
@@ -381,7 +391,7 @@ def children(s: Stmt) -> tuple[Stmt, ...]:
         return s.stmts
     if isinstance(s, If):
         return (s.then,) if s.other is None else (s.then, s.other)
-    if isinstance(s, For | While | Let | Allocate | AllocateConst | Annotate):
+    if isinstance(s, For | While | Let | Allocate | AllocateConst | Annotate | Lowered):
         return (s.body,)
     return ()
 

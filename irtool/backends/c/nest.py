@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, product
+from itertools import product
 
 from ...schedule.graph.threads import shared_loops
-from ...tir.expr import Expr, Load, Select, post_order
+from ...tir.expr import Call, Expr, Load, Select, post_order
 from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE
 from ...tir.sharing import keeps_in_place, loop_bounds, updated_pairs
@@ -22,6 +22,7 @@ from ...tir.stmt import (
     For,
     If,
     Let,
+    Lowered,
     Prefetch,
     Scope,
     Seq,
@@ -53,19 +54,17 @@ from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
 from ..moves import moved_element
-from ..narrow_scopes import narrow_scopes
-from ..nests import all_buffers, computes_in_floats, flat, unroll
-from ..runs import WORDS, Sum, find_run, last_step
+from ..nests import all_buffers, computes_in_floats, flat, unroll, without_prefetches
+from ..runs import WORDS, Run, Sum, find_run, last_step
 from ..vectors import ir
-from ..vectors.lower import constant_indices, lower_loop, stores_of
-from ..vectors.matrices import MatrixLowering, find_matrix_tile
-from ..vectors.squares import lower_square
-from ..vectors.types import HALVES, Scalar, held_dtype, width_for
+from ..vectors.lower import FunctionOf, constant_indices, stores_of
+from ..vectors.nest import NestLowering, lower_parts
+from ..vectors.types import HALVES, held_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
 from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
 from .expression import Writer
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
-from .rows import find_rows, held_reads, repeated_reads
+from .narrow_scopes import narrow_scopes
 from .shares import SharePrinter
 from .short_loops import gathers, is_short, shares_reads
 from .team import LOOP_WORK, WORKER, Division, divide
@@ -144,8 +143,6 @@ class KernelWriter:
         """Vectorized loops are written as vectors: not in the twin."""
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
-        self.matrices: dict[Stmt, MatrixLowering] = {}
-        """By loops over lanes: what lowers those that are part of products of matrices."""
         self.shared: dict[For, None] = {}
         self.tiled: For | None = None
         """The loop for whose blocks of sums registers of matrix tiles are configured."""
@@ -192,14 +189,15 @@ class KernelWriter:
             self.places[b] = self.names.fresh(b.name or f"p{n}")
         if self.has_vectors:
             self.vector = True
-            self._body(unroll(flat(self.kernel.body, self.simplify, self._is_variable), self.simplify))
+            self._body(self._in_vectors(self.kernel.body))
             items = self.code.items
             if self.has_twin:
                 self.code, self.vector = CodeBuilder(), False
-                self._body(flat(narrow_scopes(self.kernel.body), self.simplify, self._is_variable))
+                # It waits for its arithmetic, not for memory.
+                self._body(self._in_scalars(without_prefetches(self.kernel.body)))
                 items = [Directive("#if IRT_VECTOR"), *items, Directive("#else"), *self.code.items, Directive("#endif")]
         else:
-            self._body(flat(narrow_scopes(self.kernel.body), self.simplify, self._is_variable))
+            self._body(self._in_scalars(self.kernel.body))
             items = self.code.items
         attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
         attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []
@@ -215,15 +213,9 @@ class KernelWriter:
     def _body(self, root: Stmt) -> None:
         """Statements by an explicit stack; what is to be done after a part is a function on it."""
         code = self.code
-        stack: list[Stmt | Callable[[], None]] = []
         self.division = divide(root) if self.in_team else None
         self.waits = False
-        for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
-            pair = keeps_in_place(top, self.updated) if self.updated else None
-            if pair is None:
-                stack.append(top)
-            else:
-                stack += [code.close, top, lambda pair=pair: self._unless_same(*pair)]  # type: ignore[misc]  # mypy infers no lambda with a default
+        stack = self._steps(root)
         while stack:
             s = stack.pop()
             if not isinstance(s, Stmt):
@@ -235,13 +227,17 @@ class KernelWriter:
                 stack += [partial(self._end_alone, self.division), s]
                 self.division = None
             elif isinstance(s, Seq):
-                stack.extend(reversed(self._rows(s.stmts)))
+                stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
-            elif isinstance(s, For) and ((self.vector and self._in_vectors(s, stack)) or self._run(s)):
-                pass
+            elif self._begins_tiles(s):
+                stack += [self._end_tiles, s]
+            elif isinstance(s, Lowered):
+                self._print(s.code)
+            elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
+                self._as_loop(s, stores_of(s), s.steps)
             elif self.division and isinstance(s, For) and s in self.division.shared:
                 self._wait()
                 ends, inner = self._shares.open(s)
@@ -273,7 +269,15 @@ class KernelWriter:
                 assert isinstance(s, Allocate)
                 if self._allocate(s.buffer):
                     stack.append(code.close)
-                stack.extend(reversed(self._tile(s)))
+                stack.append(s.body)
+
+    def _steps(self, root: Stmt) -> list[Stmt | Callable[[], None]]:
+        """The statements at the top of a nest, last first, those in conditions that change nothing in place."""
+        stack: list[Stmt | Callable[[], None]] = []
+        for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
+            pair = keeps_in_place(top, self.updated) if self.updated else None
+            stack += [top] if pair is None else [self.code.close, top, partial(self._unless_same, *pair)]
+        return stack
 
     def _ending(self) -> list[Callable[[], None]]:
         """What ends the body of a loop that is in no other one."""
@@ -305,19 +309,14 @@ class KernelWriter:
         self.used.add(name)
         return f"((const {stored_type(b.dtype)} *)(const void *){name})" if b.numbers else name
 
-    def _run(self, s: For) -> bool:
-        """Writes sums of products of words that lie one after the other, two of each in a step, and the last one alone if there is one;
-        False where a loop does something else."""
-        run = find_run(s, self.simplify)
-        if run is None:
-            return False
+    def _print_run(self, run: Run) -> None:
+        """Sums of products of words that lie one after the other, two of each in a step, and the last one alone if there is one."""
         if run.whole < run.extent:
             self._sums(last_step(run, self.simplify), "half_at")
         v = self.expressions.declare(run.var)
         self.code.open(f"for ({self.index_type} {v} = 0; {v} < {run.whole}; {v} += {WORDS})")
         self._sums(run.sums, "bytes_at")
         self.code.close()
-        return True
 
     def _sums(self, sums: Sequence[Sum], read: str) -> None:
         """What one step adds to several sums; what these have in common is read once."""
@@ -479,83 +478,58 @@ class KernelWriter:
         """True for a register of vectors that hold numbers as memory does."""
         return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self._held(b) in HALVES
 
-    def _vectorized(self, s: For) -> None:
-        """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
-        try:
-            body = self.matrices[s].sums([s]) if s in self.matrices else self._lowered(s)
-        except Scalar:
-            self._as_loop(s, stores_of(s), s.steps)
+    def _in_vectors(self, body: Stmt) -> Stmt:
+        """The nest with vectors in place of loops over lanes; blocks of matrix tiles stay loops."""
+
+        def function(call: Call) -> FunctionOf:
+            return function_for(call, self.strict)
+
+        def rule(s: Stmt) -> Lowered | None:
+            return Lowered(s, s) if self.has_twin and isinstance(s, For) and s.kind == TILED else self._run(s)
+
+        body = unroll(flat(body, self.simplify, self._is_variable), self.simplify)
+        return NestLowering(self.simplify, function, self.kernel.native_halves, rule).lower(body)
+
+    def _in_scalars(self, body: Stmt) -> Stmt:
+        body = flat(narrow_scopes(body), self.simplify, self._is_variable)
+        return lower_parts(body, lambda s: self._run(s) or s)
+
+    def _run(self, s: Stmt) -> Lowered | None:
+        """Sums of products of words that lie one after the other."""
+        run = find_run(s, self.simplify) if isinstance(s, For) else None
+        return None if run is None else Lowered(s, run)
+
+    def _print(self, code: ir.Body | ir.CopySquare | Run | For) -> None:
+        """Vectors, sums of products of long words, or a block of matrix tiles."""
+        if isinstance(code, For):
+            self._tile_block(code)
             return
-        self._print(body)
-
-    def _print(self, body: ir.Body) -> None:
-        """The statements of vectors."""
-        self.vector_functions.update(dict.fromkeys(body.functions))
-        printer = self._printer()
-        lines = printer.print(body)
-        self._statements(lines, printer.declares)
-
-    def _tile(self, s: Allocate) -> list[Stmt | Callable[[], None]]:
-        """What is done with a buffer: of products of matrices, accumulators become rows of results after the last sum."""
-        tile = find_matrix_tile(s.buffer, s.body, self.simplify) if self.vector else None
-        if tile is None:
-            return [s.body]
-        lowering = MatrixLowering(tile, self.simplify)
-        self.matrices.update(dict.fromkeys(tile.updates, lowering))
-        for register in lowering.spare:
-            self._declare_register(register, vector_type(tile.acc.dtype, tile.acc.shape[-1]))
-        begin, end = (partial(self._print, body) for body in (lowering.begin(), lowering.end()))
-        return [Seq(tile.before), begin, Seq(tile.during), end, Seq(tile.after)]
-
-    def _rows(self, stmts: Sequence[Stmt]) -> list[Stmt | Callable[[], None]]:
-        """Statements, with a function for those that are written together."""
-        rows = find_rows(stmts) if self.vector else [[s] for s in stmts]
-        parts = [list(g) for row in rows for _, g in groupby(row, key=lambda s: self.matrices.get(s))]  # type: ignore[call-overload]  # only loops are there
-        return [part[0] if len(part) == 1 else partial(self._row, part) for part in parts]
-
-    def _row(self, stmts: Sequence[Stmt]) -> None:
-        """Vectorized loops that write registers only: what several of them read is read once."""
-        loops = [s for s in stmts if isinstance(s, For)]
-        if loops[0] in self.matrices:
-            self._print(self.matrices[loops[0]].sums(loops))
+        if isinstance(code, Run):
+            self._print_run(code)
             return
-        try:
-            bodies = [self._lowered(s) for s in loops]
-        except Scalar:
-            for s in loops:
-                self._vectorized(s)
-            return
-        printer = self._printer(repeated_reads(bodies), held_reads(bodies))
-        lines = [line for b in bodies for line in printer.print(b)]
-        self._statements(lines, printer.declares)
-
-    def _lowered(self, s: For) -> ir.Body:
-        """A vectorized loop as vectors. Raises Scalar."""
-        body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict), self.kernel.native_halves)
-        self.vector_functions.update(dict.fromkeys(body.functions))
-        return body
-
-    def _printer(self, repeated: Collection[Hashable] = (), held: Collection[Hashable] = ()) -> VectorPrinter:
-        return VectorPrinter(
-            self.expressions, self.place, self._element, self.registers, self.vector_types, repeated, held
-        )
-
-    def _in_vectors(self, s: For, stack: list[Stmt | Callable[[], None]]) -> bool:
-        """Writes a loop that vectors or matrix tiles are made of, or begins it on the stack; False where it is another loop."""
-        if s.kind == VECTORIZED:
-            self._vectorized(s)
-        elif self.tiled is not None and s.kind == TILED:
-            self._tile_block(s)
-        elif self.tiled is None and self.has_twin and begins_tiles(s):
-            self._begin_tiles(s)
-            stack += [self._end_tiles, s]
+        printer = VectorPrinter(self.expressions, self.place, self._element, self.registers, self.vector_types)
+        if isinstance(code, ir.CopySquare):
+            self.vector_functions[code.function] = None
+            self.streams |= code.streams
+            lines = printer.print_square(code)
         else:
-            return self._square(s)
-        return True
+            self.vector_functions.update(dict.fromkeys(code.functions))
+            lines = printer.print(code)
+        self._statements(lines, printer.declares)
 
     @property
     def _tiles(self) -> TilePrinter:
         return TilePrinter(self.code, self.expressions, self.place, self._for, self.simplify)
+
+    def _begins_tiles(self, s: Stmt) -> bool:
+        """Begins the use of matrix tiles in front of the loop around their blocks; False for other statements."""
+        loop = s.code if isinstance(s, Lowered) else s
+        if not isinstance(loop, For) or self.tiled is not None or not (self.vector and self.has_twin):
+            return False
+        begins = begins_tiles(loop)
+        if begins:
+            self._begin_tiles(loop)
+        return begins
 
     def _begin_tiles(self, s: For) -> None:
         """Configures registers for the blocks of sums in a loop; every thread has its own."""
@@ -595,18 +569,6 @@ class KernelWriter:
             self.vector_functions[function] = None
         self.vector_types.update(dict.fromkeys(matrix_tiles.types(block.kind)))
         self._tiles.write(block, self.configures_each)
-
-    def _square(self, s: For) -> bool:
-        """Writes a loop that copies a square whose rows become columns; False where it is another loop."""
-        square = lower_square(s, self.simplify)
-        if square is None:
-            return False
-        self.vector_functions[square.function] = None
-        self.streams |= square.streams
-        printer = self._printer()
-        lines = printer.print_square(square)
-        self._statements(lines, printer.declares)
-        return True
 
     def _statements(self, lines: Sequence[str], declares: bool) -> None:
         """Statements, in a block of their own if some of them declare variables."""
@@ -661,12 +623,10 @@ class KernelWriter:
         self._statements([*lines, f"{target} = {value};"], bool(lines))
 
     def _prefetch(self, s: Prefetch) -> None:
-        """The scalar twin of vector code waits for its arithmetic, not for memory: it goes without."""
-        if self.vector or not self.has_vectors:
-            self.support[PREFETCH] = None
-            lines, at = self.expressions.write(s.place.indices)
-            call = self.expressions.helper(PREFETCH, self.place(s.place.source), at[0])
-            self._statements([*lines, f"{call};"], bool(lines))
+        self.support[PREFETCH] = None
+        lines, at = self.expressions.write(s.place.indices)
+        call = self.expressions.helper(PREFETCH, self.place(s.place.source), at[0])
+        self._statements([*lines, f"{call};"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b = e.source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Mapping
 
 from ...tir import dtypes
 from ...tir.expr import Cast, Const, Expr, Load
@@ -20,7 +20,6 @@ from ..formulas.vector_types import vector_type
 from ..vectors import ir
 from ..vectors.types import VectorType
 from .expression import Writer
-from .rows import key_of
 
 
 class VectorPrinter:
@@ -33,8 +32,6 @@ class VectorPrinter:
         element: Callable[[Buffer, str], str],
         registers: Mapping[ir.Register, str],
         types: dict[tuple[str, int], None],
-        repeated: Collection[Hashable] = (),
-        held: Collection[Hashable] = (),
     ) -> None:
         self.scalars = scalars
         self.place = place
@@ -42,12 +39,6 @@ class VectorPrinter:
         self.registers = registers
         self.types = types
         self.text: dict[ir.Value, str] = {}
-        self.repeated = repeated
-        """Keys of what several bodies read (see `rows`)."""
-        self.held = held
-        """Those of vectors that must stay in registers."""
-        self.shared: dict[Hashable, str] = {}
-        """The variables that it is in."""
         self.declares = False
         """True if some statement declares a variable."""
 
@@ -60,19 +51,14 @@ class VectorPrinter:
             elif isinstance(s, ir.StoreVector):
                 lines += self._store(s)
             else:
-                key = key_of(s) if self.repeated else None
-                made = self.shared.get(key, "")
-                if not made:
-                    made = self._value(s, lines)
-                    if s.named or key in self.repeated:
-                        name = self.scalars.names.fresh("v")
-                        hold = key in self.held
-                        self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(made)};", lines)
-                        if hold:
-                            lines.append(f"{self.scalars.helper(HOLD, name)};")
-                        made = name
-                    if key in self.repeated:
-                        self.shared[key] = made
+                made = self._value(s, lines)
+                if s.named:
+                    name = self.scalars.names.fresh("v")
+                    hold = isinstance(s, ir.LoadVector) and s.held
+                    self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(made)};", lines)
+                    if hold:
+                        lines.append(f"{self.scalars.helper(HOLD, name)};")
+                    made = name
                 self.text[s] = made
         return lines
 

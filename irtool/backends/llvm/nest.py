@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import product
 
 from ...tir.expr import Expr, Load
@@ -11,16 +10,30 @@ from ...tir.kernel import Kernel
 from ...tir.memory import CACHE_LINE
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
-from ...tir.stmt import VECTORIZED, Allocate, Buffer, For, If, Let, Prefetch, Scope, Seq, Stmt, Store, While, pre_order
+from ...tir.stmt import (
+    VECTORIZED,
+    Allocate,
+    Buffer,
+    For,
+    If,
+    Let,
+    Lowered,
+    Prefetch,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    While,
+    pre_order,
+)
 from ..formulas.support import FROM_BITS, TO_BITS
 from ..formulas.vector_math import function_for
 from ..moves import moved_element
 from ..nests import all_buffers, flat, unroll
 from ..vectors import ir
-from ..vectors.lower import constant_indices, lower_loop, stores_of
-from ..vectors.matrices import MatrixLowering, by_tiles, find_matrix_tile
-from ..vectors.squares import lower_square
-from ..vectors.types import HALVES, Scalar, held_dtype, width_for
+from ..vectors.lower import constant_indices, stores_of
+from ..vectors.nest import NestLowering
+from ..vectors.types import HALVES, held_dtype, width_for
 from .builder import Builder
 from .expression import Expressions
 from .library import Library
@@ -44,8 +57,6 @@ class KernelWriter:
         self.expressions = Expressions(self.b, library, self.simplify, self._load, wide, not strict)
         self.places: dict[Buffer, str] = {}
         self.registers: dict[ir.Register, str] = {}
-        self.matrices: dict[Stmt, MatrixLowering] = {}
-        """By loops over lanes: what lowers those that are part of products of matrices."""
         self.vector = any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.body))
 
     def write(self) -> list[str]:
@@ -63,7 +74,9 @@ class KernelWriter:
             self.workspace = f"%{self.b.fresh('ws')}"
             params.append(f"ptr noalias {self.workspace}")
         body = flat(k.body, self.simplify, self._is_variable)
-        self._statements(unroll(body, self.simplify) if self.vector else body)
+        if self.vector:
+            body = self._vectors.lower(unroll(body, self.simplify))
+        self._statements(body)
         self.b.ret("void")
         return self.b.text(f"define internal void @{self.symbol}({', '.join(params)}) nounwind")
 
@@ -77,15 +90,15 @@ class KernelWriter:
             if not isinstance(s, Stmt):
                 s()
             elif isinstance(s, Seq):
-                stack.extend(reversed(self._parts(s.stmts)))
+                stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
+            elif isinstance(s, Lowered):
+                self._print(s.code)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
-                self._vectorized(s)
-            elif self.vector and isinstance(s, For) and (square := lower_square(s, self.simplify)) is not None:
-                self._printer().print_square(square)
+                self._as_loop(s)
             elif isinstance(s, For):
                 stack += [self._for(s), s.body]
             elif isinstance(s, If):
@@ -102,7 +115,7 @@ class KernelWriter:
             else:
                 assert isinstance(s, Allocate)
                 self._allocate(s.buffer)
-                stack.extend(reversed(self._tile(s)))
+                stack.append(s.body)
 
     def _close(self, head: str, end: str) -> None:
         self.b.jump(head)
@@ -245,40 +258,20 @@ class KernelWriter:
 
     # -- vectors -------------------------------------------------------------------------------------------------------
 
-    def _vectorized(self, s: For) -> None:
-        """A vectorized loop: as vectors, or as a loop where its body has no vector form."""
-        try:
-            body = lower_loop(s, self.simplify, lambda call: function_for(call, self.strict), self.kernel.native_halves)
-        except Scalar:
-            close = self._for(s)
-            for store in stores_of(s):
-                self._store(store)
-            close()
-            return
-        self._printer().print(body)
+    @property
+    def _vectors(self) -> NestLowering:
+        return NestLowering(self.simplify, lambda call: function_for(call, self.strict), self.kernel.native_halves)
 
-    def _tile(self, s: Allocate) -> list[Stmt | Callable[[], None]]:
-        """What is done with a buffer: of products of matrices, accumulators become rows of results after the last sum."""
-        tile = find_matrix_tile(s.buffer, s.body, self.simplify) if self.vector else None
-        if tile is None:
-            return [s.body]
-        lowering = MatrixLowering(tile, self.simplify)
-        self.matrices.update(dict.fromkeys(tile.updates, lowering))
-        for b, at in lowering.spare:
-            self.registers[b, at] = self.b.slot(vector_type(b.dtype, b.shape[-1]), b.name)
-        begin, end = (partial(self._print, body) for body in (lowering.begin(), lowering.end()))
-        return [Seq(tile.before), begin, Seq(tile.during), end, Seq(tile.after)]
+    def _as_loop(self, s: For) -> None:
+        """A loop over lanes without a vector form."""
+        close = self._for(s)
+        for store in stores_of(s):
+            self._store(store)
+        close()
 
-    def _parts(self, stmts: Sequence[Stmt]) -> list[Stmt | Callable[[], None]]:
-        """Statements, with a function for sums of one tile that are written together."""
-        groups = by_tiles(stmts, self.matrices)
-        return [partial(self._sums, g) if g[0] in self.matrices else g[0] for g in groups]
-
-    def _sums(self, loops: Sequence[Stmt]) -> None:
-        self._print(self.matrices[loops[0]].sums(loops))
-
-    def _print(self, body: ir.Body) -> None:
-        self._printer().print(body)
-
-    def _printer(self) -> VectorPrinter:
-        return VectorPrinter(self.expressions, self.places.__getitem__, self.registers)
+    def _print(self, code: ir.Body | ir.CopySquare) -> None:
+        printer = VectorPrinter(self.expressions, self.places.__getitem__, self.registers)
+        if isinstance(code, ir.CopySquare):
+            printer.print_square(code)
+        else:
+            printer.print(code)

@@ -9,9 +9,8 @@ accumulators that begin at 0 and are read by such sums alone until then. A row t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from operator import is_
 
 from ...tir.expr import Binary, Const, Expr, Load, const, post_order
@@ -174,14 +173,15 @@ class MatrixLowering:
         self.simplify = simplify
         self.product = next(name for name, dot in PRODUCTS.items() if dot == tile.dot)
         self.rows = sorted({u.row for u in tile.updates.values()})
-        spare = Buffer(f"{tile.acc.name}_spare", tile.acc.shape, tile.acc.dtype, Scope.REGISTER)
-        self.spare: list[Register] = [(spare, row) for row in self.rows if tile.partner(row) is None]
-        """The other accumulators of rows that share with none: they are to be declared before `begin`."""
+        alone = [row for row in self.rows if tile.partner(row) is None]
+        self.spare = Buffer(f"{tile.acc.name}_spare", (len(alone), LANES), tile.acc.dtype, Scope.REGISTER)
+        """The other accumulators of rows that share with none."""
+        self.second: dict[tuple[int, ...], Register] = {row: (self.spare, (n,)) for n, row in enumerate(alone)}
 
     def begin(self) -> Body:
         """Sets the spare accumulators to 0."""
-        zeros = [Splat(_SUMS, const(0)) for _ in self.spare]
-        return Body([*zeros, *(Assign(r, z) for r, z in zip(self.spare, zeros, strict=True))])
+        zeros = [Splat(_SUMS, const(0)) for _ in self.second]
+        return Body([*zeros, *(Assign(r, z) for r, z in zip(self.second.values(), zeros, strict=True))])
 
     def sums(self, loops: Sequence[Stmt]) -> Body:
         """Sums one behind the other: those that two rows have of the same columns together; each operand is read once."""
@@ -214,7 +214,7 @@ class MatrixLowering:
         body = Body(functions=[(name, *_SUMS) for name in names])
         for registers in dict.fromkeys(map(self._accumulators, self.rows)):
             low, high = (Read(_SUMS, r) for r in registers)
-            low.named = registers[1] not in self.spare
+            low.named = registers[1][0] is not self.spare
             body.steps += [low, high]
             # A spare accumulator is the second row of none.
             for register, name in list(zip(registers, names, strict=True))[: 2 if low.named else 1]:
@@ -250,7 +250,7 @@ class MatrixLowering:
         """Those of the first two columns and of the other two."""
         partner = self.tile.partner(row)
         if partner is None:
-            return (self.tile.acc, row), next(r for r in self.spare if r[1] == row)
+            return (self.tile.acc, row), self.second[row]
         return (self.tile.acc, min(row, partner)), (self.tile.acc, max(row, partner))
 
 
@@ -258,9 +258,3 @@ def _named(value: Value, body: Body) -> Value:
     value.named = True
     body.steps.append(value)
     return value
-
-
-def by_tiles(stmts: Sequence[Stmt], tiles: Mapping[Stmt, MatrixLowering]) -> list[list[Stmt]]:
-    """Statements one behind the other, those together that sum in one tile."""
-    groups = [(tile, list(g)) for tile, g in groupby(stmts, key=lambda s: tiles.get(s))]
-    return [part for tile, g in groups for part in ([g] if tile is not None else [[s] for s in g])]

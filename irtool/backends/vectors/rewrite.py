@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from . import ir
 from .peepholes import PEEPHOLES, Peephole
@@ -44,7 +44,18 @@ def _match(s: ir.Step, peepholes: Sequence[Peephole]) -> Sequence[ir.Step] | Non
     return next((made for p in peepholes if (made := p(s)) is not None), None)
 
 
-def _replace_operands(s: ir.Step, replaced: dict[ir.Value, ir.Value]) -> None:
+def replace_values(body: ir.Body, replaced: Mapping[ir.Value, ir.Value]) -> None:
+    """Replaces values where they are used."""
+    bodies = [body]
+    for part in bodies:
+        for s in part.steps:
+            _replace_operands(s, replaced)
+            bodies += [s.then, s.other] if isinstance(s, ir.Pick) else []
+        if part.result is not None:
+            part.result = replaced.get(part.result, part.result)
+
+
+def _replace_operands(s: ir.Step, replaced: Mapping[ir.Value, ir.Value]) -> None:
     for name, x in vars(s).items():
         if isinstance(x, ir.Value):
             setattr(s, name, replaced.get(x, x))

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..tir.expr import Const, Expr, Load, Var, post_order, substitute, variables
-from ..tir.interning import Interner
-from ..tir.stmt import (
+from ...tir.expr import Const, Expr, Load, Var, post_order, substitute, variables
+from ...tir.interning import Interner
+from ...tir.stmt import (
     SERIAL,
     UNROLLED,
     Allocate,

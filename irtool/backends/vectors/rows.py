@@ -16,8 +16,9 @@ from itertools import accumulate
 
 from ...tir.expr import Expr, Load, post_order
 from ...tir.stmt import VECTORIZED, For, Scope, Stmt
-from ..vectors import ir
-from ..vectors.lower import stores_of
+from . import ir
+from .lower import stores_of
+from .rewrite import replace_values
 
 _READ_AGAIN = 4
 """As often as gcc reads a vector again rather than keep it in a register, at most (gcc 12, tuned for Zen)."""
@@ -44,6 +45,27 @@ def find_rows(stmts: Sequence[Stmt]) -> list[list[Stmt]]:
             rows.append([s])
         in_row = joins
     return rows
+
+
+def join(bodies: Sequence[ir.Body]) -> ir.Body:
+    """One body of those of a row: a value that several steps read is one value, with a name."""
+    repeated, held = repeated_reads(bodies), held_reads(bodies)
+    first: dict[Hashable, ir.Value] = {}
+    replaced: dict[ir.Value, ir.Value] = {}
+    joined = ir.Body(functions=list(dict.fromkeys(f for b in bodies for f in b.functions)))
+    for s in (s for b in bodies for s in b.steps):
+        key = key_of(s)
+        if isinstance(s, ir.Value) and key in first:
+            replaced[s] = first[key]
+            continue
+        if isinstance(s, ir.Value) and key in repeated:
+            first[key] = s
+            s.named = True
+            if isinstance(s, ir.LoadVector):
+                s.held = key in held
+        joined.steps.append(s)
+    replace_values(joined, replaced)
+    return joined
 
 
 def repeated_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:

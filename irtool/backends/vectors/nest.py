@@ -1,0 +1,103 @@
+"""Vectors in place of the loops over lanes of a nest, before a backend prints it.
+
+    for l in 8: acc[0, l] += x[0] * w[l]             one body, in which w[0 … 7] is read once:
+    for l in 8: acc[1, l] += x[8] * w[l]      ⇒      %0 = w[0 … 7], acc[0] = acc[0] + x[0] * %0, acc[1] = acc[1] + x[8] * %0
+
+Loops without a vector form stay loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from ...tir.expr import Call
+from ...tir.simplify import Simplifier
+from ...tir.stmt import VECTORIZED, Allocate, For, Lowered, Seq, Stmt, children, expressions, rebuild, seq
+from .lower import FunctionOf, lower_loop
+from .matrices import MatrixLowering, find_matrix_tile
+from .rows import find_rows, join
+from .squares import lower_square
+from .types import Scalar
+
+
+def lower_parts(root: Stmt, lower: Callable[[Stmt], Stmt]) -> Stmt:
+    """The nest with `lower` applied to every statement, parents first; a part that becomes `Lowered` is left as it is."""
+    done: dict[Stmt, Stmt] = {}
+    stack = [(root, root, False)]
+    while stack:
+        old, s, ready = stack.pop()
+        if not ready:
+            s = lower(s)
+        parts = () if isinstance(s, Lowered) else children(s)
+        if parts and not ready:
+            stack.append((old, s, True))
+            stack += [(part, part, False) for part in parts]
+            continue
+        done[old] = rebuild(s, [done[part] for part in parts], expressions(s)) if parts else s
+    return done[root]
+
+
+class NestLowering:
+    """Lowers one nest, whose elements have one offset each and whose unrolled loops are written out.
+
+    Args:
+        function: gives the vector function of a call, see `lower.lower_loop`.
+        native_halves: float16 is computed with in 16 bits.
+        rule: forms of a backend's own, which come first.
+    """
+
+    def __init__(
+        self,
+        simplify: Simplifier,
+        function: Callable[[Call], FunctionOf],
+        native_halves: bool,
+        rule: Callable[[Stmt], Lowered | None] = lambda s: None,
+    ) -> None:
+        self.simplify = simplify
+        self.function = function
+        self.native_halves = native_halves
+        self.rule = rule
+        self.matrices: dict[Stmt, MatrixLowering] = {}
+        """By loops over lanes: the lowering of those that are part of products of matrices."""
+
+    def lower(self, root: Stmt) -> Stmt:
+        """The nest, with a `Lowered` around each part that became a `Body` or a `CopySquare`."""
+        return lower_parts(root, self._lowered)
+
+    def _lowered(self, s: Stmt) -> Stmt:
+        """The statement lowered as a whole, or with its parts grouped."""
+        own = self.rule(s)
+        if own is not None:
+            return own
+        if isinstance(s, Allocate):
+            return self._with_tile(s)
+        if isinstance(s, Seq):
+            rows = (list(g) for row in find_rows(s.stmts) for _, g in groupby(row, self.matrices.get))
+            return seq([self._row(row) if len(row) > 1 else row[0] for row in rows])
+        if isinstance(s, For) and s.kind == VECTORIZED:
+            return self._row([s])
+        square = lower_square(s, self.simplify) if isinstance(s, For) else None
+        return s if square is None else Lowered(s, square)
+
+    def _row(self, stmts: Sequence[Stmt]) -> Stmt:
+        """Loops over lanes as one body; as they are, if one of them has no vector form."""
+        loops = [s for s in stmts if isinstance(s, For)]
+        if loops[0] in self.matrices:
+            return Lowered(seq(loops), self.matrices[loops[0]].sums(loops))
+        try:
+            bodies = [lower_loop(s, self.simplify, self.function, self.native_halves) for s in loops]
+        except Scalar:
+            return seq(loops)
+        return Lowered(seq(loops), join(bodies) if len(bodies) > 1 else bodies[0])
+
+    def _with_tile(self, s: Allocate) -> Stmt:
+        """A buffer; of accumulators that products of matrices fill, with the steps before and after their sums."""
+        tile = find_matrix_tile(s.buffer, s.body, self.simplify)
+        if tile is None:
+            return s
+        lowering = MatrixLowering(tile, self.simplify)
+        self.matrices.update(dict.fromkeys(tile.updates, lowering))
+        begin, end = (Lowered(Seq(()), body) for body in (lowering.begin(), lowering.end()))
+        body = seq([*tile.before, begin, *tile.during, end, *tile.after])
+        return Allocate(s.buffer, Allocate(lowering.spare, body) if lowering.second else body)
