@@ -16,8 +16,8 @@ from irtool.backends.c import C
 from irtool.backends.formulas.vector_math import c_name, define
 from irtool.backends.formulas.vector_types import define_type, vector_type
 from irtool.backends.library import open_library
-from irtool.tir.pairs import DOT_PAIR, NUMBERS
-from irtool.tir.words import STEPS
+from irtool.tir.bf16_dot import DOT_PAIR, NUMBERS
+from irtool.tir.int8_dot import STEPS
 
 from .native import TOOLS, Compiled
 from .networks.builder import Text

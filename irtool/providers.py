@@ -24,7 +24,7 @@ PROVIDERS = {
     "tir.show_stmt": "irtool.tir.show:show_stmt",
     "tir.show_function": "irtool.tir.show:show_function",
     "tir.structural_words": "irtool.tir.structure:structural_words",
-    "ops.settle": "irtool.frontends.onnx.settling:settle",
+    "ops.settle": "irtool.frontends.onnx.resolve_nodes:settle",
     "passes.run_pass": "irtool.passes.core.runner:run_pass",
     "passes.run_in_sequence": "irtool.passes.core.runner:run_in_sequence",
     "passes.matches": "irtool.passes.dataflow.matching:matches",

@@ -15,13 +15,13 @@ import numpy as np
 
 from irtool.ops.dtypes import numpy_dtype
 from irtool.tir import dtypes
+from irtool.tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from irtool.tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var
+from irtool.tir.int8_dot import DOTS
+from irtool.tir.int16_dot import DOT_WIDE, PACK_WIDE
 from irtool.tir.intrinsics import LEAST_EXPONENT
-from irtool.tir.pairs import DOT_PAIR, PACK_PAIR
 from irtool.tir.program import CopySlot, Program, RunKernel, Slot
 from irtool.tir.stmt import Allocate, Buffer, For, If, Let, Prefetch, PrimFunc, Seq, Stmt, Store, While
-from irtool.tir.wide_pairs import DOT_WIDE, PACK_WIDE
-from irtool.tir.words import DOTS
 
 
 def run_program(program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

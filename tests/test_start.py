@@ -40,7 +40,7 @@ def test_a_build_imports_no_pass_that_it_does_not_run(tmp_path):
     found = imported_by("build", str(SAMPLE), "--emit", "c", "--no-cache", "-o", str(tmp_path))
     assert "irtool.passes.fuse_ops" in found
     assert not {"irtool.passes.partition_graph", "irtool.passes.first_order_gradient", "irtool.passes.to_cps"} & found
-    assert not {"irtool.frontends.onnx.graph", "irtool.frontends.onnx.settling"} & found
+    assert not {"irtool.frontends.onnx.graph", "irtool.frontends.onnx.resolve_nodes"} & found
 
 
 def test_a_model_imports_the_operators_that_it_has():

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..tir.expr import Binary, Call, Const, Expr, Load, Select, Var, const, post_order
+from ..tir.int8_dot import LONG_DOTS
 from ..tir.simplify import Simplifier
 from ..tir.stmt import SERIAL, Buffer, For, Seq, Stmt, Store
-from ..tir.words import LONG_DOTS
 from .nests import unroll
 
 WORDS = 2

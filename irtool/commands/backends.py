@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .pass_options import loads_files
 from .wrong_usage import Command
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="backends", cls=Command, short_help="List the backends, or explain one.")
-@click.argument("name", type=kinds.BACKEND, required=False)
+@click.argument("name", type=param_types.BACKEND, required=False)
 @loads_files
 def command(name: str | None) -> None:
     """List the backends for `irtool build --target`, or describe NAME: outputs and flags.

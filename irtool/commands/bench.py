@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .bench_text import show_changes, show_record
 from .compiler_options import (
     cc_option,
@@ -22,11 +22,11 @@ from .compiler_options import (
 )
 from .entry_module import read_entry_module
 from .grouped import as_flags
-from .known_types import ARRAYS, ONE_ARRAY, Given, main_option, type_options
 from .measured_build import measured_build
 from .mistakes import ClashingOptions
 from .notes import say_random
 from .output import write_text
+from .param_facts import ARRAYS, ONE_ARRAY, Given, main_option, type_options
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .verbosity import is_quiet
@@ -39,9 +39,14 @@ if TYPE_CHECKING:
 
 
 @click.command(name="bench", cls=Command, short_help="Time a network and its kernels, beside the machine's peak.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @click.option(
-    "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
+    "--target",
+    type=param_types.BACKEND,
+    metavar="BACKEND",
+    default="c",
+    show_default=True,
+    help="As for `irtool build`.",
 )
 @level_option
 @main_option("The entry.")
@@ -70,16 +75,22 @@ if TYPE_CHECKING:
 @click.option("--kernels/--no-kernels", default=True, show_default=True, help="Time each kernel by itself.")
 @runner_option("the measuring programs of kernels")
 @click.option(
-    "--json", "output", type=kinds.WRITTEN, metavar="FILE", help="Write the record (`-`: print it, and nothing else)."
+    "--json",
+    "output",
+    type=param_types.WRITTEN,
+    metavar="FILE",
+    help="Write the record (`-`: print it, and nothing else).",
 )
 @click.option(
     "--compare",
     "earlier",
-    type=kinds.READ,
+    type=param_types.READ,
     metavar="OLD.json",
     help="Compare with an earlier record; exit code 1 if the network is slower.",
 )
-@click.option("--trace", type=kinds.WRITTEN, metavar="FILE.json", help="Write the kernels as a trace for Perfetto.")
+@click.option(
+    "--trace", type=param_types.WRITTEN, metavar="FILE.json", help="Write the kernels as a trace for Perfetto."
+)
 def command(
     file: str,
     target: str,
@@ -122,12 +133,12 @@ def command(
         raise UsageError("--json and --trace cannot both be printed", code=ClashingOptions)
     before = Record.read(earlier) if earlier is not None else None
     options = measured_build(target, level, entry, flags)
-    subject = _subject(file, given, missing_constants, seed, options, precision)
+    workload = _workload(file, given, missing_constants, seed, options, precision)
     told = {"target": target, "level": level, "precision": precision.name, **as_flags(**flags)}
     record = Record(file, _machine(options), told)
-    _measure_whole(record, subject, options, (seconds, rounds), interp)
+    _measure_whole(record, workload, options, (seconds, rounds), interp)
     if kernels:
-        _measure_kernels(record, subject, options, (seconds, rounds), runner)
+        _measure_kernels(record, workload, options, (seconds, rounds), runner)
     if output is not None:
         write_text(output, record.to_json())
     if trace is not None:
@@ -144,7 +155,7 @@ def command(
 
 
 @dataclass(frozen=True)
-class _Subject:
+class _Workload:
     """A module with its weights bound, and the inputs of its entry."""
 
     module: Module
@@ -152,9 +163,9 @@ class _Subject:
     values: list[Any]
 
 
-def _subject(
+def _workload(
     file: str, given: Given, missing_constants: str, seed: int, options: Options, precision: PrecisionChoice
-) -> _Subject:
+) -> _Workload:
     """The network in its precision. Raises IrError for a module without the entry, or with types that are not known."""
     from ..diagnostics import IrError
     from ..driver.mistakes import NoSuchEntry
@@ -171,7 +182,7 @@ def _subject(
     machine = options.backend.machine()
     context = {"opt_level": options.opt_level, "target": options.target}
     lowered = precision.lower(read.module, entry, read.given.names, machine, **context)
-    return _Subject(lowered.module, entry, values)
+    return _Workload(lowered.module, entry, values)
 
 
 def _machine(options: Options) -> str:
@@ -181,21 +192,23 @@ def _machine(options: Options) -> str:
 
 
 def _measure_whole(
-    record: Record, subject: _Subject, options: Options, patience: tuple[float, int], interp: bool
+    record: Record, workload: _Workload, options: Options, patience: tuple[float, int], interp: bool
 ) -> None:
     from ..benchmark.measure import measure_calls
     from ..driver.session import BuildInput, Session
     from ..interp import evaluate
 
     seconds, rounds = patience
-    artifact = Session(options, False).build(BuildInput(lambda: subject.module, dict, lambda key: None), None)
-    record.whole = measure_calls(lambda: artifact.run(subject.values), seconds, rounds)
+    artifact = Session(options, False).build(BuildInput(lambda: workload.module, dict, lambda key: None), None)
+    record.whole = measure_calls(lambda: artifact.run(workload.values), seconds, rounds)
     if interp:
-        record.interpreter = measure_calls(lambda: evaluate(subject.module, subject.values, entry=subject.entry), 0, 1)
+        record.interpreter = measure_calls(
+            lambda: evaluate(workload.module, workload.values, entry=workload.entry), 0, 1
+        )
 
 
 def _measure_kernels(
-    record: Record, subject: _Subject, options: Options, patience: tuple[float, int], runner: tuple[str, ...]
+    record: Record, workload: _Workload, options: Options, patience: tuple[float, int], runner: tuple[str, ...]
 ) -> None:
     from ..benchmark.machine import measure_peak
     from ..benchmark.measure import measure_kernels
@@ -203,8 +216,8 @@ def _measure_kernels(
 
     seconds, rounds = patience
     record.peak = measure_peak(options.backend)
-    prepared = prepare_entries(subject.module, options, ())
+    prepared = prepare_entries(workload.module, options, ())
     with progress_bar("measuring kernels") as progress:
-        runs = measure_kernels(prepared, options, subject.values, seconds, rounds, runner, progress)
+        runs = measure_kernels(prepared, options, workload.values, seconds, rounds, runner, progress)
     record.kernels, record.sequence, record.repeats = runs.kernels, runs.sequence, runs.repeats
     record.skipped = runs.left_out

@@ -79,7 +79,7 @@ def _explained(error: Any, entry: str, count: int, context: dict[str, Any]) -> s
 def _values(case: Case, entry: str) -> list[str]:
     """The results before the pass and after it, on the first of the inputs."""
     from ..interp import evaluate
-    from ..interp.feeds import random_inputs
+    from ..interp.random_inputs import random_inputs
     from ..ir.values import value_leaves
 
     inputs = random_inputs(case.module[entry], 0, case.module)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .build_options import (
     OutputChoice,
     ReportChoice,
@@ -22,9 +22,9 @@ from .build_options import (
     schedule_options,
 )
 from .compiler_options import level_option, missing_constants_option
-from .known_types import ARRAYS, Given, type_options, warn
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
+from .param_facts import ARRAYS, Given, type_options, warn
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from ..driver.session import BuildInput
     from ..ir import Module
     from .destination import Destination
-    from .subject import Subject
+    from .input_module import InputModule
 
 
 @click.command(name="build", cls=OptionalValues, short_help="Compile a module to C, a library or a program.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @click.option(
     "--target",
-    type=kinds.BACKEND,
+    type=param_types.BACKEND,
     metavar="BACKEND",
     default="c",
     show_default=True,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--entry",
     "entries",
-    type=kinds.FUNCTION,
+    type=param_types.FUNCTION,
     multiple=True,
     default=("main",),
     show_default=True,
@@ -119,12 +119,12 @@ def command(
     from ..driver.session import Session
     from ..driver.tuned_table import with_table
     from .destination import find_destination
+    from .input_module import read_input
     from .output import write_text
     from .source import read_text
-    from .subject import read_subject
 
     goal = find_destination(output, target, file)
-    subject = read_subject(file)
+    input_file = read_input(file)
     watching = _watching(chosen, printed, reports)
     unfiled: list[str] = []
     said: list[str] = []
@@ -150,7 +150,7 @@ def command(
         options, notes = with_table(options, schedules.tuned)
         # What is asked of the passes is not in the cache.
         cached = cache and not (reports.graph_file or watching)
-        source = _build_input(subject, given, entries[0], missing_constants, inputs, chosen.passes, precision, said)
+        source = _build_input(input_file, given, entries[0], missing_constants, inputs, chosen.passes, precision, said)
         session = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts)
         with steps_shown("reading", reports.quiet or bool(watching)):  # what watches prints by itself
             artifact = session.build(source, goal.folder)
@@ -187,7 +187,7 @@ def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -
 
 
 def _build_input(
-    subject: Subject,
+    input_file: InputModule,
     asked: Given,
     entry: str,
     missing_constants: str,
@@ -203,17 +203,17 @@ def _build_input(
 
     def module() -> Module:
         nonlocal given
-        result, given = module_to_build(subject, asked, entry, missing_constants, said)
+        result, given = module_to_build(input_file, asked, entry, missing_constants, said)
         return result
 
     def weights() -> Mapping[str, Any]:
-        return given.weights if given.params or subject.has_weights else {}
+        return given.weights if given.params or input_file.has_weights else {}
 
     def calibration() -> Any:
         return precision.calibration(given.names)
 
     def identify(key: Key) -> None:
-        told = (subject.key(), asked.key(), missing_constants, precision.key())
+        told = (input_file.key(), asked.key(), missing_constants, precision.key())
         key.add(repr(told).encode("utf-8", "surrogatepass"))
 
     return BuildInput(
@@ -229,19 +229,19 @@ def _build_input(
 
 
 def module_to_build(
-    subject: Subject, given: Given, entry: str, missing_constants: str, said: list[str]
+    input_file: InputModule, given: Given, entry: str, missing_constants: str, said: list[str]
 ) -> tuple[Module, Given]:
     """The module to compile, constants filled in, and the known facts of its parameters; `said` gets the messages."""
     from ..diagnostics import render
     from ..ir.odd_weights import odd_weights
     from ..passes.core.bind import fill_missing_constants
-    from .subject import module_of
+    from .input_module import module_of
 
     def say(diagnostic: Diagnostic) -> None:
         warn(diagnostic)
         said.append(render([diagnostic]))
 
-    module, given = module_of(subject, given, said, is_settled=True)
+    module, given = module_of(input_file, given, said, is_settled=True)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
     for odd in odd_weights(module, given.weights):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .compiler_options import cc_option, cflags_option, math_option, openmp_option
 from .grouped import as_flags, grouped
 
@@ -58,7 +58,7 @@ output_options = grouped(
     click.option(
         "-o",
         "path",
-        type=kinds.BUILD,
+        type=param_types.BUILD,
         metavar="PATH",
         default=None,
         help="Output folder, or the file of --emit, such as out/net.so or net.tir: other files go next to it. - prints NAME.tir or "
@@ -67,7 +67,7 @@ output_options = grouped(
     click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name."),
     click.option(
         "--emit",
-        type=kinds.OUTPUT,
+        type=param_types.OUTPUT,
         metavar="tir|c|obj|so|exe|mlf",
         default="",
         show_default="so",
@@ -168,14 +168,14 @@ schedule_options = grouped(
     click.option(
         "--schedule",
         "schedule_file",
-        type=kinds.READ,
+        type=param_types.READ,
         metavar="FILE",
         default=None,
         help="Read hand-written schedules, in the syntax of --explain; see docs/schedules.md.",
     ),
     click.option(
         "--tuned",
-        type=kinds.READ,
+        type=param_types.READ,
         metavar="FILE.json",
         default=None,
         help="Use the measurements of `irtool tune`, where there are any for this machine; `shipped`: those that irtool has with it.",
@@ -193,12 +193,17 @@ report_options = grouped(
         help="Print the strategy, reason and primitives of every stage, in the syntax of --schedule.",
     ),
     click.option(
-        "--report", "report_file", type=kinds.WRITTEN, metavar="FILE.json", default=None, help="Write the build report."
+        "--report",
+        "report_file",
+        type=param_types.WRITTEN,
+        metavar="FILE.json",
+        default=None,
+        help="Write the build report.",
     ),
     click.option(
         "--graph",
         "graph_file",
-        type=kinds.WRITTEN,
+        type=param_types.WRITTEN,
         metavar="FILE.json",
         default=None,
         help="Write the graph as JSON for TVM's graph executor.",

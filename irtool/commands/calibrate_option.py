@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import ClashingOptions
 from .notes import say_warning
 
@@ -19,7 +19,7 @@ def calibrate_option(argument: str, help: str = "") -> Any:
     return click.option(
         "--calibrate",
         argument,
-        type=kinds.READ,
+        type=param_types.READ,
         multiple=True,
         metavar="FILE|random",
         help=help

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
-from .known_types import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
+from . import param_types
+from .param_facts import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
 from .pass_options import loads_files
 from .verbosity import is_quiet
 from .wrong_usage import Command
@@ -35,7 +35,7 @@ class Wanted:
 
 
 @click.command(name="check", cls=Command, short_help="Report every error in files: syntax, names, types.")
-@click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
+@click.argument("files", type=param_types.MODULE, nargs=-1, required=True)
 @click.option("--syntax", "syntax_only", is_flag=True, help="Stop after parsing: no type inference.")
 @click.option("--round-trip", is_flag=True, help="Also print the module, read it back, and compare.")
 @click.option(
@@ -49,7 +49,7 @@ class Wanted:
 )
 @click.option(
     "--target",
-    type=kinds.BACKEND,
+    type=param_types.BACKEND,
     metavar="BACKEND",
     default=None,
     help="Also report everything that this backend cannot compile (see `irtool backends`).",
@@ -107,13 +107,13 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
 def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     from ..diagnostics import IrError
     from ..ir.odd_weights import odd_weights
-    from .subject import read_subject
+    from .input_module import read_input
 
     diagnostics: list[Diagnostic] = []
     try:
-        subject = read_subject(path)
-        module, given, said = subject.examine(wanted.given, is_settled=wanted.target is not None)
-        wanted, diagnostics, name = replace(wanted, given=given), list(said), subject.name
+        input_file = read_input(path)
+        module, given, said = input_file.examine(wanted.given, is_settled=wanted.target is not None)
+        wanted, diagnostics, name = replace(wanted, given=given), list(said), input_file.name
         if module is None or any(d.level == "error" for d in diagnostics):
             return diagnostics
         if not wanted.syntax_only:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import BadValue, ClashingOptions, MissingWord, UnreadableFile, UnwritableFile
 from .pass_options import loads_files
 from .verbosity import is_quiet
@@ -21,24 +21,28 @@ _ENDINGS = (".npz", ".params", ".safetensors")
 @click.command(
     name="convert", cls=Command, short_help="Convert parameters between formats, and in and out of Relay text."
 )
-@click.argument("sources", type=kinds.MODULE, nargs=-1, required=True)
+@click.argument("sources", type=param_types.MODULE, nargs=-1, required=True)
 @click.option(
     "-o",
     "output",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="PATH",
     required=True,
     help="What to write: .npz, .params or .safetensors, a folder of .npy files, or Relay text (.relay; - prints it).",
 )
 @click.option(
     "--params-out",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="PATH",
     default=None,
     help="Make parameters of the constants in the text, and write their values there, in any of these formats.",
 )
 @click.option(
-    "--entry", type=kinds.FUNCTION, default="main", show_default=True, help="The function whose parameters are meant."
+    "--entry",
+    type=param_types.FUNCTION,
+    default="main",
+    show_default=True,
+    help="The function whose parameters are meant.",
 )
 @loads_files
 def command(sources: tuple[str, ...], output: str, params_out: str | None, entry: str) -> None:
@@ -78,8 +82,8 @@ def _convert_text(text: str, weights: tuple[str, ...], output: str, params_out: 
     from ..passes.core.bind import bind_params
     from ..passes.core.externalize import constants_as_params
     from ..printer import to_text
+    from .input_module import read_whole
     from .output import write_text
-    from .subject import read_whole
 
     if not weights and params_out is None:
         raise WrongUsage("name the values of the parameters, or --params-out for those of the constants", MissingWord)

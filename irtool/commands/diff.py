@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
-from .known_types import ARRAYS, Given, type_options
+from . import param_types
 from .mistakes import ClashingOptions
 from .notes import say
+from .param_facts import ARRAYS, Given, type_options
 from .pass_options import loads_files
 from .wrong_usage import Command
 
@@ -27,8 +27,8 @@ _MOST_LINES = 200
 
 
 @click.command(name="diff", cls=Command, short_help="Compare two modules by structure or by results.")
-@click.argument("left", type=kinds.MODULE)
-@click.argument("right", type=kinds.MODULE)
+@click.argument("left", type=param_types.MODULE)
+@click.argument("right", type=param_types.MODULE)
 @click.option(
     "--types",
     type=click.Choice(["none", "calls", "all"]),
@@ -93,7 +93,7 @@ def _read(left: str, right: str, infer: bool, given: Given) -> tuple[Module, Mod
 def _read_one(path: str, given: Given) -> Module:
     """A module with its parameters' known facts: its own weights, and those of the given ones that it has parameters for."""
     from ..parser.params import ParameterFile
-    from .subject import read_module
+    from .input_module import read_module
 
     module, known = read_module(path, replace(given, params=()))
     functions = module.relay_functions
@@ -145,7 +145,7 @@ def _value_differences(a: Module, b: Module, notes: list[str]) -> Iterator[Diagn
     """A diagnostic for each function with other results on the right; `notes` get the random inputs used."""
     from ..diagnostics import Diagnostic, IrError
     from ..interp import evaluate
-    from ..interp.feeds import name_random, random_inputs
+    from ..interp.random_inputs import name_random, random_inputs
     from ..ir import Function
     from ..ir.structural import structural_equal
     from ..passes.instruments.values import difference

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .known_types import Given, warn
 from .notes import say_constants
+from .param_facts import Given, warn
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -38,7 +38,7 @@ def read_entry_module(file: str, given: Given, entry: str, missing_constants: st
     from ..ir import Function
     from ..ir.odd_weights import odd_weights
     from ..passes.core.bind import fill_missing_constants
-    from .subject import read_module
+    from .input_module import read_module
 
     module, given = read_module(file, given, is_settled=True)
     if entry not in module.functions:

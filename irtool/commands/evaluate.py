@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .compiler_options import missing_constants_option
 from .entry_module import read_entry_module
-from .known_types import Given, main_option, type_options
 from .mistakes import ClashingOptions
 from .notes import say_warning
+from .param_facts import Given, main_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, machine_of, precision_options
 from .ways import check_way
@@ -27,7 +27,7 @@ FLOAT = "float"
 
 
 @click.command(name="evaluate", cls=Command, short_help="Measure a network on a set of data: top-1, top-5, errors.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @type_options(
     "The set: arrays by input name, from .npz or .params, with samples along a further axis in front, or as a multiple of the "
     "first extent. Repeatable.",
@@ -35,7 +35,7 @@ FLOAT = "float"
 )
 @click.option(
     "--labels",
-    type=kinds.READ,
+    type=param_types.READ,
     metavar="FILE",
     default=None,
     help="What is right: an .npy for the only output, or an .npz by name (out0, out1, … or an output's own). Integers are "
@@ -43,7 +43,7 @@ FLOAT = "float"
 )
 @click.option(
     "--against",
-    type=kinds.READ,
+    type=param_types.READ,
     metavar="float|FILE.npz",
     default=None,
     help="What the outputs are compared with: `float`, the network as it is in FILE, without --passes and in float32; or given "
@@ -51,7 +51,7 @@ FLOAT = "float"
 )
 @click.option(
     "--via",
-    type=kinds.WAY,
+    type=param_types.WAY,
     default="interp",
     show_default=True,
     callback=check_way,
@@ -148,7 +148,7 @@ def _samples(function: Function, given: Given, names: Mapping[str, str]) -> list
 
 
 def _is_calibrated_on(precision: PrecisionChoice, given: Given) -> bool:
-    from .known_types import digest
+    from .param_facts import digest
 
     files = {digest(path) for path in (*given.inputs, *given.single.values())}
     return any(key in files for key in precision.key())  # type: ignore[attr-defined]  # a list

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from . import kinds
+from . import param_types
 from .pass_options import loads_files
 from .wrong_usage import Command
 
 
 @click.command(name="explain", cls=Command, short_help="Explain an error code, or list the codes.")
-@click.argument("code", type=kinds.CODE, required=False)
+@click.argument("code", type=param_types.CODE, required=False)
 @loads_files
 def command(code: str | None) -> None:
     """Explain CODE, the name in brackets after `error` or `warning`: its meaning, its usual causes, and an example.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
-from .known_types import ARRAYS, Given, entry_of, entry_option, type_options
+from . import param_types
 from .mistakes import BadValue, ClashingOptions
 from .output import write_parts, write_text
+from .param_facts import ARRAYS, Given, entry_of, entry_option, type_options
 from .pass_options import loads_files
 from .source import file_or_stdin
 from .wrong_usage import Command
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 @click.command(name="export", cls=Command, short_help="Write a module in another format: ONNX, Relax.")
-@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
+@click.argument("file", type=param_types.MODULE, required=False, callback=file_or_stdin)
 @click.option(
     "--to",
     "format_text",
-    type=kinds.FORMAT,
+    type=param_types.FORMAT,
     metavar="FORMAT",
     default=None,
     help="The format, optionally with options: 'onnx{opset=20}'. Default: the one that the ending of -o names.",
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "output",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="FILE",
     required=True,
     help="The file to write; others may appear beside it, named after it. - prints text that is a single file.",
@@ -78,7 +78,7 @@ def command(
     from ..exports import Request, parse_export
     from ..exports.weights import fit_weights
     from ..infer import infer_types
-    from .subject import read_module
+    from .input_module import read_module
 
     form = _with_options(parse_export(format_text or _format_of(output)), options)
     module, given = read_module(file, given)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from . import kinds
+from . import param_types
 from .notes import say
 
 
@@ -15,7 +15,7 @@ def tell_files(ctx: click.Context, seconds: float) -> None:
     """Says which files of the command line have been read and written, and how long it took."""
     for parameter in ctx.command.params:
         kind = parameter.type
-        if not isinstance(kind, kinds.Path):
+        if not isinstance(kind, param_types.Path):
             continue
         done = "read" if kind.reads else "wrote"
         for path in _paths(ctx.params.get(parameter.name or "")):

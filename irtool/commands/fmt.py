@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .verbosity import is_quiet
@@ -18,7 +18,7 @@ _ENDING = ".relay"
 
 
 @click.command(name="fmt", cls=Command, short_help="Lay out Relay text: indents, blanks, lines; comments stay.")
-@click.argument("paths", type=kinds.MODULE, nargs=-1)
+@click.argument("paths", type=param_types.MODULE, nargs=-1)
 @click.option(
     "--check", is_flag=True, help="Write nothing; list the files that would change, and exit with 1 if any would."
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from . import kinds
+from . import param_types
 from .fixed_values import fixed_arrays
-from .known_types import Given, shape_options
 from .mistakes import BadValue
+from .param_facts import Given, shape_options
 from .printing import types_option
 from .source import file_or_stdin
 from .text_and_weights import EMBEDDED, check_options, optional_weights_options, print_text, write_with_weights
@@ -15,7 +15,7 @@ from .wrong_usage import Command
 
 
 @click.command(name="import", cls=Command, short_help="Write an ONNX model as Relay text and its weights.")
-@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
+@click.argument("file", type=param_types.MODULE, required=False, callback=file_or_stdin)
 @optional_weights_options
 @shape_options
 @types_option
@@ -45,18 +45,18 @@ def command(
     from ..diagnostics import UsageError
     from ..frontends.onnx import from_onnx
     from ..printer import to_text
-    from .known_types import warn
-    from .onnx_subject import OnnxSubject
+    from .input_module import read_input
+    from .onnx_input import OnnxInput
+    from .param_facts import warn
     from .progress import progress_bar
-    from .subject import read_subject
 
     check_options(output, params_format, params_out)
-    subject = read_subject(file)
-    if not isinstance(subject, OnnxSubject):
-        raise UsageError(f"{subject.name} is Relay text already: import reads ONNX models", code=BadValue)
+    input_file = read_input(file)
+    if not isinstance(input_file, OnnxInput):
+        raise UsageError(f"{input_file.name} is Relay text already: import reads ONNX models", code=BadValue)
     with progress_bar("importing") as step:
         module, weights = from_onnx(
-            subject.load(),
+            input_file.load(),
             given.shapes,
             given.dims,
             constants=params_format == EMBEDDED,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..visible import visible
-from . import kinds
-from .known_types import ARRAYS, Given, type_options
+from . import param_types
 from .mistakes import ClashingOptions
+from .param_facts import ARRAYS, Given, type_options
 from .pass_options import loads_files
 from .tables import drawer
 from .wrong_usage import Command, WrongUsage
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="info", cls=Command, short_help="Print functions, operator counts and storage plans of modules.")
-@click.argument("files", type=kinds.MODULE, nargs=-1, required=True)
+@click.argument("files", type=param_types.MODULE, nargs=-1, required=True)
 @click.option(
     "--storage",
     is_flag=True,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--target",
-    type=kinds.TARGET,
+    type=param_types.TARGET,
     metavar="TARGET",
     default=None,
     help="With --storage: the target of functions without one of their own. With --cost and --memory: the backend. Default: c.",
@@ -124,13 +124,13 @@ def _list_module(record: Mapping[str, Any], memory: bool) -> Iterator[str]:
 def _nodes(file: str) -> dict[str, Any]:
     """The lines of the listing of an ONNX model. Raises UsageError for another file."""
     from ..diagnostics import UsageError
-    from .onnx_subject import OnnxSubject
-    from .subject import read_subject
+    from .input_module import read_input
+    from .onnx_input import OnnxInput
 
-    subject = read_subject(file)
-    if not isinstance(subject, OnnxSubject):
+    input_file = read_input(file)
+    if not isinstance(input_file, OnnxInput):
         raise UsageError(f"--nodes lists the nodes of ONNX models, and {file} is a Relay text", code=ClashingOptions)
-    return {"nodes": subject.load().listing.text.splitlines()}
+    return {"nodes": input_file.load().listing.text.splitlines()}
 
 
 def _list_nodes(lines: list[str]) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
     }
     if cost:
         from .cost import cost_record
-        from .known_types import entry_of
+        from .param_facts import entry_of
 
         entry = entry_of(module, None)
         record["cost"] = {"entry": entry, **cost_record(whole, target, entry)}
@@ -168,7 +168,7 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
 
 def _read(file: str, given: Given) -> Module:
     """The module of a file with known facts of its parameters, weights as constants."""
-    from .subject import read_module
+    from .input_module import read_module
 
     module, given = read_module(file, given)
     return given.apply(module, None)

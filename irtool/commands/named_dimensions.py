@@ -13,7 +13,7 @@ from .mistakes import BadValue, ClashingOptions
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module, Type, Var
-    from .known_types import Given
+    from .param_facts import Given
 
 
 def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:

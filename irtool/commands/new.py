@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import kinds
+from . import param_types
 from .wrong_usage import Command
 
 
@@ -14,7 +14,7 @@ from .wrong_usage import Command
 @click.argument("kind", type=click.Choice(["pass"]))
 @click.argument("name")
 @click.option(
-    "-o", "--output", "folder", type=kinds.FOLDER, metavar="DIR", default=None,
+    "-o", "--output", "folder", type=param_types.FOLDER, metavar="DIR", default=None,
     help="The folder to make. Default: my-pass for MyPass.",
 )  # fmt: skip
 def command(kind: str, name: str, folder: str | None) -> None:

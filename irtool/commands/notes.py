@@ -28,7 +28,7 @@ def say_warning(sentence: str) -> None:
 
 def say_random(names: Sequence[str], total: int, seed: int) -> None:
     """Says which of a function's parameters have random values."""
-    from ..interp.feeds import name_random
+    from ..interp.random_inputs import name_random
 
     if names:
         say(name_random(names, total, (seed,)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .wrong_usage import Command, WrongUsage
 
 
 @click.command(name="ops", cls=Command, short_help="List the operators, or explain one.")
-@click.argument("name", type=kinds.OPERATOR, required=False)
+@click.argument("name", type=param_types.OPERATOR, required=False)
 @click.option(
     "--since",
     metavar="VERSION",

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .grouped import grouped
-from .known_types import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
 from .mistakes import UnwritableFile
 from .optional_value import OptionalValues
+from .param_facts import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .print_options import PrintChoice, print_options
 from .printing import printing_options
@@ -77,7 +77,7 @@ watch_options = grouped(
     WatchChoice,
     click.option(
         "--dump-dir",
-        type=kinds.FOLDER,
+        type=param_types.FOLDER,
         metavar="DIR",
         default=None,
         help="Write the module to a numbered file after each pass that changes it.",
@@ -94,7 +94,11 @@ watch_options = grouped(
         "--verify-each/--no-verify-each", default=True, show_default=True, help="Verify the module after each pass."
     ),
     click.option(
-        "--stop-after", type=kinds.PASS, metavar="N|NAME", default=None, help="Stop after N passes, or after this pass."
+        "--stop-after",
+        type=param_types.PASS,
+        metavar="N|NAME",
+        default=None,
+        help="Stop after N passes, or after this pass.",
     ),
     click.option(
         "--check-values",
@@ -117,7 +121,7 @@ watch_options = grouped(
 
 
 @click.command(name="opt", cls=OptionalValues, short_help="Run passes on a module and print it.")
-@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
+@click.argument("file", type=param_types.MODULE, required=False, callback=file_or_stdin)
 @pass_options("Passes to run, regardless of their level.")
 @click.option(
     "-O",
@@ -129,14 +133,14 @@ watch_options = grouped(
 @click.option(
     "-o",
     "output",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="FILE",
     default=None,
     help="Write to FILE, atomically, instead of standard output.",
 )
 @click.option(
     "--func",
-    type=kinds.FUNCTION,
+    type=param_types.FUNCTION,
     multiple=True,
     metavar="REGEX",
     help="Transform only functions whose name matches (anchored at its start). Repeatable.",
@@ -153,7 +157,7 @@ watch_options = grouped(
 )
 @click.option(
     "--target",
-    type=kinds.TARGET,
+    type=param_types.TARGET,
     metavar="TARGET",
     default=None,
     help='Compilation target, such as "llvm -mcpu=skylake".',
@@ -164,7 +168,7 @@ watch_options = grouped(
 @watch_options
 @click.option(
     "--reproducer",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="FILE",
     default=None,
     help="File for the reproducer if a pass fails.",
@@ -200,7 +204,7 @@ def command(
     from ..diagnostics import InternalError, render
     from ..passes import run_passes
     from ..plugin import PluginError
-    from .subject import read_module
+    from .input_module import read_module
 
     timing, limit = watched.timing(), watched.limit()
     with _stage(timing, "parse"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .known_types import Given
+from .param_facts import Given
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -33,9 +33,9 @@ def parameter_values(
     Raises IrError for a value of no parameter, for one that does not fit, and for those that are missing.
     """
     from ..diagnostics import IrError, nearest
-    from ..interp.feeds import random_value
     from ..interp.mistakes import MissingValue
-    from ..interp.uses import Uses
+    from ..interp.random_inputs import random_value
+    from ..interp.value_hints import Uses
     from ..ir.inputs import check_inputs
     from .images import OPTIONS, is_image
 

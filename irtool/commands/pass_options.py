@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .grouped import Decorator, grouped
 
 
@@ -74,7 +74,7 @@ def _load(ctx: click.Context, option: click.Parameter, values: Sequence[str]) ->
 
 load_option = click.option(
     "--load",
-    type=kinds.READ,
+    type=param_types.READ,
     multiple=True,
     metavar="FILE.py",
     is_eager=True,
@@ -123,7 +123,7 @@ def pass_options(meaning: str) -> Decorator:
         "--passes",
         "-p",
         "pipelines",
-        type=kinds.PIPELINE,
+        type=param_types.PIPELINE,
         multiple=True,
         metavar="A,B{x=1},…",
         help=f"{meaning} Repeatable; runs in order. See `irtool passes`.",
@@ -134,7 +134,7 @@ def pass_options(meaning: str) -> Decorator:
 _OTHERS = (
     click.option(
         "--disable-pass",
-        type=kinds.PASSES,
+        type=param_types.PASSES,
         multiple=True,
         callback=split_names,
         metavar="NAMES",
@@ -142,7 +142,7 @@ _OTHERS = (
     ),
     click.option(
         "--require-pass",
-        type=kinds.PASSES,
+        type=param_types.PASSES,
         multiple=True,
         callback=split_names,
         metavar="NAMES",
@@ -150,7 +150,7 @@ _OTHERS = (
     ),
     click.option(
         "--pass-config",
-        type=kinds.OPTION,
+        type=param_types.OPTION,
         multiple=True,
         callback=_config,
         metavar="KEY=VALUE",
@@ -159,7 +159,7 @@ _OTHERS = (
     click.option(
         "--instrument",
         "instrument_texts",
-        type=kinds.INSTRUMENT,
+        type=param_types.INSTRUMENT,
         multiple=True,
         metavar="NAME{x=1}",
         help="Pass instrument. Repeatable. See `irtool passes --list-instruments`.",

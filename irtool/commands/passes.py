@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .wrong_usage import Command, WrongUsage
 
 
 @click.command(name="passes", cls=Command, short_help="List the passes, or explain one.")
-@click.argument("name", type=kinds.MANUAL, required=False)
+@click.argument("name", type=param_types.MANUAL, required=False)
 @click.option("--tir", is_flag=True, help="List the passes on the loop nests of lowered functions.")
 @click.option("--list-config", is_flag=True, help="List the options of the pass context: --pass-config.")
 @click.option("--missing", is_flag=True, help="List the passes of TVM that are not here, and why.")

@@ -11,9 +11,9 @@ import click
 
 from .calibrate_option import calibrate_option, check_calibrate, read_calibration, say_random_ranges
 from .grouped import grouped
-from .known_types import digest
 from .mistakes import ClashingOptions
 from .notes import say
+from .param_facts import digest
 
 if TYPE_CHECKING:
     from ..driver.precision import Lowered

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .grouped import Decorator, grouped
 from .pass_options import split_names
 
@@ -60,7 +60,7 @@ def _around(when: str, what: str, steps: str) -> Decorator:
     """`--print-before` or `--print-after`."""
     return click.option(
         f"--print-{when}",
-        type=kinds.PASSES,
+        type=param_types.PASSES,
         multiple=True,
         callback=split_names,
         metavar="NAMES|all",

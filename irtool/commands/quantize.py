@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .calibrate_option import calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
-from .known_types import ARRAYS, Given, main_option, type_options
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_warning
+from .param_facts import ARRAYS, Given, main_option, type_options
 from .printing import types_option
 from .quantize_options import affine_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="quantize", cls=Command, short_help="Quantize a network to 8 bits after training.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @weights_options
 @calibrate_option("data")
 @click.option(
@@ -107,8 +107,8 @@ def _quantized(
 ) -> tuple[Module, dict[str, Any], Report]:
     """The quantized module, its weights, and the report."""
     from ..quantization import quantize
+    from .input_module import read_module
     from .progress import progress_bar
-    from .subject import read_module
 
     module, given = read_module(file, given, is_settled=True)
     module = given.bind(module, entry) if given else module

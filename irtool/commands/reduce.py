@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .grouped import grouped
-from .known_types import ARRAYS, Given, entry_of, main_option, type_options
 from .mistakes import ClashingOptions
+from .param_facts import ARRAYS, Given, entry_of, main_option, type_options
 from .pass_options import PassChoice, pass_options
 from .progress import progress_bar
 from .regular_expression import pattern
@@ -89,7 +89,7 @@ expectation_options = grouped(
     ),
     click.option(
         "--via",
-        type=kinds.WAY,
+        type=param_types.WAY,
         default="interp",
         show_default=True,
         callback=check_way,
@@ -112,16 +112,23 @@ expectation_options = grouped(
 
 
 @click.command(name="reduce", cls=Command, short_help="Reduce a module and a pipeline to what shows a bug.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
 @pass_options("Passes to run on each candidate; they are reduced, too.")
 @click.option("-O", "level", type=click.IntRange(0, 4), default=None, help="Also run the build pipeline at this level.")
 @click.option("--opt-level", type=click.IntRange(0, 4), default=2, show_default=True, help="Level of the pass context.")
-@click.option("--target", type=kinds.TARGET, metavar="TARGET", default=None, help="Compilation target of the passes.")
+@click.option(
+    "--target", type=param_types.TARGET, metavar="TARGET", default=None, help="Compilation target of the passes."
+)
 @expectation_options
 @type_options(ARRAYS)
 @click.option(
-    "-o", "output", type=kinds.WRITTEN, metavar="FILE", default=None, help="Write to FILE, not to standard output."
+    "-o",
+    "output",
+    type=param_types.WRITTEN,
+    metavar="FILE",
+    default=None,
+    help="Write to FILE, not to standard output.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Report each step that makes the module smaller.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not report the sizes in the end.")
@@ -180,7 +187,7 @@ def command(
 
 def _read(file: str, given: Given, expected: Expectation) -> Module:
     """The module with known facts of its parameters; modules that are run have numbers as extents."""
-    from .subject import read_module
+    from .input_module import read_module
 
     module, given = read_module(file, given, is_settled=expected.diff or expected.via != "interp")
     named = None if expected.entry == "main" else expected.entry
@@ -189,7 +196,7 @@ def _read(file: str, given: Given, expected: Expectation) -> Module:
 
 def _require_inputs(module: Module, expected: Expectation) -> None:
     """Raises IrError where there is no function to run, or there are no values for its parameters."""
-    from ..interp.feeds import random_inputs
+    from ..interp.random_inputs import random_inputs
     from ..ir import Function
 
     function = module[entry_of(module, expected.entry)]

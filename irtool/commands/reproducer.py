@@ -13,8 +13,8 @@ import click
 from .. import __version__
 from ..diagnostics import InternalError, IrError
 from ..files import Draft
-from .carried import Carrier
 from .goldens.directives import silenced
+from .reproducer_command import ReproducerCommand
 
 _SUBJECT = "\0"
 """Stands for the file itself in a command line until it is written."""
@@ -41,15 +41,15 @@ def write_reproducer(
     try:
         if path is None:
             path = os.path.join(tempfile.mkdtemp(prefix="irtool-"), "reproducer.relay")
-        carrier = Carrier(os.path.dirname(os.path.abspath(path)), group)
+        rewriter = ReproducerCommand(os.path.dirname(os.path.abspath(path)), group)
         if failing:
             words = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]  # a pass that failed is noted on its error
             text = failing
-            words = carrier.rewrite(words, _SUBJECT)
+            words = rewriter.rewrite(words, _SUBJECT)
         else:
-            subject, text = _subject(command, texts, carrier)
-            words = carrier.rewrite(command, subject)
-            carrier.bring_constants(subject, text)
+            input_file, text = _input_file(command, texts, rewriter)
+            words = rewriter.rewrite(command, input_file)
+            rewriter.bring_constants(input_file, text)
         told = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
         shorter = _reduction(words, os.path.basename(path), bool(failing)) if is_bug(error) else ""
         head = (
@@ -116,12 +116,14 @@ def _of_context(error: Any) -> list[str]:
     return [*said, f"--opt-level={context.opt_level}"]
 
 
-def _subject(arguments: Sequence[str], texts: Sequence[tuple[str, str]], carrier: Carrier) -> tuple[str, str]:
+def _input_file(
+    arguments: Sequence[str], texts: Sequence[tuple[str, str]], rewriter: ReproducerCommand
+) -> tuple[str, str]:
     """The file of a command line that the reproducer replaces, and its text; both empty for a line without one.
 
     Of many files of equal standing that is the one that was read last; else the first.
     """
-    named, are_alike = carrier.modules(arguments)
+    named, are_alike = rewriter.modules(arguments)
     if texts:
         return texts[-1 if are_alike else 0]
     for path in named:

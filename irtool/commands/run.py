@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, runner_option
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
-from .judging import Judging, judging_options
-from .known_types import Given, main_option, type_options, warn
 from .mistakes import ClashingOptions
 from .notes import say_random, say_warning
+from .output_checks import OutputChecks, output_check_options
+from .param_facts import Given, main_option, type_options, warn
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
@@ -42,10 +42,10 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 
 
 @click.command(name="run", cls=Command, short_help="Run a module on the interpreter or through a backend, or compare.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @click.option(
     "--via",
-    type=kinds.WAY,
+    type=param_types.WAY,
     default="interp",
     show_default=True,
     callback=check_way,
@@ -54,7 +54,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @click.option(
     "--compare",
-    type=kinds.WAYS,
+    type=param_types.WAYS,
     default="",
     callback=_ways,
     metavar="interp,c",
@@ -112,13 +112,13 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 @click.option(
     "-o",
     "output",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="FILE.npz",
     default=None,
     help="Write the outputs as out0, out1, …; the only one as FILE.npy, too.",
 )
 @click.option("--by-name", is_flag=True, help="With -o: write the outputs by the names that they have in the model.")
-@judging_options
+@output_check_options
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the result of the comparison.")
 def command(
@@ -138,7 +138,7 @@ def command(
     repeat: int,
     output: str | None,
     by_name: bool,
-    judging: Judging,
+    checks: OutputChecks,
     verbose: bool,
     quiet: bool,
     cc: str | None,
@@ -169,7 +169,7 @@ def command(
     if by_name and (output is None or output.lower().endswith(".npy")):
         raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
     compiling = _compiling(compare or [via], {"cc": cc, "mcpu": mcpu, "cflags": cflags, "sanitize": sanitize}, runner)
-    judging.check()
+    checks.check()
     image.check(given.single)
     read = read_entry_module(file, replace(given, image=image), entry, missing_constants, seed)
     module = before = read.module
@@ -194,9 +194,9 @@ def command(
         _show(first, output_names(before[entry]))
     if output is not None:
         save_outputs(output, first, output_names(before[entry]) if by_name else None)
-    judging.dump(module, entry, values)
+    checks.dump(module, entry, values)
     leaves = value_leaves(first)
-    judging.rank(leaves)
+    checks.rank(leaves)
     if not precision.is_exact and not quiet:
         error = precision_error(evaluate(exact, values, entry=entry), first)
         where = "random inputs" if missing else ""
@@ -207,7 +207,7 @@ def command(
         if tolerance is None:
             tolerance = 1e-3 if precision.is_exact else 5e-2
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, values, entry), facts)
-    judging.compare(leaves, output_names(before[entry]))
+    checks.compare(leaves, output_names(before[entry]))
 
 
 def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .verbosity import is_quiet
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="test", cls=Command, short_help="Run golden files (// RUN: lines and expected output).")
-@click.argument("paths", type=kinds.READ, nargs=-1)
+@click.argument("paths", type=param_types.READ, nargs=-1)
 @click.option("--update", is_flag=True, help="Overwrite the expected output with the current one.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list passing cases.")
 @click.option(
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 @click.option("--list", "lists", is_flag=True, help="Run nothing; print the cases.")
 @click.option("--features", is_flag=True, help="Run nothing; print what // REQUIRES: lines can name, and what is here.")
 @click.option(
-    "--junit", type=kinds.WRITTEN, metavar="FILE", default=None, help="Also write the results as JUnit XML, for CI."
+    "--junit",
+    type=param_types.WRITTEN,
+    metavar="FILE",
+    default=None,
+    help="Also write the results as JUnit XML, for CI.",
 )
 @loads_files
 def command(

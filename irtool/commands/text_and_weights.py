@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .mistakes import ClashingOptions, UnwritableFile
 
 EMBEDDED = "embedded"
@@ -29,7 +29,7 @@ def optional_weights_options(function: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _weights_options(required: bool, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    out = click.option("-o", "output", type=kinds.WRITTEN, metavar="FILE.relay", required=required, help=help)
+    out = click.option("-o", "output", type=param_types.WRITTEN, metavar="FILE.relay", required=required, help=help)
     form = click.option(
         "--params-format",
         type=click.Choice(["npz", "params", "safetensors", EMBEDDED]),
@@ -39,7 +39,7 @@ def _weights_options(required: bool, help: str) -> Callable[[Callable[..., Any]]
     )
     beside = click.option(
         "--params-out",
-        type=kinds.WRITTEN,
+        type=param_types.WRITTEN,
         metavar="FILE",
         default=None,
         help="The file for the weights. Default: the text's name with the ending of the format.",
@@ -62,8 +62,8 @@ def check_options(output: str | None, form: str, params_out: str | None) -> None
 def print_text(text: str, weights: Mapping[str, Any], quiet: bool) -> None:
     """Prints the text, and names on standard error the weights that are not in it. Raises IrError."""
     from ..diagnostics import Diagnostic
-    from .known_types import warn
     from .output import write_text
+    from .param_facts import warn
 
     write_text(None, text)
     if weights and not quiet:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .compiler_options import (
     cc_option,
     cflags_option,
@@ -22,10 +22,10 @@ from .compiler_options import (
     openmp_option,
     runner_option,
 )
-from .known_types import ARRAYS, Given, main_option, type_options
 from .measured_build import measured_build
 from .mistakes import ClashingOptions, UnwritableFile
 from .notes import conversions_as_notes
+from .param_facts import ARRAYS, Given, main_option, type_options
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .wrong_usage import Command
@@ -49,11 +49,11 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
 
 
 @click.command(name="tune", cls=Command, short_help="Measure schedules of a module's kernels for `build --tuned`.")
-@click.argument("file", type=kinds.MODULE)
+@click.argument("file", type=param_types.MODULE)
 @click.option(
     "-o",
     "output",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="FILE.json",
     required=True,
     help="The table. What it has already is kept, and not measured again.",
@@ -92,7 +92,12 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     help="Measure on the workers of a Dask scheduler, tcp://host:8786. They need irtool, the compiler and one kind of processor.",
 )
 @click.option(
-    "--target", type=kinds.BACKEND, metavar="BACKEND", default="c", show_default=True, help="As for `irtool build`."
+    "--target",
+    type=param_types.BACKEND,
+    metavar="BACKEND",
+    default="c",
+    show_default=True,
+    help="As for `irtool build`.",
 )
 @level_option
 @main_option("The entry.")
@@ -142,7 +147,7 @@ def command(
     from ..infer import require_types
     from ..tune import Budget, tune
     from .build import module_to_build
-    from .subject import read_subject
+    from .input_module import read_input
 
     options = measured_build(target, level, entry, flags, precision.name)
     if output == "-":
@@ -150,7 +155,7 @@ def command(
     table = Table.read(output) if os.path.exists(output) else Table()
     said: list[str] = []
     with conversions_as_notes(said):
-        module, given = module_to_build(read_subject(file), given, entry, missing_constants, said)
+        module, given = module_to_build(read_input(file), given, entry, missing_constants, said)
         source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
         source = require_types(source, (entry,))
         machine = options.backend.machine().resized(dict(options.sizes))

@@ -9,7 +9,7 @@ from typing import Any
 from ..diagnostics import Diagnostic
 from ..infer import infer_partial
 from ..ir import Module
-from .known_types import Given, entry_of
+from .param_facts import Given, entry_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import click
 
-from . import kinds
+from . import param_types
 from .colour import WHEN, choose
 
 _VERBOSE, _QUIET = "irtool.verbose", "irtool.quiet"
@@ -18,7 +18,7 @@ def common_options(params: Sequence[click.Parameter]) -> Iterator[click.Paramete
     `--color` is everyone's. `-v` and `-q` are those of commands about files, unless they have their own.
     """
     names = {name for p in params for name in p.opts}
-    if any(isinstance(p, click.Argument) and isinstance(p.type, kinds.Path) for p in params):
+    if any(isinstance(p, click.Argument) and isinstance(p.type, param_types.Path) for p in params):
         if "-v" not in names:
             yield click.Option(
                 ["-v", "--verbose"],

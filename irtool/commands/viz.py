@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import kinds
-from .known_types import ARRAYS, Given, entry_option, type_options
+from . import param_types
 from .mistakes import ClashingOptions
 from .output import write_text
+from .param_facts import ARRAYS, Given, entry_option, type_options
 from .pass_options import PassChoice, pass_options
 from .regular_expression import pattern
 from .source import file_or_stdin
@@ -25,7 +25,7 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
 
 
 @click.command(name="viz", cls=Command, short_help="Draw a module: text, SVG, HTML, DOT, or for Netron.")
-@click.argument("file", type=kinds.MODULE, required=False, callback=file_or_stdin)
+@click.argument("file", type=param_types.MODULE, required=False, callback=file_or_stdin)
 @click.option(
     "--format",
     "style",
@@ -36,7 +36,7 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
 @click.option(
     "-o",
     "output",
-    type=kinds.WRITTEN,
+    type=param_types.WRITTEN,
     metavar="FILE",
     default=None,
     help="Write to FILE, atomically, instead of standard output.",
@@ -67,7 +67,7 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
 )
 @click.option(
     "--target",
-    type=kinds.TARGET,
+    type=param_types.TARGET,
     metavar="TARGET",
     default="c",
     show_default=True,
@@ -130,13 +130,13 @@ def command(
 
 def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | None, str]:
     """A module, the text of its spans, if it was read from text, and its name."""
-    from .subject import RelayText, module_of, read_subject
+    from .input_module import RelayText, module_of, read_input
 
-    subject = read_subject(file)
-    module, given = module_of(subject, given)
-    text = subject.text if isinstance(subject, RelayText) else None
+    input_file = read_input(file)
+    module, given = module_of(input_file, given)
+    text = input_file.text if isinstance(input_file, RelayText) else None
     module = given.apply(module, entry)
-    return module, text, os.path.basename(subject.name)
+    return module, text, os.path.basename(input_file.name)
 
 
 def _page_style(pipeline: bool, schedule: bool, is_chosen: bool, style: str) -> str:

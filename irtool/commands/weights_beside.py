@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..diagnostics import Diagnostic
 from ..files import open_file
-from .known_types import Given
+from .param_facts import Given
 
 if TYPE_CHECKING:
     from ..ir import Module

@@ -25,7 +25,7 @@ from .report import make_report
 from .stages import run_stages
 
 if TYPE_CHECKING:
-    from ..interp.feeds import RandomTensor
+    from ..interp.random_inputs import RandomTensor
 
 
 def emit_files(
@@ -117,7 +117,7 @@ def _sample(source: Module, given: Module, entry: str, function: HostFunction) -
     import numpy as np
 
     from ..interp import evaluate
-    from ..interp.feeds import random_tensors
+    from ..interp.random_inputs import random_tensors
 
     _refuse_to_evaluate(function)
     main, written = source[entry], given[entry]

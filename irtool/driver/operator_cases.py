@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import IrError
 from ..infer import infer_types
 from ..interp import evaluate
-from ..interp.feeds import random_inputs
+from ..interp.random_inputs import random_inputs
 from ..ir import Call, Constant, Expr, Module, Op, TensorType, Tuple, Var
 from ..ir.dtypes import numpy_dtype
 from ..ir.values import value_leaves

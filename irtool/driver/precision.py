@@ -286,7 +286,7 @@ def measure_error(exact: Module, reduced: Module, entry: str, samples: Sequence[
     """The error of a module against the one that it was made from, both by the interpreter, on samples of its inputs: without
     any, on random ones (seed 0)."""
     from ..interp import evaluate
-    from ..interp.feeds import random_inputs
+    from ..interp.random_inputs import random_inputs
 
     function = exact[entry]
     assert isinstance(function, Function)

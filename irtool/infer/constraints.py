@@ -56,9 +56,9 @@ from ..ir.show import show_expr
 from ..ops.base import Operator, OperatorType, RelationError
 from .advice import wrong_count
 from .exhaustive import show_pattern, unmatched_cases
-from .kinds import check_type
 from .mistakes import MatchNotExhaustive, NoSuchField, NotCallable, TypesDiffer, WrongArgumentCount
 from .solver import Solver, TypeRelation, substitute_type
+from .well_formed_types import check_type
 
 
 class Constraints:

@@ -35,9 +35,9 @@ from ..ir import (
 )
 from .code import UNSET, BasicBlock, Clause, CompiledFunction, Instruction, Kind
 from .complements import complement
+from .evaluation_blocks import Places
 from .liveness import finish_blocks
 from .mistakes import MissingConstant
-from .places import Places
 from .reference import reference
 from .values import ConstructorValue, OperatorValue
 

@@ -8,7 +8,7 @@ from typing import overload
 from ..diagnostics import IrError, UsageError
 from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar
 from .expr import CHILDREN_OF, REBUILD_OF, Expr, Function, Let, Match, Var
-from .places import spread_place
+from .spans import spread_place
 from .types import Type
 from .walk import binders, post_order
 

@@ -36,7 +36,7 @@ from typing import Any, ClassVar, NewType, Protocol, TypeGuard, TypeVar
 from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, FuncType, Op, Type
 from ..ir import TypeVar as RelayTypeVar
-from ..ir.boxed import BOXED
+from ..ir.boxed_attributes import BOXED
 from ..ir.dims import ANY, DimExpr, DimVar, Int64
 from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode, VirtualDevice

@@ -1,7 +1,7 @@
 """Typical values of an operator's arguments, for random inputs: weights scaled by the number of summands,
 variances positive, indices in range.
 
-`Operator.typical` says it of one call; `interp.uses` follows it back to the parameters of a function.
+`Operator.typical` says it of one call; `interp.value_hints` follows it back to the parameters of a function.
 """
 
 from __future__ import annotations

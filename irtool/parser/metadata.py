@@ -21,7 +21,7 @@ from ..ir import (
     TensorType,
     Type,
 )
-from ..ir.boxed import BOXED
+from ..ir.boxed_attributes import BOXED
 from ..ir.meta import MetaNode, VirtualDevice
 from ..ir.ndarray import decode
 from .mistakes import DamagedMetadata

@@ -32,7 +32,7 @@ from ..ir import (
     with_binders,
     without_return_type,
 )
-from ..ir.places import place_by_operands
+from ..ir.spans import place_by_operands
 from ..ir.types import distinct_leaves, require_few_leaves
 from ..ops.base import call
 from ..trampoline import trampoline

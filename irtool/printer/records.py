@@ -33,7 +33,7 @@ from ..ir import (
     Var,
 )
 from ..ir.attributes import described
-from ..ir.boxed import BOXED
+from ..ir.boxed_attributes import BOXED
 from ..ir.meta import MetaNode, VirtualDevice
 from .metadata import missing_reference, type_key
 

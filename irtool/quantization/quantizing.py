@@ -13,7 +13,7 @@ from ..driver.precision import INT8, Calibration, Progress, check_calibration
 from ..ir import Constant, Expr, Function, Module
 from ..passes import run_passes
 from ..passes.qdq_insertion.insertion import Insertion, Range
-from ..passes.qdq_insertion.kinds import PRODUCTS
+from ..passes.qdq_insertion.operator_roles import PRODUCTS
 from ..passes.qdq_insertion.plan import Plan, plan_quantization
 from .calibrators import calibrate
 from .errors import INTEGERS, measure

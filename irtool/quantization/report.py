@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..passes.qdq_insertion.insertion import Insertion
-from ..passes.qdq_insertion.kinds import PRODUCTS
+from ..passes.qdq_insertion.operator_roles import PRODUCTS
 from ..passes.qdq_insertion.plan import Plan
 from .errors import LayerError
 from .options import QuantizeOptions

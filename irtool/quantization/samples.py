@@ -9,7 +9,7 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import IrError, nearest
 from ..driver.precision import RANDOM, Calibration
-from ..interp.feeds import random_inputs
+from ..interp.random_inputs import random_inputs
 from ..ir import Function, Module, TensorType, Var
 from ..ir.conversion import fit
 from .mistakes import BadSamples

@@ -21,11 +21,11 @@ from irtool.backends.toolchain.compiler import Compiler
 from irtool.schedule.core.forms import Reduction
 from irtool.schedule.instructions.matrix_tiles import choose_matrix_tiling
 from irtool.schedule.strategies.matrix_tile.nest import nest_in_tiles
+from irtool.tir.bf16_dot import dot2
 from irtool.tir.expr import Var, const
-from irtool.tir.pairs import dot2
+from irtool.tir.int8_dot import dot
 from irtool.tir.stmt import Buffer, PrimFunc, Scope, Store
 from irtool.tir.vector_target import VectorTarget
-from irtool.tir.words import dot
 from tests.backends.assembly import count, loops
 from tests.backends.instructions import FLAGS, X86, require_processor
 from tests.nests import run_nest

@@ -20,7 +20,7 @@ from irtool.backends.instructions.listing import choose
 from irtool.backends.instructions.row import meaning
 from irtool.backends.llvm.tools import Clang
 from irtool.backends.toolchain.compiler import vectors_of
-from irtool.tir.words import DOTS, STEPS
+from irtool.tir.int8_dot import DOTS, STEPS
 from tests.backends.dots import V, by_the_loop, numbers
 from tests.backends.instructions import X86
 

@@ -13,7 +13,7 @@ from irtool.backends.formulas import vector_math, vector_types
 from irtool.backends.formulas.words import dot_of_words
 from irtool.passes.core.bind import bind_params
 from irtool.schedule.instructions.dot_kinds import word_kinds
-from irtool.tir.words import DOTS, STEPS, meaning
+from irtool.tir.int8_dot import DOTS, STEPS, meaning
 from tests.backends.bundle import Bundle
 from tests.backends.dots import CASES, V, by_the_loop, numbers, program
 from tests.backends.instructions import (

@@ -29,10 +29,10 @@ from irtool.backends.llvm.tools import Clang
 from irtool.backends.toolchain.compiler import read_macros, vectors_of
 from irtool.backends.toolchain.described import instruction_sets
 from irtool.schedule.core.affine import loads
+from irtool.tir.bf16_dot import DOT_PAIR
 from irtool.tir.forms import Reduction, nest_of
-from irtool.tir.pairs import DOT_PAIR
+from irtool.tir.int8_dot import DOTS, NARROW
 from irtool.tir.stmt import PrimFunc
-from irtool.tir.words import DOTS, NARROW
 from tests.backends.dots import numbers
 from tests.backends.instructions import ARM, ARMV7, FLAGS, X86
 from tests.nests import run_nest

@@ -17,8 +17,8 @@ from irtool.backends.vectors.matrices import PRODUCTS, REORDERED
 from irtool.passes.core.bind import bind_params
 from irtool.schedule.core.affine import loads as reads_of
 from irtool.tir.forms import nest_of
+from irtool.tir.int8_dot import LONG, LONG_DOTS, ROWS, matrix_meaning
 from irtool.tir.stmt import PrimFunc
-from irtool.tir.words import LONG, LONG_DOTS, ROWS, matrix_meaning
 from tests.backends.bundle import Bundle
 from tests.backends.dots import numbers
 from tests.backends.instructions import ARM, FLAGS, X86, Way, arm_loops, compile_program, require, run_program

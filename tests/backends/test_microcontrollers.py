@@ -14,7 +14,7 @@ from irtool.backends.formulas.runs import dot_of
 from irtool.backends.formulas.support import Helper, definitions
 from irtool.backends.instructions.row import SUMS
 from irtool.passes.core.bind import bind_params
-from irtool.tir.words import LONG, meaning
+from irtool.tir.int8_dot import LONG, meaning
 from tests.backends.bundle import Bundle, assert_close
 from tests.backends.dots import CASES, V, by_the_loop, numbers, program
 from tests.backends.instructions import Way, arm_loops, compile_program, require, run_program

@@ -13,8 +13,8 @@ from irtool.backends.formulas import vector_math, vector_types
 from irtool.passes.core.bind import bind_params
 from irtool.schedule.core.affine import loads as reads_of
 from irtool.schedule.instructions.dot_kinds import word_kinds
+from irtool.tir.bf16_dot import DOT_PAIR, NUMBERS, meaning
 from irtool.tir.forms import nest_of
-from irtool.tir.pairs import DOT_PAIR, NUMBERS, meaning
 from irtool.tir.stmt import PrimFunc
 from tests.backends.instructions import ARM, FLAGS, X86, Way, check_hottest_loop, compile_program, require, run_program
 from tests.nests import run_nest

@@ -21,13 +21,13 @@ from irtool.backends.vectors.peepholes import (
 )
 from irtool.backends.vectors.rewrite import rewrite
 from irtool.backends.vectors.types import VectorType
+from irtool.tir.bf16_dot import pack2
 from irtool.tir.expr import Cast, Expr, Load, Var, add, const, less, mul, select
-from irtool.tir.pairs import pack2
+from irtool.tir.int8_dot import pack
+from irtool.tir.int16_dot import dot2 as dot2_wide
+from irtool.tir.int16_dot import pack2 as pack2_wide
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, Scope, Store
-from irtool.tir.wide_pairs import dot2 as dot2_wide
-from irtool.tir.wide_pairs import pack2 as pack2_wide
-from irtool.tir.words import pack
 from tests.backends.vector_text import show_body
 
 X, Y = Buffer("x", (256,)), Buffer("y", (256,))

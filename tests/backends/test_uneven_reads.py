@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.tir.places import find_shuffle, name_of, places_of
+from irtool.tir.shuffles import find_shuffle, name_of, places_of
 from tests.ops.hostile import run_under_sanitizers
 
 DTYPES = ("float32", "float64", "float16", "int8", "int32", "int64", "uint8")

@@ -12,7 +12,7 @@ from irtool.backends.formulas import vector_math, vector_types
 from irtool.backends.formulas.words import WIDE
 from irtool.passes.core.bind import bind_params
 from irtool.schedule.instructions.dot_kinds import wide_kind
-from irtool.tir.wide_pairs import DOT_WIDE, NUMBERS, PACK_WIDE, meaning
+from irtool.tir.int16_dot import DOT_WIDE, NUMBERS, PACK_WIDE, meaning
 from tests.backends.dots import V, by_the_loop, numbers
 from tests.backends.instructions import ARM, FLAGS, Way, check_hottest_loop, compile_program, require, run_program
 

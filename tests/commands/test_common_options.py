@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from irtool.commands import kinds
+from irtool.commands import param_types
 from irtool.commands.shell import group
 from irtool.plugin.loading import plugins_kept
 from tests.command_line import irtool
@@ -21,12 +21,12 @@ NAMES = [name for name in commands() if name]
 ABOUT_FILES = [
     name
     for name, command in commands().items()
-    if any(isinstance(p, click.Argument) and isinstance(p.type, kinds.Path) for p in command.params)
+    if any(isinstance(p, click.Argument) and isinstance(p.type, param_types.Path) for p in command.params)
 ]
 
 
 def _is_about_modules(name: str) -> bool:
-    return any(p.type is kinds.MODULE for p in commands()[name].params if isinstance(p, click.Argument))
+    return any(p.type is param_types.MODULE for p in commands()[name].params if isinstance(p, click.Argument))
 
 
 OF_TEXTS = {"fmt", "convert", "import"}

@@ -16,7 +16,7 @@ import pytest
 
 import irtool as library
 from irtool.driver import graph_json
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from tests.command_line import irtool
 
 pytestmark = pytest.mark.promise("every output")

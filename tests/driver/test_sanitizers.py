@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from tests.driver.sanitizers import run_all
 from tests.pages import Recorder
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from irtool.commands import kinds
+from irtool.commands import param_types
 from tests.commands.invocations import LINES
 from tests.commands.options import commands, words_of
 
@@ -28,7 +28,7 @@ class Place:
     def with_value(self, value: str) -> list[str]:
         """The words of the line with another value; of `NAME=FILE`, another file."""
         old = self.words[self.at]
-        named = isinstance(self.parameter.type, kinds.Path) and self.parameter.type.is_named
+        named = isinstance(self.parameter.type, param_types.Path) and self.parameter.type.is_named
         new = f"{old.partition('=')[0]}={value}" if named else value
         return [*self.words[: self.at], new, *self.words[self.at + 1 :]]
 

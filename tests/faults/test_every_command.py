@@ -21,7 +21,7 @@ import click
 import pytest
 
 from irtool import cli
-from irtool.commands import kinds
+from irtool.commands import param_types
 from irtool.commands.streams import Output, finish
 from irtool.plugin.loading import plugins_kept
 from tests.commands.invocations import FAILING, LINES, write_files
@@ -32,8 +32,8 @@ from tests.faults.processes import Done, check, contents
 pytestmark = [pytest.mark.promise("faults"), pytest.mark.robustness("faults")]
 
 PLACES = each_place()
-READ = [p for p in PLACES if isinstance(p.parameter.type, kinds.Path) and p.parameter.type.reads]
-WRITTEN = [p for p in PLACES if isinstance(p.parameter.type, kinds.Path) and p.parameter.type.writes]
+READ = [p for p in PLACES if isinstance(p.parameter.type, param_types.Path) and p.parameter.type.reads]
+WRITTEN = [p for p in PLACES if isinstance(p.parameter.type, param_types.Path) and p.parameter.type.writes]
 CHOSEN = [
     p
     for p in PLACES
@@ -91,7 +91,7 @@ def run(words: list[str], out: io.TextIOBase | None = None, hook: Interrupt | No
 def test_every_command_and_every_file_of_a_command_is_here() -> None:
     names = set(commands()) - {""}
     assert set(COMMANDS) | {"lsp"} == names and {line.split()[0] for line in FAILING} == names
-    files = {(n, p.name) for n, c in commands().items() for p in c.params if isinstance(p.type, kinds.Path)}
+    files = {(n, p.name) for n, c in commands().items() for p in c.params if isinstance(p.type, param_types.Path)}
     assert files == {(p.name, p.parameter.name) for p in (*READ, *WRITTEN)}
 
 
@@ -147,7 +147,7 @@ def nobody() -> Iterator[None]:
 @pytest.mark.parametrize("where", ["none/x", "file/x", "closed/x", "full"])
 @pytest.mark.parametrize("place", WRITTEN, ids=str)
 def test_places_that_cannot_be_written(place: Place, where: str, folder: Path) -> None:
-    is_folder = isinstance(place.parameter.type, kinds.Path) and place.parameter.type.is_folder
+    is_folder = isinstance(place.parameter.type, param_types.Path) and place.parameter.type.is_folder
     if where == "none/x" and is_folder:
         pytest.skip("folders are made")
     ending = os.path.splitext(place.words[place.at])[1]

@@ -14,7 +14,7 @@ import numpy as np
 import irtool
 from irtool.diagnostics import IrError
 from irtool.driver.prepare import prepare
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Function, Module, TensorType, tuple_leaves
 from irtool.ir.values import value_leaves
 from irtool.passes.instruments.values import difference

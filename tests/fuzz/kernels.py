@@ -12,7 +12,7 @@ import numpy as np
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Module, TensorType, tuple_leaves
 from tests.fuzz.agreement import LateError, limited
 from tests.fuzz.compiled import Compiled, hostile, run_drawn, write_program

@@ -8,7 +8,7 @@ import pytest
 
 import irtool
 from irtool.driver.prepare import prepare
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.passes.instruments.values import difference
 from tests.fuzz.programs import program_module, program_text
 from tests.fuzz.text_trial import check_text

@@ -13,7 +13,7 @@ import numpy as np
 import irtool
 from irtool.diagnostics import IrError
 from irtool.interp import machine
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Function, Module
 from irtool.passes.core.context import PassInfo, PassInstrument
 from irtool.passes.instruments.values import difference, kind_of_change

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.interp.feeds import random_inputs
-from irtool.interp.uses import Uses
+from irtool.interp.random_inputs import random_inputs
+from irtool.interp.value_hints import Uses
 from irtool.ops.typical import Below, NearOne, NearZero, Summed
 
 pytestmark = pytest.mark.promise("values in range")

@@ -32,7 +32,7 @@ PROGRAMS = {
 
 def modules(name: str) -> tuple[irtool.Module, irtool.Module, list[np.ndarray]]:
     """A fused module, the same lowered, written and read, and inputs."""
-    from irtool.interp.feeds import random_inputs
+    from irtool.interp.random_inputs import random_inputs
 
     fused = irtool.run_passes(irtool.parse(VERSION + PROGRAMS[name]), "FuseOps")
     lowered = irtool.parse(irtool.to_text(irtool.run_passes(fused, "LowerTE")))

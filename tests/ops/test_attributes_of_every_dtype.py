@@ -15,7 +15,7 @@ import irtool
 from irtool.diagnostics import IrError
 from irtool.infer import infer_types
 from irtool.interp import evaluate
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Call, Function, Module, Tuple
 from irtool.ir.values import value_leaves
 from irtool.ops.base import operators

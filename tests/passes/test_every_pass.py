@@ -13,7 +13,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Module
 from irtool.passes import PassContext
 from irtool.passes.instruments.values import difference

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Call, Constant, Expr, Function, Module, TensorType, Tuple, TupleGetItem, Var, post_order
 from irtool.ops.base import call, is_call_to, operators
 from irtool.ops.nn.pool import Pool

@@ -10,7 +10,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import Diagnostic, IrError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Call, Module, Op, TensorType, post_order
 from irtool.passes.instruments.verifying import Verifying
 from tests.networks import random_network

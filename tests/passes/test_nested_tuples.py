@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Function, Module
 
 DEPTH = 3000

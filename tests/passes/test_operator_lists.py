@@ -20,7 +20,7 @@ MEANT = {
     "passes/auto_quantization/annotation.py": "the rules of TVM's quantizer, which are closures over its counters",
     "passes/auto_quantization/partition.py": "the rules of TVM's quantizer, which are closures over its options",
     "passes/auto_quantization/realization.py": "the rules of TVM's quantizer, which are closures over its options",
-    "passes/qdq_insertion/kinds.py": "what a quantized layer is made of: the choice of the pass",
+    "passes/qdq_insertion/operator_roles.py": "what a quantized layer is made of: the choice of the pass",
     "passes/qdq_insertion/same_layers.py": "the forms that quantized layers are written in: the choice of the pass",
     "passes/dataflow/matching.py": "add and multiply commute, as TVM's matcher has it",
     "passes/dataflow/screening.py": "products and quotients match each other, as TVM's matcher has it",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.diagnostics import IrError, UsageError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Call, Function, Module, TensorType, Var, post_order
 from irtool.ops.base import call
 from irtool.passes.dataflow import is_op, matches, wildcard

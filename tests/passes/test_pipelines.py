@@ -11,7 +11,7 @@ import pytest
 import irtool
 from irtool.diagnostics import IrError, UsageError
 from irtool.driver.stages import STAGES
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Call, Function, GlobalVar, Module, Op, post_order
 from irtool.ir.meta import MetaNode, VirtualDevice
 from irtool.passes.core.pipeline import parse_pipeline

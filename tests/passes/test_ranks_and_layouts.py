@@ -6,7 +6,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import InternalError, IrError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.passes.instruments.values import difference
 from irtool.passes.instruments.verifying import Verifying
 from tests.layers import random_layers

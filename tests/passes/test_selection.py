@@ -12,7 +12,7 @@ import pytest
 import irtool
 import irtool.parser
 from irtool.diagnostics import IrError, UsageError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import (
     ExternFunction,
     Function,

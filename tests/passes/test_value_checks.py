@@ -11,7 +11,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Function, Module, rewrite
 from irtool.ops.base import call, is_call_to
 from irtool.passes.core.base import passes

@@ -11,7 +11,7 @@ import pytest
 
 import irtool
 from irtool.infer import infer_types
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir.values import value_leaves
 from irtool.ops import operators
 

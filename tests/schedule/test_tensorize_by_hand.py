@@ -7,9 +7,9 @@ import pytest
 import irtool
 from irtool.diagnostics import UsageError
 from irtool.schedule.instructions.dot_kinds import intrinsics
-from irtool.tir.pairs import DOT_PAIR
-from irtool.tir.wide_pairs import DOT_WIDE
-from irtool.tir.words import ALL_DOTS, NARROW
+from irtool.tir.bf16_dot import DOT_PAIR
+from irtool.tir.int8_dot import ALL_DOTS, NARROW
+from irtool.tir.int16_dot import DOT_WIDE
 
 V = '#[version = "0.0.5"]\n'
 CASES = {

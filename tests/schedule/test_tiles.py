@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.driver.prepare import prepare
-from irtool.interp.feeds import random_inputs
+from irtool.interp.random_inputs import random_inputs
 from irtool.lower import lower_module
 from irtool.passes.core.bind import bind_params
 from irtool.schedule import schedule_program

@@ -6,7 +6,7 @@ import pytest
 
 import irtool
 from irtool.driver.stages import run_stages
-from irtool.tir.trips import MOST, count_runs
+from irtool.tir.trip_counts import MOST, count_runs
 from irtool.tir.vector_target import USUAL
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
+from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
+from ...tir.int8_dot import ALL_DOTS, PACKS
+from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
 from ...tir.intrinsics import PRODUCT
-from ...tir.pairs import DOT_PAIR, PACK_PAIR
 from ...tir.simplify import Simplifier
-from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
-from ...tir.words import ALL_DOTS, PACKS
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper

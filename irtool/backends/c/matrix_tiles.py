@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...tir.expr import Call, Expr, Load, Var, const, post_order, substitute
+from ...tir.int8_dot import DOTS
 from ...tir.simplify import Simplifier
 from ...tir.stmt import PARALLEL, TILED, Allocate, Buffer, For, Seq, Stmt, Store, expressions, pre_order
-from ...tir.words import DOTS
 from ..formulas import matrix_tiles as texts
 from ..formulas.support import ADD_TILES, ADD_VECTORS, CLEAR_TILES, STORE_TILES, TILES_BEGUN, TILES_ENDED, Helper
 from .code import CodeBuilder, Directive

@@ -37,7 +37,7 @@ from ...tir.stmt import (
     expressions,
     pre_order,
 )
-from ...tir.trips import count_runs
+from ...tir.trip_counts import count_runs
 
 WORKER = "worker"
 """What functions call the thread that runs them."""

@@ -5,7 +5,7 @@ The instruction of Helium, the vectors of Armv8.1-M, is a row of `backends.instr
 
 from __future__ import annotations
 
-from ...tir.words import LONG
+from ...tir.int8_dot import LONG
 from ..instructions.listing import choices
 from ..instructions.row import SUMS
 from .by_instructions import by_instructions

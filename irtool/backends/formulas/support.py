@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...tir import dtypes
-from ...tir.words import DOTS, LONG_DOTS, PACKS
+from ...tir.int8_dot import DOTS, LONG_DOTS, PACKS
 from ..c_types import value_type
 from .matrix_tiles import add, add_in_vectors, ask_for_tiles, clear, store
 from .runs import SUMS, bytes_at, dot_of, sum_of_bytes

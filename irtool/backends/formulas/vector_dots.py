@@ -1,4 +1,4 @@
-"""Words of bytes, and sums of their products (see `tir.words`), as C text for a type of vectors.
+"""Words of bytes, and sums of their products (see `tir.int8_dot`), as C text for a type of vectors.
 
 Every text gives the same bits: sums of 32 bits wrap, and no product saturates. Those of processors' instructions are rows of
 `backends.instructions`; the text here is for processors without.
@@ -6,8 +6,8 @@ Every text gives the same bits: sums of 32 bits wrap, and no product saturates. 
 
 from __future__ import annotations
 
-from ...tir.wide_pairs import DOT_WIDE
-from ...tir.words import DOTS, STEPS
+from ...tir.int8_dot import DOTS, STEPS
+from ...tir.int16_dot import DOT_WIDE
 from ..vectors.types import VectorType
 from .by_instructions import by_instructions
 from .templates import fill

@@ -1,4 +1,4 @@
-"""Sums of products of two bfloat16 numbers in a word (see `tir.pairs`), as C text for a type of vectors.
+"""Sums of products of two bfloat16 numbers in a word (see `tir.bf16_dot`), as C text for a type of vectors.
 
 Processors' instructions are rows of `backends.instructions`. Elsewhere both halves of the words are widened, by a shift and a mask, and
 multiplied and added in the same order. The second operand is usually the one that several sums share: compilers widen it once.
@@ -6,7 +6,7 @@ multiplied and added in the same order. The second operand is usually the one th
 
 from __future__ import annotations
 
-from ...tir.pairs import DOT_PAIR
+from ...tir.bf16_dot import DOT_PAIR
 from ..vectors.types import VectorType
 from .by_instructions import by_instructions
 from .templates import fill

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...tir.places import PREFIX, Shuffle, find_shuffle, places_of
+from ...tir.shuffles import PREFIX, Shuffle, find_shuffle, places_of
 from ..vectors.types import VectorType
 
 # gcc shuffles vectors of one type into another since version 12.

@@ -1,11 +1,11 @@
-"""Dot products of words, one at a time, as C text; see `tir.words`. Instructions of processors without vectors are rows of
+"""Dot products of words, one at a time, as C text; see `tir.int8_dot`. Instructions of processors without vectors are rows of
 `backends.instructions`."""
 
 from __future__ import annotations
 
-from ...tir.pairs import DOT_PAIR, PACK_PAIR
-from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
-from ...tir.words import DOTS, LONG, LONG_DOTS, STEPS
+from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
+from ...tir.int8_dot import DOTS, LONG, LONG_DOTS, STEPS
+from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
 from .by_instructions import by_instructions
 
 _BITS = "".join(f"  union {{ float f; uint32_t u; }} {v};\n" for v in "pqrs")
@@ -20,7 +20,7 @@ PAIRS = {
     "  r.u = (uint32_t)a & 0xffff0000u;\n  s.u = (uint32_t)b & 0xffff0000u;\n"
     "  return r.f * s.f + p.f * q.f;\n}",
 }
-"""The same of words of two bfloat16 numbers, by name (see `tir.pairs`)."""
+"""The same of words of two bfloat16 numbers, by name (see `tir.bf16_dot`)."""
 
 WIDE = {
     PACK_WIDE: f"IRT_INLINE int32_t irt_{PACK_WIDE}(int16_t a, int16_t b) {{\n"
@@ -30,7 +30,7 @@ WIDE = {
     "         (uint32_t)((int16_t)(uint16_t)((uint32_t)a) * (int16_t)(uint16_t)((uint32_t)b)) +\n"
     "         (uint32_t)((int16_t)(uint16_t)((uint32_t)a >> 16) * (int16_t)(uint16_t)((uint32_t)b >> 16)));\n}",
 }
-"""The same of words of two 16-bit numbers, by name (see `tir.wide_pairs`)."""
+"""The same of words of two 16-bit numbers, by name (see `tir.int16_dot`)."""
 
 _WORD_AT = """
 IRT_INLINE int32_t irt_word_at_{width}(const void *p) {{

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...tir import pairs, wide_pairs, words
+from ...tir import bf16_dot, int8_dot, int16_dot
 from ...tir.build import cast, const
 from ...tir.dot_meaning import dot_meaning
 from ...tir.forms import Reduction
@@ -17,7 +17,7 @@ ARCHITECTURES = ("x86_64", "aarch64", "arm")
 Condition = tuple[tuple[str, ...], ...]
 """Macros of compilers: all of those of one alternative are defined, and those behind `!` are not."""
 
-_SIGNS = {name.split("_")[1]: pair for name, pair in words.LONG_DOTS.items()}
+_SIGNS = {name.split("_")[1]: pair for name, pair in int8_dot.LONG_DOTS.items()}
 
 MATRICES = {f"mmla_{signs}": pair for signs, pair in _SIGNS.items()}
 """The functions for products of matrices: the dtypes of the operands' numbers."""
@@ -27,7 +27,7 @@ SUMS = {f"sum16_{signs}": pair for signs, pair in _SIGNS.items()}
 
 TILES = {
     **{f"tiles_{signs}": pair for signs, pair in {**_SIGNS, "s8u8": ("int8", "uint8")}.items()},
-    "tiles_bf16": (pairs.DTYPE, pairs.DTYPE),
+    "tiles_bf16": (bf16_dot.DTYPE, bf16_dot.DTYPE),
 }
 """The functions for products of matrix tiles."""
 
@@ -121,23 +121,23 @@ def _defined(macro: str) -> str:
 
 def meaning(function: str) -> Reduction:
     """The loop nest that a function adds to its accumulators, with loops for the rows and the columns of products of matrices."""
-    if function == wide_pairs.DOT_WIDE:
-        return wide_pairs.meaning()
-    if function == pairs.DOT_PAIR:
-        return pairs.meaning()
+    if function == int16_dot.DOT_WIDE:
+        return int16_dot.meaning()
+    if function == bf16_dot.DOT_PAIR:
+        return bf16_dot.meaning()
     if function in SUMS:
         return dot_meaning(TILE, *SUMS[function])
-    if function in words.DOTS:
-        return words.meaning(function)
+    if function in int8_dot.DOTS:
+        return int8_dot.meaning(function)
     if function in MATRICES:
-        return words.matrix_meaning(f"dot{words.LONG}_{function.split('_')[1]}")
+        return int8_dot.matrix_meaning(f"dot{int8_dot.LONG}_{function.split('_')[1]}")
     return _tile_meaning(*TILES[function])
 
 
 def _tile_meaning(first: str, second: str) -> Reduction:
     """`out[i, j] = acc`, where `for w in 16, k in 4: acc += a[i, w, k] * b[w, j, k]` (`k in 2` of bfloat16): words of the second matrix
     lie below each other."""
-    numbers, dtype = (pairs.NUMBERS, "float32") if first == pairs.DTYPE else (words.STEPS, "int32")
+    numbers, dtype = (bf16_dot.NUMBERS, "float32") if first == bf16_dot.DTYPE else (int8_dot.STEPS, "int32")
     a, b = (Buffer(name, (TILE, TILE, numbers), d, Scope.PARAM) for name, d in (("a", first), ("b", second)))
     out, acc = Buffer("out", (TILE, TILE), dtype, Scope.PARAM), Buffer("acc", (), dtype, Scope.LOCAL)
     i, j, w, k = (Var(x) for x in "ijwk")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from string import Template
 
-from ...tir.words import DOTS
+from ...tir.int8_dot import DOTS
 from .row import Form
 
 Pair = tuple[str, str]

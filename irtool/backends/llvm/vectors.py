@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ...tir import dtypes
 from ...tir.expr import Const
 from ...tir.native_halves import HALF
-from ...tir.places import Shuffle, find_shuffle
+from ...tir.shuffles import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
 from ..c_types import half_bits
 from ..vectors import ir

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diagnostics import ToolError, UsageError
-from ...tir import dtypes, pairs, wide_pairs, words
+from ...tir import bf16_dot, dtypes, int8_dot, int16_dot
 from ...tir.vector_target import DotInstruction, VectorTarget
 from ..instructions.listing import choose
 from ..instructions.row import MATRICES, SUMS, Form, Row
@@ -317,14 +317,14 @@ def _products(macros: str, width: int) -> dict[str, Any]:
         """The largest number of the rows that are chosen; 1 where there is none."""
         return max((number(*x) for name in functions if (x := choose(name, lanes, macros)) is not None), default=1)
 
-    dots = ((name, choose(name, lanes, macros)) for name in (*words.DOTS, wide_pairs.DOT_WIDE, pairs.DOT_PAIR))
+    dots = ((name, choose(name, lanes, macros)) for name in (*int8_dot.DOTS, int16_dot.DOT_WIDE, bf16_dot.DOT_PAIR))
     return {
         "dots": tuple(DotInstruction(name, x[0].depth, x[1].cost, x[1].moved_to) for name, x in dots if x is not None),
-        "paired_products": most([pairs.DOT_PAIR], lambda row, form: row.depth // form.cost),
-        "wide_products": most([wide_pairs.DOT_WIDE], lambda row, _: row.depth),
+        "paired_products": most([bf16_dot.DOT_PAIR], lambda row, form: row.depth // form.cost),
+        "wide_products": most([int16_dot.DOT_WIDE], lambda row, _: row.depth),
         "product_rows": most(MATRICES, lambda row, _: row.rows),
         "summed_products": most(SUMS, lambda row, _: row.depth),
-        "word_products": most(words.DOTS, lambda row, _: row.depth) if lanes == 1 else 1,
+        "word_products": most(int8_dot.DOTS, lambda row, _: row.depth) if lanes == 1 else 1,
         "byte_tiles": most(["tiles_u8s8"], lambda row, _: row.rows),
         "pair_tiles": most(["tiles_bf16"], lambda row, _: row.rows),
     }

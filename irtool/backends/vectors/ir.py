@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from ...tir import dtypes
 from ...tir.expr import Const, Expr
-from ...tir.places import name_of
+from ...tir.shuffles import name_of
 from ...tir.stmt import Buffer
 from .channels import Channel
 from .types import VectorType

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...tir import dtypes
+from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from ...tir.expr import (
     QUOTIENTS,
     Binary,
@@ -24,14 +25,13 @@ from ...tir.expr import (
     const,
     post_order,
 )
+from ...tir.int8_dot import DOTS, PACK
+from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
 from ...tir.native_halves import HALF
-from ...tir.pairs import DOT_PAIR, PACK_PAIR
-from ...tir.places import find_shuffle
+from ...tir.shuffles import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from ...tir.tables import looked_up
-from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
-from ...tir.words import DOTS, PACK
 from . import ir
 from .channels import MOST, Channel
 from .halves import HalfLowering

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from operator import is_
 
 from ...tir.expr import Binary, Const, Expr, Load, const, post_order
+from ...tir.int8_dot import LONG
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Seq, Stmt, Store, children, expressions, pre_order
-from ...tir.words import LONG
 from ..instructions.row import MATRICES
 from ..runs import long_dot
 from .ir import Apply, Assign, Body, Build, LoadVector, Read, Register, Splat, Value

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...tir import dtypes
+from ...tir.bf16_dot import DOT_PAIR
 from ...tir.expr import Const, Expr
-from ...tir.pairs import DOT_PAIR
+from ...tir.int8_dot import DOTS, STEPS
+from ...tir.int16_dot import DOT_WIDE
 from ...tir.simplify import Simplifier
-from ...tir.wide_pairs import DOT_WIDE
-from ...tir.words import DOTS, STEPS
 from .ir import Apply, Arithmetic, Assign, Bitcast, Convert, LoadVector, Pack, Shift, Step, Value, constant_of
 from .types import VectorType
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...deferred import np
 from .arithmetic import add, multiply
 from .counts import require_count
-from .room import counted, require_room
+from .memory_limit import counted, require_room
 from .value import Value
 
 

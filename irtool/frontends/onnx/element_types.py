@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from ...diagnostics import IrError
 from ...ir import TensorType
-from .judge import schema_of
 from .mistakes import DamagedModel
 from .model import Node
 from .package import onnx_package
+from .schema_check import schema_of
 from .value import Value
 
 _RENAMED = {"float32": "float", "float64": "double"}

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import IrError, nearest
-from .judge import find_schema, type_proto
 from .mistakes import UnsupportedNode
 from .model import FunctionBody, Model, Node
 from .operator import onnx_operators
 from .package import onnx_package
 from .read import read_function
+from .schema_check import find_schema, type_proto
 from .value import Value
 
 

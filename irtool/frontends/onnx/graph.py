@@ -16,14 +16,14 @@ from .element_types import check_element_types
 from .elements import with_element_types
 from .functions import find_function
 from .initializers import initializer_array, initializer_dtype, initializer_narrow
-from .judge import check_kinds, find_schema, mistake_in
+from .memory_limit import require_tensors
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
 from .operator import OnnxOperator, onnx_operators
 from .order import in_order, used_names
 from .partial import sampled
 from .program import Functions
-from .room import require_tensors
+from .schema_check import check_kinds, find_schema, mistake_in
 from .subgraphs import DEEPEST, body_of, noted, without_names
 from .value import Value
 from .waiting import (

@@ -9,10 +9,10 @@ from ...deferred import np
 from ...diagnostics import IrError, UsageError, nearest
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
+from .memory_limit import has_room, require_shape, shown
 from .mistakes import DamagedModel, UnfitInput, UnsupportedNode
 from .model import Model
 from .names import RelayNames
-from .room import has_room, require_shape, shown
 from .tensors import held_dtype
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from .arithmetic import add, cast, multiply, subtract
-from .room import filled
+from .memory_limit import filled
 from .value import Value
 
 

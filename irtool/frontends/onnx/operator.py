@@ -27,7 +27,7 @@ from typing import Any, ClassVar, TypeVar
 from ...diagnostics import IrError, nearest
 from ...ir import Expr, TupleType
 from ...plugin import Plugin, Registry
-from .kinds import is_of_kind
+from .attribute_kinds import is_of_kind
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import Node
 from .subgraphs import GraphConverter

@@ -11,8 +11,8 @@ from typing import Any
 from ...deferred import np
 from ...diagnostics import IrError
 from .arithmetic import add, cast, multiply
+from .memory_limit import counted, filled, require_room
 from .mistakes import DamagedModel
-from .room import counted, filled, require_room
 from .value import Value
 
 

@@ -10,8 +10,8 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...exports.onnx.dtypes import ELEMENT_TYPES
 from .elements import BY_NAME, NARROW, decoded
+from .memory_limit import require_shape
 from .mistakes import DamagedModel, UnsupportedNode
-from .room import require_shape
 
 DTYPES = {number: dtype for dtype, number in ELEMENT_TYPES.items()}
 """Relay's dtype of each TensorProto.DataType that it has."""

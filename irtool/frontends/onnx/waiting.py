@@ -16,11 +16,11 @@ from ...diagnostics import Diagnostic, IrError
 from ...ir import ANY, Expr, TensorType, TupleGetItem, Var
 from ...ops.onnx_node import show_result
 from .elements import NARROW
-from .judge import find_schema, inferred_types
 from .loops import joined_type
 from .mistakes import UnknownExtent
 from .model import Node
 from .package import onnx_package
+from .schema_check import find_schema, inferred_types
 from .tensors import DTYPES
 from .value import Value, apply
 

@@ -10,11 +10,11 @@ from ...ops.conversion import convert
 from ...ops.dtypes import numpy_dtype
 from ...ops.erf import erf, erfc
 from ...ops.unary import round_half_away
+from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from ...tir.expr import Binary, Call, Cast, Expr, Not, Select
+from ...tir.int8_dot import ALL_DOTS, LONG, PACKS, steps_of, word_dtype
+from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
 from ...tir.intrinsics import LEAST_EXPONENT, PRODUCT
-from ...tir.pairs import DOT_PAIR, PACK_PAIR
-from ...tir.wide_pairs import DOT_WIDE, PACK_WIDE
-from ...tir.words import ALL_DOTS, LONG, PACKS, steps_of, word_dtype
 
 Function = Callable[..., Any]
 

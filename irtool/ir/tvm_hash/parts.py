@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...plugin import type_hints
 from ..adt import Clause, PatternConstructor, PatternTuple, PatternVar, PatternWildcard, TypeData
 from ..attributes import described
-from ..boxed import BOXED
+from ..boxed_attributes import BOXED
 from ..dims import ANY, DimExpr, DimVar, Int64
 from ..expr import (
     Call,

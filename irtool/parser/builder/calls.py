@@ -11,8 +11,8 @@ from ...ir import Call, Constant, DictAttrs, Expr, Op, TupleGetItem, Var
 from ...ir.expr import CHILDREN_OF
 from ...ir.meta import MetaNode
 from ...ops.base import Operator, op, operators
+from ..missing_attrs import with_missing_values, without_values
 from ..mistakes import MisplacedArgument, UnknownOperator
-from ..undecided import with_missing_values, without_values
 from .leaves import Leaves, plain_words
 
 _LITERAL = re.compile(r"-?(?:\d[\w.]*(?:[eE][+-]\w+)?|inf\w*|nan\w*)")

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...tir import dtypes
+from ...tir.bf16_dot import DOT_PAIR, DTYPE, NUMBERS, PACK_PAIR
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
+from ...tir.int8_dot import ALL_DOTS, PACKS, steps_of, word_dtype
+from ...tir.int16_dot import DOT_WIDE, DTYPES, PACK_WIDE
 from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
-from ...tir.pairs import DOT_PAIR, DTYPE, NUMBERS, PACK_PAIR
 from ...tir.stmt import Buffer
-from ...tir.wide_pairs import DOT_WIDE, DTYPES, PACK_WIDE
-from ...tir.words import ALL_DOTS, PACKS, steps_of, word_dtype
 from .header import read_dtype
 from .tokens import Words
 

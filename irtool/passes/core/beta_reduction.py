@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from ...ir import Call, Expr, Function, binders, children, post_order, rebuild, refresh, substitute, use_counts
-from ...ir.places import spread_place
+from ...ir.spans import spread_place
 from .instantiation import instantiate, types_of_call
 
 

@@ -194,8 +194,8 @@ def _with_params(
 def _filled(e: Constant, how: str, seed: int) -> Constant:
     import numpy as np
 
-    from ...interp.feeds import random_value
     from ...interp.mistakes import MissingConstant
+    from ...interp.random_inputs import random_value
 
     assert isinstance(e.data, MissingData)
     where = f"meta[{e.data.key}][{e.data.index}]"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...diagnostics import Diagnostic, InternalError, IrError, UsageError
 from ...ir import Function, Module
-from ...ir.places import fill_places
-from ...parser.undecided import undecided_call
+from ...ir.spans import fill_places
+from ...parser.missing_attrs import undecided_call
 from ...plugin.mistakes import PluginError, blame_all, blame_code
 from ...plugin.origin import is_outside
 from .base import Pass, passes

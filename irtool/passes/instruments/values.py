@@ -107,7 +107,7 @@ class CheckValues(PassInstrument):
         self.skipped.append(f"{info.name}: {reason}")
 
     def _inputs(self, module: Module, seed: int) -> list[Any]:
-        from ...interp.feeds import name_random, random_inputs
+        from ...interp.random_inputs import name_random, random_inputs
 
         function = module.functions[self.entry]
         assert isinstance(function, Function)

@@ -1,1 +1,1 @@
-"""Post-training quantization as a rewriting: `kinds` of operators, `layers` and their names, the `plan`, `weights`, `insertion`."""
+"""Post-training quantization as a rewriting: `operator_roles`, `layers` and their names, the `plan`, `weights`, `insertion`."""

@@ -10,7 +10,7 @@ from ...ir import Call, Constant, Expr, Function, rewrite
 from ...ops.base import attributes_of, call, is_call_to
 from ...ops.layout import Layout
 from ..core.constants import has_data
-from .kinds import CONVOLUTIONS
+from .operator_roles import CONVOLUTIONS
 from .same_layers import ALONG_ONE, along_two, as_dense, static_shape
 
 

@@ -12,8 +12,8 @@ from ...ops.qnn.fixed_point import EVEN, INT32_HIGH
 from ...ops.qnn.fixed_point import quantize as round_to
 from ..core.constants import array_constant, scalar_constant
 from ..core.mistakes import WrongPassOption
-from .kinds import MATRIX_PRODUCTS
 from .layers import Layer
+from .operator_roles import MATRIX_PRODUCTS
 from .plan import Plan, weight_axis
 from .quantities import Quantity, quantity_of
 from .weights import LARGEST, QuantizedWeights, largest_sums, quantize_weights

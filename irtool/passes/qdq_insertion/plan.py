@@ -11,8 +11,8 @@ from ...ops.base import is_call_to, operator_name
 from ...ops.dtypes import dtype_of
 from ...ops.layout import Layout
 from ..core.constants import has_data
-from .kinds import FOLLOWERS, JOINS, PRODUCTS, is_mover
 from .layers import Layer, aliases_of, matches, name_calls, top_level
+from .operator_roles import FOLLOWERS, JOINS, PRODUCTS, is_mover
 
 
 @dataclass

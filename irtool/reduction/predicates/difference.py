@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...diagnostics import IrError
 from ...interp import evaluate
-from ...interp.feeds import random_inputs
+from ...interp.random_inputs import random_inputs
 from ...ir import Function
 from ...passes.instruments.values import difference
 from ..case import Case

@@ -8,11 +8,11 @@ from math import gcd
 
 from ...tir.dtypes import itemsize
 from ...tir.expr import Call, Expr, Select, Var, post_order
+from ...tir.int8_dot import LONG_DOTS
 from ...tir.memory import CACHE_LINE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
-from ...tir.words import LONG_DOTS
 from ..core.affine import coefficients, depends, offsets, operands, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted

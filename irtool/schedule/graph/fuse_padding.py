@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from ...tir.expr import Const, Load, Select, const
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads, with_buffers
+from ...tir.int8_dot import STEPS
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
-from ...tir.words import STEPS
 from ..instructions.tensorize import find_product
 from .step_lists import Mentions, fused_facts, rewrite_step_lists
 

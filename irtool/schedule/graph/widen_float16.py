@@ -17,12 +17,12 @@ from dataclasses import replace
 from math import prod
 
 from ...tir import dtypes
+from ...tir.bf16_dot import DTYPE
 from ...tir.elements import numbers
 from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, cast, const, post_order
 from ...tir.forms import LoopForm, Reduction, Steps, TupleReduction, rewrite_form
 from ...tir.kernel import Kernel
 from ...tir.native_halves import HALF
-from ...tir.pairs import DTYPE
 from ...tir.program import (
     CONSTANT,
     TEMP,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ...tir import dtypes, pairs, wide_pairs, words
+from ...tir import bf16_dot, dtypes, int8_dot, int16_dot
 from ...tir.expr import Const, Expr, Select, const, if_then_else
 from ...tir.forms import Reduction
 from ...tir.simplify import Simplifier
@@ -96,32 +96,37 @@ class WordKind:
 @cache
 def word_kinds() -> tuple[WordKind, ...]:
     """All kinds. Whether numbers are narrow, no nest says."""
-    meanings = {name: words.meaning(name) for name in words.DOTS if name != words.NARROW}
-    return WordKind(words.STEPS, 3, meanings, words.pack, words.dot, "uint8"), pair_kind(), long_kind(), wide_kind()
+    meanings = {name: int8_dot.meaning(name) for name in int8_dot.DOTS if name != int8_dot.NARROW}
+    return (
+        WordKind(int8_dot.STEPS, 3, meanings, int8_dot.pack, int8_dot.dot, "uint8"),
+        pair_kind(),
+        long_kind(),
+        wide_kind(),
+    )
 
 
 @cache
 def long_kind() -> WordKind:
     """Words of eight bytes. Five numbers fill as many of them as they fill of the shorter ones, and there are half as many sums."""
-    meanings = {name: words.meaning(name) for name in words.LONG_DOTS}
-    dtype = words.word_dtype(words.LONG)
-    return WordKind(words.LONG, words.STEPS + 1, meanings, words.pack, words.dot, "uint8", dtype)
+    meanings = {name: int8_dot.meaning(name) for name in int8_dot.LONG_DOTS}
+    dtype = int8_dot.word_dtype(int8_dot.LONG)
+    return WordKind(int8_dot.LONG, int8_dot.STEPS + 1, meanings, int8_dot.pack, int8_dot.dot, "uint8", dtype)
 
 
 @cache
 def pair_kind() -> WordKind:
     """Words of two bfloat16 numbers."""
-    meanings = {pairs.DOT_PAIR: pairs.meaning()}
-    return WordKind(pairs.NUMBERS, 2, meanings, pairs.pack2, lambda a, b, dtypes: pairs.dot2(a, b), "uint16")
+    meanings = {bf16_dot.DOT_PAIR: bf16_dot.meaning()}
+    return WordKind(bf16_dot.NUMBERS, 2, meanings, bf16_dot.pack2, lambda a, b, dtypes: bf16_dot.dot2(a, b), "uint16")
 
 
 @cache
 def wide_kind() -> WordKind:
     """Words of two integers of 16 bits, or of 8, which are widened."""
-    meanings = {wide_pairs.DOT_WIDE: wide_pairs.meaning()}
-    dot = wide_pairs.dot2
+    meanings = {int16_dot.DOT_WIDE: int16_dot.meaning()}
+    dot = int16_dot.dot2
     return WordKind(
-        wide_pairs.NUMBERS, 2, meanings, wide_pairs.pack2, lambda a, b, _: dot(a, b), "uint16", widened=wide_pairs.DTYPE
+        int16_dot.NUMBERS, 2, meanings, int16_dot.pack2, lambda a, b, _: dot(a, b), "uint16", widened=int16_dot.DTYPE
     )
 
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...tir.bf16_dot import NUMBERS, PACK_PAIR
 from ...tir.expr import Call, Const, Load
 from ...tir.forms import AnyForm, Map, buffers_read, with_buffers
+from ...tir.int8_dot import PACKS
 from ...tir.kernel import Kernel
-from ...tir.pairs import NUMBERS, PACK_PAIR
 from ...tir.program import TEMP, Program, RunKernel
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ...tir.words import PACKS
 from ..core.affine import simplifier
 from ..core.program_rewriter import ProgramRewriter
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from ...tir.bf16_dot import DOT_PAIR, DTYPE
 from ...tir.expr import Binary, Call, Const, Expr, Load, Var, substitute
-from ...tir.pairs import DOT_PAIR, DTYPE
+from ...tir.int8_dot import DOTS
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ...tir.words import DOTS
 from ..core.affine import moves, simplifier, stride
 from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction

@@ -17,9 +17,9 @@ from typing import Any
 
 from ...tir.expr import Binary, Const, Expr, Load, bitwise_xor, const, rewrite
 from ...tir.forms import Reduction
+from ...tir.int8_dot import MOVED
 from ...tir.program import Slot
 from ...tir.stmt import Buffer, Store
-from ...tir.words import MOVED
 from ..core.affine import depends, operands
 from ..core.program_rewriter import ProgramRewriter
 

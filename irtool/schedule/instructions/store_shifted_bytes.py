@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from ...tir.expr import Call, Const, Expr, Load, Select, bitwise_xor, const, if_then_else
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads, stores_of
+from ...tir.int8_dot import PACK
 from ...tir.kernel import Kernel
 from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
-from ...tir.words import PACK
 from ..core.affine import loads
 from ..core.program_rewriter import ProgramRewriter
 from ..layouts.stage import row_major_slots

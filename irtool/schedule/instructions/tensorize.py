@@ -39,6 +39,8 @@ from ...tir.expr import (
     substitute,
 )
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
+from ...tir.int8_dot import NARROW, STEPS
+from ...tir.int8_dot import dot as words_dot
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
@@ -51,8 +53,6 @@ from ...tir.program import (
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
-from ...tir.words import NARROW, STEPS
-from ...tir.words import dot as words_dot
 from ..constants.finite_weights import FiniteWeights
 from ..core.affine import depends, moves, simplifier
 from ..core.program_rewriter import ProgramRewriter

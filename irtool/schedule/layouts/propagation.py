@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from ...tir.bf16_dot import NUMBERS, PACK_PAIR
 from ...tir.expr import Call, Load, Select, Var
 from ...tir.forms import Map, Reduction
+from ...tir.int8_dot import PACKS
+from ...tir.int16_dot import PACK_WIDE
 from ...tir.kernel import Kernel
-from ...tir.pairs import NUMBERS, PACK_PAIR
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
-from ...tir.wide_pairs import PACK_WIDE
-from ...tir.words import PACKS
 from ..core.affine import depends, loads, operands
 from ..instructions.signedness_shift import as_it_was
 from .preference import LayoutPreference, reorders

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...tir.bf16_dot import DTYPE
 from ...tir.expr import Var
 from ...tir.forms import Reduction
 from ...tir.memory import CACHE_LINE
-from ...tir.pairs import DTYPE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import operands

@@ -25,7 +25,7 @@ def tensorize(b: Block[Form], loop: Var | str, intrinsic: str) -> Block[Form]:
         for i: for k_o in 16: for k_i in 4:                          for i: for k_o in 16:
           acc += int32(x[k_o*4 + k_i]) * int32(w[i, k_o*4 + k_i])  ⇒   acc += dot4_u8s8(pack4(x[k_o*4], …), pack4(w[i, k_o*4], …))
 
-    As in TVM, an intrinsic is described by the loop nest that it stands for (`tir.words.meaning`, `tir.pairs.meaning`), and a step of the loop
+    As in TVM, an intrinsic is described by the loop nest that it stands for (`tir.int8_dot.meaning`, `tir.bf16_dot.meaning`), and a step of the loop
     has to do what a step of that nest does. Numbers that lie in memory one after the other are read as words. Sums of integers stay
     what they are, bit by bit; `dot2_bf16` adds its second product first, so that the last digits may change.
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from irtool.frontends.onnx.kinds import is_of_kind
+from irtool.frontends.onnx.attribute_kinds import is_of_kind
 
 onnx = pytest.importorskip("onnx")
 

@@ -9,7 +9,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.frontends.onnx.room import (
+from irtool.frontends.onnx.memory_limit import (
     MOST_AXES,
     MOST_ELEMENTS,
     MOST_MADE,
@@ -162,7 +162,7 @@ OUTSIDE = {"room.py", "elements.py", "external.py", "initializers.py", "tensors.
 
 
 def test_arrays_are_made_where_there_is_room() -> None:
-    """Every array whose size a model says goes through `room`; every `extents` that is taken apart says how many there are."""
+    """Every array whose size a model says goes through `memory_limit`; every `extents` that is taken apart says how many there are."""
     wrong = []
     for path in sorted(FRONTEND.rglob("*.py")):
         for n in ast.walk(ast.parse(path.read_text())):

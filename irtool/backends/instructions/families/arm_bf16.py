@@ -3,7 +3,7 @@ does. `bfdot` and `bfmmla` round sums to odd and give other bits: they are not u
 
 from __future__ import annotations
 
-from ....tir.pairs import DOT_PAIR
+from ....tir.bf16_dot import DOT_PAIR
 from ..row import Form, InstructionSet, Row
 
 _MACRO = "__ARM_FEATURE_BF16_VECTOR_ARITHMETIC"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from string import Template
 
-from ....tir.words import DOTS
+from ....tir.int8_dot import DOTS
 from ..row import Form, InstructionSet, Row
 
 SETS: tuple[InstructionSet, ...] = ()

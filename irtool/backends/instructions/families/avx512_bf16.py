@@ -5,7 +5,7 @@ In assembly, as compilers have different types for the builtin, and LLVM from ve
 
 from __future__ import annotations
 
-from ....tir.pairs import DOT_PAIR
+from ....tir.bf16_dot import DOT_PAIR
 from ..row import Form, InstructionSet, Row
 
 SETS = (InstructionSet("avx512_bf16", "x86_64", "avx512bf16", "__AVX512BF16__"),)

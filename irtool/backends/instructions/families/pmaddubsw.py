@@ -5,7 +5,7 @@ Those sums saturate, so that it computes `dot4_u8s7` only, whose second factors 
 
 from __future__ import annotations
 
-from ....tir.words import NARROW
+from ....tir.int8_dot import NARROW
 from ..row import Form, InstructionSet, Row
 
 SETS: tuple[InstructionSet, ...] = ()

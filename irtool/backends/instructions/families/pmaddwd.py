@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from string import Template
 
-from ....tir.wide_pairs import DOT_WIDE
-from ....tir.words import DOTS
+from ....tir.int8_dot import DOTS
+from ....tir.int16_dot import DOT_WIDE
 from ..row import Form, InstructionSet, Row
 
 SETS: tuple[InstructionSet, ...] = ()

@@ -5,7 +5,7 @@ In assembly in C, as compilers have different names for them; an instruction of 
 
 from __future__ import annotations
 
-from ....tir.wide_pairs import DOT_WIDE
+from ....tir.int16_dot import DOT_WIDE
 from ..row import Form, InstructionSet, Row
 from ..signs import byte_forms
 

@@ -7,9 +7,9 @@ import math
 from ....deferred import np
 from ....diagnostics import IrError
 from ..counts import require_count, require_counts
+from ..memory_limit import counted, filled, require_room
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted, filled, require_room
 from ..value import Value
 
 

@@ -7,10 +7,10 @@ import math
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import cast
+from ..memory_limit import MOST_MADE, counted, diagonal, require_shape
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined
-from ..room import MOST_MADE, counted, diagonal, require_shape
 from ..tensors import dtype_of
 from ..value import Value, apply
 

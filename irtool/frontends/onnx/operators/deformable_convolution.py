@@ -6,9 +6,9 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import add, multiply
 from ..counts import require_count
+from ..memory_limit import counted, require_room
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted, require_room
 from ..sliding import Windows
 from ..tuples import concatenate
 from ..value import Value

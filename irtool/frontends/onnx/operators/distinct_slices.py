@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....deferred import np
 from ..arithmetic import cast
-from ..room import counted, filled, require_shape
+from ..memory_limit import counted, filled, require_shape
 from ..value import Value, apply
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ....diagnostics import IrError
+from ..memory_limit import filled
 from ..mistakes import UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import filled
 from ..value import Value
 
 

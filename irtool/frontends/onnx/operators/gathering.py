@@ -6,9 +6,9 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ....ir.dims import Dim
 from ..arithmetic import cast
+from ..memory_limit import filled
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import filled
 from ..value import Value, apply
 from .choice import constant_number
 from .distinct_slices import distinct_slices, head

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ..memory_limit import counted, require_steps, spread
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted, require_steps, spread
 from ..value import Value, apply
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..memory_limit import filled
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import filled
 from ..value import Value
 
 NOTHING = -100

@@ -7,10 +7,10 @@ import math
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import scalar
+from ..memory_limit import counted, filled, require_room, require_shape
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..pools import pool, rounded_up
-from ..room import counted, filled, require_room, require_shape
 from ..sliding import NO_INTS, Windows, spatial_extents, spatial_rank
 from ..tuples import concatenate
 from ..value import Value

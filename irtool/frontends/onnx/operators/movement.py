@@ -9,9 +9,9 @@ from ....diagnostics import IrError
 from ....ir import TupleGetItem
 from ..arithmetic import cast
 from ..counts import require_count
+from ..memory_limit import require_steps
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import require_steps
 from ..tuples import concatenate
 from ..value import Value, apply
 

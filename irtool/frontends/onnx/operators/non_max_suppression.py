@@ -5,8 +5,8 @@ from __future__ import annotations
 from ....deferred import np
 from ....ir import Expr, TupleGetItem
 from ..arithmetic import add, cast, multiply, scalar, subtract
+from ..memory_limit import filled
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import filled
 from ..tuples import concatenate
 from ..value import Value, apply
 

@@ -6,10 +6,10 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import add, cast, divide, in_single, multiply, scalar, subtract
 from ..counts import require_count
+from ..memory_limit import require_steps
 from ..mistakes import DamagedModel
 from ..normalize import layer_norm, rms_norm, statistics
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import require_steps
 from ..value import Value
 
 STASHED = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import cast
+from ..memory_limit import counted, require_room
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted, require_room
 from ..value import Value
 from .choice import constant_number
 

@@ -16,9 +16,9 @@ from ....diagnostics import IrError
 from ....ir import TupleGetItem
 from ....ops.threefry import generate
 from ..arithmetic import add, cast, multiply, scalar, subtract
+from ..memory_limit import require_shape
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import require_shape
 from ..tensors import dtype_of
 from ..value import Value, apply
 from . import run_time_random

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..arithmetic import add, cast, multiply, scalar, subtract
-from ..room import counted, require_room
+from ..memory_limit import counted, require_room
 from ..value import Value, apply
 
 

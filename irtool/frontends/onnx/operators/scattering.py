@@ -5,9 +5,9 @@ from __future__ import annotations
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import cast
+from ..memory_limit import counted
 from ..mistakes import DamagedModel
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted
 from ..value import Value, apply
 from .gathering import from_front, index_tuples
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from ....diagnostics import IrError
 from ....ir import Tuple
+from ..memory_limit import require_steps
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import require_steps
 from ..tuples import concatenate
 from ..value import Value, apply
 from .movement import parts_of

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Dim, Tuple
+from ..memory_limit import filled
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..partial import known_parts, refined, with_extents
 from ..reshaping import newshape, resolved
-from ..room import filled
 from ..value import Value, apply
 
 

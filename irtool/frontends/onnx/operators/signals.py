@@ -7,9 +7,9 @@ import math
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Tuple, TupleGetItem
+from ..memory_limit import counted, filled, require_room
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..room import counted, filled, require_room
 from ..tensors import dtype_of
 from ..value import Value, apply
 from .choice import constant_number

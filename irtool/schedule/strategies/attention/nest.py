@@ -19,11 +19,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ....tir.bf16_dot import DTYPE
 from ....tir.dtypes import itemsize
 from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
 from ....tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
 from ....tir.memory import CACHE_LINE
-from ....tir.pairs import DTYPE
 from ....tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
 from ....tir.vector_target import USUAL
 from ...core.affine import operands, simplifier, stride

@@ -1,4 +1,4 @@
-"""Products of bfloat16 numbers in an attention, packed in words of two along the summed axis (see `tir.pairs`).
+"""Products of bfloat16 numbers in an attention, packed in words of two along the summed axis (see `tir.bf16_dot`).
 
     s[i, j] += float32(q[n, i, k]) * float32(keys[n, k, j])         for k in 64
 
@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ....tir.bf16_dot import DTYPE
 from ....tir.expr import Binary, Cast, Expr, Load, Var, cast, substitute
 from ....tir.forms import Map, Reduction
-from ....tir.pairs import DTYPE
 from ....tir.stmt import Buffer, Store
 from ...core.affine import simplifier
 from ...instructions.dot_kinds import pair_kind

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ....tir import dtypes
+from ....tir.bf16_dot import DOT_PAIR, DTYPE
 from ....tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const, post_order, rewrite, substitute
 from ....tir.forms import AnyForm, Loop, Map, Reduction
-from ....tir.pairs import DOT_PAIR, DTYPE
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Store
 from ...core.affine import operands, summand

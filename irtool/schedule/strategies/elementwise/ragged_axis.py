@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....tir.expr import Binary, Const, Expr, Var, const, post_order, rewrite, substitute
-from ....tir.places import find_shuffle
+from ....tir.shuffles import find_shuffle
 from ....tir.simplify import Simplifier
 from ...core.affine import depends, simplifier, stride
 from ...core.forms import Loop

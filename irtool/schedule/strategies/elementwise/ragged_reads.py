@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ....tir.expr import Binary, Const, Expr, Var, const, post_order, substitute
-from ....tir.places import find_shuffle
+from ....tir.shuffles import find_shuffle
 from ....tir.simplify import Simplifier
 from ...core.affine import depends
 from ...core.forms import Loop

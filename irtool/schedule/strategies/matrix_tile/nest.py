@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ....tir.bf16_dot import DOT_PAIR, numbers_of
 from ....tir.expr import Binary, Call, Expr, Load, Var, const, rewrite, substitute, variables
 from ....tir.forms import loops_around
-from ....tir.pairs import DOT_PAIR, numbers_of
 from ....tir.stmt import PARALLEL, TILED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ....tir.vector_target import VectorTarget
 from ...core.affine import simplifier

@@ -9,9 +9,9 @@ from .....diagnostics import IrError
 from .....ir import Dim
 from ...arithmetic import add, cast, multiply, subtract
 from ...dot_product import attention, causal, join_heads, split_heads, total
+from ...memory_limit import counted
 from ...mistakes import DamagedModel, UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
-from ...room import counted
 from ...tuples import concatenate
 from ...value import Value
 from ..products import matrix_product

@@ -10,9 +10,9 @@ from .....diagnostics import IrError
 from ...arithmetic import add, cast, subtract
 from ...counts import require_count
 from ...dot_product import attention, join_heads, split_heads, total
+from ...memory_limit import counted, filled, require_room
 from ...mistakes import DamagedModel, UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
-from ...room import counted, filled, require_room
 from ...tuples import concatenate
 from ...value import Value
 from .rotary import rotated

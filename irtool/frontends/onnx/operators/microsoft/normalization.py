@@ -5,10 +5,10 @@ from __future__ import annotations
 from .....diagnostics import IrError
 from ...arithmetic import add, cast, multiply
 from ...counts import require_count
+from ...memory_limit import filled
 from ...mistakes import UnsupportedNode
 from ...normalize import layer_norm, rms_norm, statistics
 from ...operator import OnnxOperator, Result, onnx_operator, since
-from ...room import filled
 from ...value import Value
 
 

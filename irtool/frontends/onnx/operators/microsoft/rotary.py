@@ -6,9 +6,9 @@ from .....diagnostics import IrError
 from ...arithmetic import add, multiply, subtract
 from ...counts import require_count
 from ...dot_product import join_heads, split_heads
+from ...memory_limit import counted
 from ...mistakes import UnsupportedNode
 from ...operator import OnnxOperator, Result, onnx_operator, since
-from ...room import counted
 from ...tuples import concatenate
 from ...value import Value
 

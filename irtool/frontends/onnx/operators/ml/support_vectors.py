@@ -10,10 +10,10 @@ from .....diagnostics import IrError
 from .....infer.infer import infer_expr
 from .....ir import If, TensorType, Var
 from ...arithmetic import add, cast, divide, multiply, scalar, subtract
+from ...memory_limit import filled, require_steps
 from ...mistakes import DamagedModel
 from ...operator import OnnxOperator, Result, onnx_operator, since
 from ...program import Functions, call_function
-from ...room import filled, require_steps
 from ...scores import chosen, column, labels_of, rows_of, second_class, transformed
 from ...tuples import concatenate
 from ...value import Value, apply

@@ -14,8 +14,8 @@ from typing import Any
 from .....deferred import np
 from .....diagnostics import IrError
 from ...arithmetic import cast
+from ...memory_limit import counted, filled, require_room
 from ...mistakes import DamagedModel
-from ...room import counted, filled, require_room
 from ...tuples import concatenate
 from ...value import Value, apply
 

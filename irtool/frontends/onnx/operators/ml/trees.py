@@ -8,9 +8,9 @@ from typing import Any
 from .....deferred import np
 from .....diagnostics import IrError
 from ...arithmetic import add, cast, divide, scalar
+from ...memory_limit import counted, filled
 from ...mistakes import DamagedModel
 from ...operator import OnnxOperator, Result, onnx_operator, since
-from ...room import counted, filled
 from ...scores import TRANSFORMS, chosen, column, either, labels_of, rows_of, second_class, transformed
 from ...tuples import concatenate
 from ...value import Value, apply

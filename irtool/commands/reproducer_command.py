@@ -32,7 +32,7 @@ class _Word:
 
 
 @dataclass
-class Carrier:
+class ReproducerCommand:
     """Rewrites command lines of `group` so that they run in `folder`.
 
     Attributes:
@@ -50,25 +50,25 @@ class Carrier:
         found = [w for w in self._words(arguments) if isinstance(w.parameter, click.Argument) and _reads(w.parameter)]
         return [w.text for w in found], any(w.parameter is not None and w.parameter.nargs == -1 for w in found)
 
-    def rewrite(self, arguments: Sequence[str], subject: str) -> list[str]:
-        """The words with `%s` for the file `subject`, and with the other files where they are now."""
+    def rewrite(self, arguments: Sequence[str], input_file: str) -> list[str]:
+        """The words with `%s` for the file `input_file`, and with the other files where they are now."""
         out = []
         words = list(self._words(arguments))
         for word in words:
             parameter, value = word.parameter, word.value
-            if subject and value == subject and isinstance(parameter, click.Argument):
+            if input_file and value == input_file and isinstance(parameter, click.Argument):
                 out.append("%s")
             elif parameter is None:
                 out.append(_escaped(word.text))
             elif _reads(parameter):
-                if not (isinstance(parameter, click.Argument) and parameter.nargs == -1 and subject):
+                if not (isinstance(parameter, click.Argument) and parameter.nargs == -1 and input_file):
                     name, equals, path = value.rpartition("=") if parameter.type.is_named else ("", "", value)  # type: ignore[attr-defined]  # the type is that of files: only these are carried
                     out.append(_escaped(word.head + name + equals) + _escaped(self._bring(path)))
             elif getattr(parameter.type, "writes", False) and value != "-":
                 out.append(_escaped(word.head) + "%t/" + _escaped(os.path.basename(value.rstrip("/")) or "out"))
             else:
                 out.append(_escaped(word.text))
-        if subject == "-" and "%s" not in out:  # standard input is read though nobody said so
+        if input_file == "-" and "%s" not in out:  # standard input is read though nobody said so
             out.append("%s")
         return [*out, *self._unsaid_outputs(words)]
 

@@ -16,7 +16,7 @@ from ..ir.dtypes import numpy_dtype
 from ..ir.example_shapes import example_shape
 from ..ops.typical import Range, Typical
 from ..trampoline import trampoline
-from .uses import Uses
+from .value_hints import Uses
 
 _MOST = 2**30
 """Most elements of one value."""
@@ -125,7 +125,7 @@ _FEW = 5
 def random_inputs(function: Function, seed: int = 0, module: Module | None = None) -> list[Any]:
     """One value per parameter, in order; which numbers a parameter gets depends on its type and place, not on its name.
 
-    Where the `module` of the function is given, the values are of the kind that its uses tell (`interp.uses`).
+    Where the `module` of the function is given, the values are of the kind that its uses tell (`interp.value_hints`).
     """
     return _of_parameters(function, seed, module, {}, RandomTensor.values)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .known_types import Given, digest
+from .param_facts import Given, digest
 from .progress import progress_bar
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OnnxSubject:
+class OnnxInput:
     """A model in a file, or in `data` where it came through a pipe."""
 
     name: str
@@ -45,7 +45,7 @@ class OnnxSubject:
         return read_model(*load_model(self.name if self.data is None else self.data, self.name))
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module, Given, Sequence[Diagnostic]]:
-        """See `Subject`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
+        """See `InputModule`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
         from ..frontends.onnx.batches import batch_of_one
         from ..frontends.onnx.importer import attempt_of, conversion_with, from_onnx
         from ..frontends.onnx.inputs import check_given, default_inputs, graph_inputs, relay_names

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Protocol
 from ..diagnostics import Diagnostic, IrError, render
 from ..frontends.onnx.recognise import is_binary, is_text
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
-from .known_types import Given, digest
+from .param_facts import Given, digest
 from .source import constants_beside, decode_text, examine_text, read_data
 
 if TYPE_CHECKING:
     from ..ir import Module
 
 
-class Subject(Protocol):
+class InputModule(Protocol):
     """A file that holds a module, in whatever form.
 
     Attributes:
@@ -61,7 +61,7 @@ class RelayText:
         return self.text, self.name, beside and digest(beside), tuple(weights_beside(self.name))
 
     def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, list[Diagnostic]]:
-        """See `Subject`. What needs settled extents needs weights, too: those that lie beside the text and are not given are
+        """See `InputModule`. What needs settled extents needs weights, too: those that lie beside the text and are not given are
         named. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
         from ..parser.mistakes import FromPrelude
         from .weights_beside import forgotten_weights
@@ -82,14 +82,14 @@ class RelayText:
         return module, given, found
 
 
-def read_subject(path: str) -> Subject:
+def read_input(path: str) -> InputModule:
     """Reads a file (`-`: standard input). Raises IrError if it is unreadable, or of a kind that holds no module."""
     data, name = read_data(path, lambda head: _is_model(head, path))
     if data is not None and not _is_model(data, path):
         return RelayText(*decode_text(data, name, path))
-    from .onnx_subject import OnnxSubject
+    from .onnx_input import OnnxInput
 
-    return OnnxSubject(name, data)
+    return OnnxInput(name, data)
 
 
 def _is_model(head: bytes, path: str) -> bool:
@@ -111,14 +111,14 @@ def read_module(
     Warnings go to standard error, and to `said`. Raises IrError for errors, and with `is_settled` for inputs of a model that
     have extents without a number.
     """
-    return module_of(read_subject(path), Given() if given is None else given, said, is_settled)
+    return module_of(read_input(path), Given() if given is None else given, said, is_settled)
 
 
 def module_of(
-    subject: Subject, given: Given, said: list[str] | None = None, is_settled: bool = False
+    input_file: InputModule, given: Given, said: list[str] | None = None, is_settled: bool = False
 ) -> tuple[Module, Given]:
     """The same for a file that has been read."""
-    module, given, found = subject.examine(given, is_settled)
+    module, given, found = input_file.examine(given, is_settled)
     if module is None or any(d.level == "error" for d in found):
         raise IrError(found)
     if found:

@@ -1,4 +1,4 @@
-"""Words of two 16-bit numbers, and sums of products of them, as `pmaddwd` of x86 computes them (see `words` for bytes).
+"""Words of two 16-bit numbers, and sums of products of them, as `pmaddwd` of x86 computes them (see `int8_dot` for bytes).
 
     word = pack2_i16(x0, x1)           an int32 whose lower half is x0
     dot2_i16(a, b)                     a0 * b0 + a1 * b1, an int32, modulo 2**32

@@ -1,4 +1,4 @@
-"""Words of two bfloat16 numbers, and sums of products of them, as `vdpbf16ps` computes them (see `words` for bytes).
+"""Words of two bfloat16 numbers, and sums of products of them, as `vdpbf16ps` computes them (see `int8_dot` for bytes).
 
     word = pack2_bf16(x0, x1)          an int32 whose lower half is x0
     dot2_bf16(a, b)                    a1 * b1 + a0 * b0, a float32

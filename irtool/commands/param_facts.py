@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .fixed_values import read_fixed
 from .mistakes import BadValue, ClashingOptions
 from .wrong_usage import WrongUsage
@@ -271,7 +271,7 @@ _DIM = click.option(
 _VALUE = click.option(
     "--value",
     "fixed",
-    type=kinds.NAMED,
+    type=param_types.NAMED,
     multiple=True,
     callback=read_fixed,
     metavar="NAME=VALUE",
@@ -292,7 +292,7 @@ _DTYPE_OPTION = click.option(
 )
 _PARAMS = click.option(
     "--params",
-    type=kinds.READ,
+    type=param_types.READ,
     multiple=True,
     metavar="FILE",
     help="Weights by parameter name, from .npz, .params or .safetensors, bound as constants before type inference. "
@@ -317,7 +317,7 @@ ONE_ARRAY = "The same for one parameter, from a .npy file or the array of that n
 
 entry_option = click.option(
     "--entry",
-    type=kinds.FUNCTION,
+    type=param_types.FUNCTION,
     default=None,
     metavar="FUNCTION",
     help="The function whose parameters --shape, --dtype, --params and --inputs name. Default: main, or the only one.",
@@ -328,7 +328,7 @@ entry_option = click.option(
 def main_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`--entry` for commands that run, measure or change one function, `main` by default; they get `entry`."""
     return click.option(
-        "--entry", type=kinds.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help=help
+        "--entry", type=param_types.FUNCTION, default="main", show_default=True, metavar="FUNCTION", help=help
     )
 
 
@@ -359,7 +359,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             wrapped = click.option(
                 "--input",
                 "single",
-                type=kinds.NAMED,
+                type=param_types.NAMED,
                 multiple=True,
                 callback=_single,
                 metavar="NAME=FILE.npy",
@@ -368,7 +368,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
         wrapped = click.option(
             "--inputs",
             "arrays",
-            type=kinds.READ,
+            type=param_types.READ,
             multiple=True,
             metavar="FILE",
             help=f"{inputs} Repeatable.",

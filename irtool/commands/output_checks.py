@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import kinds
+from . import param_types
 from .grouped import grouped
 from .mistakes import ClashingOptions, UnreadableFile
 
@@ -22,8 +22,8 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Judging:
-    """The options of `judging_options`."""
+class OutputChecks:
+    """The options of `output_check_options`."""
 
     expect: str | None = None
     rtol: float = 1e-4
@@ -163,12 +163,12 @@ def _lines(path: str) -> list[str]:
         raise IrError(f"cannot read {path}: {why}", code=UnreadableFile) from None
 
 
-judging_options = grouped(
-    "judging",
-    Judging,
+output_check_options = grouped(
+    "checks",
+    OutputChecks,
     click.option(
         "--expect",
-        type=kinds.READ,
+        type=param_types.READ,
         metavar="FILE.npz",
         default=None,
         help="Compare the outputs with out0, out1, … in a file; exit code 1 if they differ.",
@@ -186,14 +186,18 @@ judging_options = grouped(
         "--top", default=0, type=click.IntRange(0), metavar="N", help="Print the N largest scores of the first output."
     ),
     click.option(
-        "--labels", type=kinds.READ, metavar="FILE", default=None, help="Names of the scores for --top, one a line."
+        "--labels",
+        type=param_types.READ,
+        metavar="FILE",
+        default=None,
+        help="Names of the scores for --top, one a line.",
     ),
     click.option(
         "--dump-values",
-        type=kinds.FOLDER,
+        type=param_types.FOLDER,
         metavar="DIR",
         default=None,
         help="Write every intermediate value to a folder (by the interpreter).",
     ),
 )
-"""The options about outputs, as one `Judging`, `judging`."""
+"""The options about outputs, as one `OutputChecks`, `checks`."""
