@@ -58,6 +58,21 @@ def test_tests_that_pages_name_are_there() -> None:
     assert named and not [n for n in sorted(named) if not (DOCS.parent / n[1]).is_file()]
 
 
+def test_the_page_on_architecture_has_every_room() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    irtool = DOCS.parent / "irtool"
+    rooms = [p for folder in (irtool, irtool / "schedule") for p in folder.iterdir() if p.stem.strip("_") == p.stem]
+    names = [f"`{p.name}/`" if p.is_dir() else f"`{p.name}`" for p in rooms if p.is_dir() or p.suffix == ".py"]
+    assert len(names) > 40 and not [n for n in names if n not in text and n.replace("`", "`schedule/", 1) not in text]
+
+
+def test_modules_that_pages_on_the_code_name_are_there() -> None:
+    pages = [DOCS / name for name in ("architecture.md", "tour.md")]
+    named = {n for p in pages for n in re.findall(r"`((?:\w+/)+\w+\.py)`", p.read_text(encoding="utf-8"))}
+    roots = (DOCS.parent, DOCS.parent / "irtool", DOCS.parent / "irtool" / "backends")
+    assert len(named) > 10 and not [n for n in sorted(named) if not any((root / n).is_file() for root in roots)]
+
+
 def test_the_site_has_every_page() -> None:
     named = re.findall(r": (\S+\.md)$", (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(named) == sorted({p.name for p in DOCS.glob("*.md")} | {"contributing.md"})

@@ -90,7 +90,7 @@ class Conv2DGemmWeights(Operator):
 
 
 def are_transposed(tiles: Sequence[int], outputs: int, depth: int, dtype: str) -> bool:
-    """True if weights in tiles hold each tile transposed, judging by the extents: outputs of the convolution, K.
+    """True if weights in tiles hold each tile transposed, by the extents: outputs of the convolution, K.
 
     Tiles that are square could be either; they are then taken to be transposed, as all were up to 0.14.
     """

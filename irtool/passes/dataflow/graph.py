@@ -11,8 +11,8 @@ from ..fusion.dominators import PostDominators
 class ExprGraph:
     """Every node below an expression, operators and bound variables among them, in post-order.
 
-    A variable that a `let` binds comes after the value, and the value feeds it; so does the data of a `match` feed the
-    variables of its patterns. A recursive function does not feed its own name inside itself, so edges lead upwards only.
+    A variable that a `let` binds comes after the value, which is its operand; so is the data of a `match` an operand of the
+    variables of its patterns. A recursive function is no operand of its own name inside itself: edges lead upwards only.
 
     Attributes:
         nodes: the nodes. `index` is the number of each.
@@ -25,7 +25,7 @@ class ExprGraph:
 
     @cached_property
     def inputs(self) -> list[list[int]]:
-        """The numbers of the nodes that feed each node, in order."""
+        """The numbers of the operands of each node, in order."""
         found: list[list[int]] = [[] for _ in self.nodes]
         index = self.index
         for at, e in enumerate(self.nodes):
@@ -50,7 +50,7 @@ class ExprGraph:
 
     @cached_property
     def outputs(self) -> list[list[tuple[int, int]]]:
-        """The nodes that each node feeds, as `(number, 0)`."""
+        """The users of each node, as `(number, 0)`."""
         found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for user, sources in enumerate(self.inputs):
             for source in sources:
