@@ -66,7 +66,9 @@ def show_stmt(root: Stmt, indent: int = 0) -> str:
         elif isinstance(s, Prefetch):
             lines.append(f"{pad}prefetch {show_expr(s.place)}")
         elif isinstance(s, For):
-            kind = "" if s.kind == "serial" else f" {s.kind}"
+            kind = ("" if s.kind == "serial" else f" {s.kind}") + {None: "", True: " written out", False: " kept"}[
+                s.unroll
+            ]
             lines.append(f"{pad}for {s.var.name} in {show_expr(s.extent)}{kind}:")
             stack.append((s.body, depth + 1))
         elif isinstance(s, If):

@@ -179,15 +179,19 @@ class Stmt:
 
 class For(Stmt):
     """A loop of `var` over 0 … extent - 1. `kind` is `serial`, `parallel`, `vectorized` or `unrolled`; or `tiled`, of a loop of one step
-    around sums that matrix tiles may make (see `schedule.strategies.matrix_tile.nest`)."""
+    around sums that matrix tiles may make (see `schedule.strategies.matrix_tile.nest`). `unroll` is a hint to the compiler of the text
+    that is printed: to write the steps out, or not to; None leaves it to the compiler."""
 
-    __slots__ = ("body", "extent", "kind", "var")
+    __slots__ = ("body", "extent", "kind", "unroll", "var")
 
-    def __init__(self, var: Var, extent: Expr | int, body: Stmt, kind: str = SERIAL) -> None:
+    def __init__(
+        self, var: Var, extent: Expr | int, body: Stmt, kind: str = SERIAL, unroll: bool | None = None
+    ) -> None:
         self.var = var
         self.extent = as_expr(extent)
         self.body = body
         self.kind = kind
+        self.unroll = unroll
 
     @property
     def steps(self) -> int:
@@ -422,7 +426,7 @@ def rebuild(s: Stmt, kids: Sequence[Stmt], exprs: Sequence[Expr]) -> Stmt:
     if isinstance(s, Store):
         return Store(s.buffer, exprs[:-1], exprs[-1])
     if isinstance(s, For):
-        return For(s.var, exprs[0], kids[0], s.kind)
+        return For(s.var, exprs[0], kids[0], s.kind, s.unroll)
     if isinstance(s, If):
         return If(exprs[0], kids[0], kids[1] if len(kids) > 1 else None)
     if isinstance(s, While):

@@ -10,6 +10,11 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.backends.c.short_loops import mark_short_loops
+from irtool.tir.expr import Var, add, const, mul
+from irtool.tir.show import show_stmt
+from irtool.tir.simplify import Simplifier
+from irtool.tir.stmt import VECTORIZED, Buffer, For, Scope, Seq, Stmt, Store
 
 WINDOW = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, 32, 14, 14), float32], %w: Tensor[(32, 32, {k}, {k}), float32]) {{
@@ -81,3 +86,27 @@ def test_loops_over_elements_far_apart_stay_loops(tmp_path: Path) -> None:
     lines = [line.strip() for line in (tmp_path / "net.c").read_text(encoding="utf-8").splitlines()]
     (gather,) = (n for n, line in enumerate(lines) if line.startswith("*(irt_i64x8_u *)"))
     assert lines[gather - 2] == "irt_keep_loop" and lines[gather - 1].startswith("for (")
+
+
+X, W = Buffer("x", (64,)), Buffer("w", (4096,))
+ACC = Buffer("acc", (2, 8), "float32", Scope.REGISTER)
+
+
+def updates(k: Var, apart: int) -> Stmt:
+    """Two results, of which each reads every step's element, `apart` elements from the other's."""
+
+    def update(row: int) -> For:
+        lane = Var("l")
+        value = add(ACC[row, lane], mul(X[k + row * apart], W[k * 8 + lane]))
+        return For(lane, 8, Store(ACC, (const(row), lane), value), VECTORIZED)
+
+    return Seq([update(0), update(1)])
+
+
+@pytest.mark.parametrize(
+    ("steps", "apart", "hint"), [(8, 32, " written out"), (3, 1, " kept"), (12, 32, ""), (16, 8, " kept"), (17, 8, "")]
+)
+def test_hints_are_marks_on_the_nest(steps: int, apart: int, hint: str) -> None:
+    k = Var("k")
+    loop = mark_short_loops(For(k, steps, updates(k, apart)), Simplifier({k: (0, steps - 1)}))
+    assert show_stmt(loop).splitlines()[0] == f"for k in {steps}{hint}:"

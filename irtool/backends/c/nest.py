@@ -66,7 +66,7 @@ from .expression import Writer
 from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
 from .narrow_scopes import narrow_scopes
 from .shares import SharePrinter
-from .short_loops import gathers, is_short, shares_reads
+from .short_loops import mark_short_loops
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
@@ -385,11 +385,11 @@ class KernelWriter:
             share = self.kernel.shares.get(s.var)
             pragma = _pragma(loops, share, self.flushes or s is self.tiled, self._most_threads(s))
             self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
-        if self.vector and (shares_reads(s, self.simplify) or gathers(s, self.simplify)):
+        if s.unroll:
+            self.code.line(self.expressions.helper(WRITE_OUT, extent))
+        elif s.unroll is False:
             self.support[KEEP_LOOP] = None
             self.code.line(KEEP_LOOP.name)
-        elif self.vector and is_short(s):
-            self.code.line(self.expressions.helper(WRITE_OUT, extent))
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
 
     def _is_region(self, s: For) -> bool:
@@ -488,6 +488,7 @@ class KernelWriter:
             return Lowered(s, s) if self.has_twin and isinstance(s, For) and s.kind == TILED else self._run(s)
 
         body = unroll(flat(body, self.simplify, self._is_variable), self.simplify)
+        body = mark_short_loops(body, self.simplify)
         return NestLowering(self.simplify, function, self.kernel.native_halves, rule).lower(body)
 
     def _in_scalars(self, body: Stmt) -> Stmt:

@@ -17,7 +17,7 @@ from collections import defaultdict
 from ...tir.dtypes import itemsize
 from ...tir.expr import Const, Expr, Load, post_order
 from ...tir.simplify import Simplifier
-from ...tir.stmt import SERIAL, VECTORIZED, For, Scope, Store, pre_order
+from ...tir.stmt import SERIAL, VECTORIZED, For, Scope, Stmt, Store, pre_order, rewrite_stmt
 
 _MOST_STEPS = 8
 _WIDEST = 32
@@ -30,7 +30,20 @@ _MOST_ELEMENTS = 32
 """Elements far apart that a loop written out may read."""
 
 
-def is_short(s: For) -> bool:
+def mark_short_loops(body: Stmt, simplify: Simplifier) -> Stmt:
+    """The nest, whose elements have one offset each, with `unroll` set for such loops."""
+
+    def change(s: Stmt) -> Stmt:
+        if not isinstance(s, For) or not _has_few_steps(s, _MOST_COLUMNS):
+            return s
+        if _shares_reads(s, simplify) or _gathers(s, simplify):
+            return For(s.var, s.extent, s.body, s.kind, unroll=False)
+        return For(s.var, s.extent, s.body, s.kind, unroll=True) if _is_short(s) else s
+
+    return rewrite_stmt(body, change)
+
+
+def _is_short(s: For) -> bool:
     """True for a loop of few steps, all of which update vectors in registers and have no loop of their own."""
     updates = _updates(s, _MOST_STEPS)
     if not updates or any(_width(u) > _WIDEST for u in updates):
@@ -38,7 +51,7 @@ def is_short(s: For) -> bool:
     return len(updates) * s.steps <= _MOST_UPDATES
 
 
-def shares_reads(s: For, simplify: Simplifier) -> bool:
+def _shares_reads(s: For, simplify: Simplifier) -> bool:
     """True for a loop of few steps, all of which update vectors in registers, if some of what a step reads is read by another step for
     other results."""
     updates = _updates(s, _MOST_COLUMNS)
@@ -62,7 +75,7 @@ def shares_reads(s: For, simplify: Simplifier) -> bool:
     )
 
 
-def gathers(s: For, simplify: Simplifier) -> bool:
+def _gathers(s: For, simplify: Simplifier) -> bool:
     """True for a loop of few steps that make vectors of elements further apart than a vector has elements, if they are many."""
     if not _has_few_steps(s, _MOST_COLUMNS):
         return False
