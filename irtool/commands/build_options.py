@@ -42,14 +42,14 @@ class ReportChoice:
 
     def texts(self, artifact: Any, entry: str) -> list[tuple[str, str]]:
         """The graph and the report of an emission, each with its path, as far as they are asked for."""
-        found: list[tuple[str, str]] = []
+        result: list[tuple[str, str]] = []
         if self.graph_file:
             from ..driver import graph_json
 
-            found.append((self.graph_file, graph_json(artifact.prepared, entry)))
+            result.append((self.graph_file, graph_json(artifact.prepared, entry)))
         if self.report_file:
-            found.append((self.report_file, json.dumps(artifact.report, indent=1) + "\n"))
-        return found
+            result.append((self.report_file, json.dumps(artifact.report, indent=1) + "\n"))
+        return result
 
 
 output_options = grouped(

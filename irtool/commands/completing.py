@@ -45,11 +45,11 @@ class _WholeWords(ShellComplete):
     """A shell that replaces all of `--option=val` by a completion."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        found = super().get_completions(args, incomplete)
+        result = super().get_completions(args, incomplete)
         option, equals, _ = incomplete.partition("=")
         if not (equals and option.startswith("-")):
-            return found
-        return [CompletionItem(f"{option}={i.value}", i.type, i.help) for i in found]
+            return result
+        return [CompletionItem(f"{option}={i.value}", i.type, i.help) for i in result]
 
 
 class _Zsh(_WholeWords, ZshComplete):

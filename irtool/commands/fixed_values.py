@@ -20,7 +20,7 @@ def read_fixed(ctx: click.Context, option: click.Parameter, items: tuple[str, ..
     """The values by name, as text. Raises UsageError for an item without a name or a value."""
     from ..diagnostics import UsageError
 
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for item in items:
         name, equals, value = item.partition("=")
         name = name.strip().removeprefix("%")
@@ -28,10 +28,10 @@ def read_fixed(ctx: click.Context, option: click.Parameter, items: tuple[str, ..
             raise UsageError(
                 f"cannot read the value {item!r}", help="write NAME=5, NAME=1,2 or NAME=FILE.npy", code=BadValue
             )
-        if name in found:
+        if name in result:
             raise UsageError(f"--value is given twice for {name}", code=ClashingOptions)
-        found[name] = value.strip()
-    return found
+        result[name] = value.strip()
+    return result
 
 
 def fixed_arrays(values: Mapping[str, str]) -> ParameterFile:

@@ -217,14 +217,14 @@ def _numbers(ctx: click.Context, option: click.Parameter, value: str | None) -> 
     import math
 
     try:
-        found = tuple(float(word) for word in value.split(","))
+        result = tuple(float(word) for word in value.split(","))
     except ValueError:
-        found = ()
-    if not found or not all(map(math.isfinite, found)):
+        result = ()
+    if not result or not all(map(math.isfinite, result)):
         raise click.BadParameter(f"{value!r} is no number, and no list such as 0.485,0.456,0.406", ctx, option)
-    if option.name == "std" and 0 in found:
+    if option.name == "std" and 0 in result:
         raise click.BadParameter("a standard deviation of 0 divides by 0", ctx, option)
-    return found
+    return result
 
 
 def _sizes(ctx: click.Context, option: click.Parameter, value: str | None) -> Size:

@@ -60,16 +60,16 @@ class WatchChoice:
 
     def instruments(self, show: Callable[..., str]) -> list[Any]:
         """The instruments that write and check modules."""
-        found: list[Any] = [] if self.dump_dir is None else [_dump(self.dump_dir, show)]
+        result: list[Any] = [] if self.dump_dir is None else [_dump(self.dump_dir, show)]
         if self.verify_each:
             from ..passes.instruments.verifying import Verifying
 
-            found.append(Verifying())
+            result.append(Verifying())
         if self.check_values:
             from ..passes.instruments.values import CheckValues
 
-            found.append(CheckValues(self.check_values))
-        return found
+            result.append(CheckValues(self.check_values))
+        return result
 
 
 watch_options = grouped(

@@ -88,16 +88,16 @@ class Given:
         from .images import is_image
         from .source import read_array, read_arrays
 
-        found = read_arrays(*self.inputs)
+        result = read_arrays(*self.inputs)
         for name, path in self.single.items():
             is_picture = is_image(path)
             if is_picture and self.image is None:
                 raise IrError("this is an image, which `irtool run` reads", filename=path, help="give a .npy file")
             array = self.image.read(path, name) if is_picture and self.image else read_array(path, name)
-            found.join(ParameterFile(path, {name: array}))
-        found = found.renamed(self.names)
-        ParameterFile.merged([self.weights, found])
-        return found
+            result.join(ParameterFile(path, {name: array}))
+        result = result.renamed(self.names)
+        ParameterFile.merged([self.weights, result])
+        return result
 
     @property
     def origins(self) -> Mapping[str, str]:
@@ -172,38 +172,38 @@ def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     """Names and shapes in `NAME=1,3,224,224` or `NAME=1x3x224x224`; `NAME=` and `NAME=()` are scalars."""
     from ..diagnostics import UsageError
 
-    found: dict[str, tuple[int, ...]] = {}
+    result: dict[str, tuple[int, ...]] = {}
     for item in items:
         name, equals, dims = item.partition("=")
         separator = "x" if re.fullmatch(r"\s*\d+(x\d+)+\s*", dims) else ","
         numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(separator) if d.strip()]
         if not equals or not all(d.isdecimal() for d in numbers):
             raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224", code=BadValue)
-        _once(found, _name(name), "--shape")
-        found[_name(name)] = tuple(map(int, numbers))
-    return found
+        _once(result, _name(name), "--shape")
+        result[_name(name)] = tuple(map(int, numbers))
+    return result
 
 
 def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, int]:
     from ..diagnostics import UsageError
 
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for item in items:
         name, _, extent = item.rpartition("=")
         if not name or not extent.strip().isdecimal() or not int(extent):
             is_none = extent.strip().isdecimal() and name
             message = f"the dimension {name} cannot be 0: nothing would be left to compute" if is_none else ""
             raise UsageError(message or f"cannot read the dimension {item!r}", help="write NAME=1", code=BadValue)
-        if name.strip() in found:
+        if name.strip() in result:
             raise UsageError(f"--dim is given twice for {name.strip()}", code=ClashingOptions)
-        found[name.strip()] = int(extent)
-    return found
+        result[name.strip()] = int(extent)
+    return result
 
 
 def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     if not items:
-        return found
+        return result
     from ..diagnostics import UsageError
     from ..ir.dtypes import is_dtype
 
@@ -211,20 +211,20 @@ def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
         name, equals, dtype = item.partition("=")
         if not equals or not is_dtype(dtype.strip()):
             raise UsageError(f"cannot read the dtype {item!r}", help="write NAME=float32", code=BadValue)
-        _once(found, _name(name), "--dtype")
-        found[_name(name)] = dtype.strip()
-    return found
+        _once(result, _name(name), "--dtype")
+        result[_name(name)] = dtype.strip()
+    return result
 
 
 def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for item in items:
         name, equals, path = item.partition("=")
         if not equals:
             raise WrongUsage(f"--input {item!r} is not NAME=FILE.npy or NAME=FILE.npz", BadValue)
-        _once(found, _name(name), "--input")
-        found[_name(name)] = path
-    return found
+        _once(result, _name(name), "--input")
+        result[_name(name)] = path
+    return result
 
 
 def _once(given: Mapping[str, Any], name: str, option: str) -> None:

@@ -93,15 +93,15 @@ affine_options = grouped(
 def _qconfig(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
     from ..diagnostics import UsageError
 
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
             raise UsageError(f"cannot read {item!r}", help="write --qconfig NAME=VALUE", code=BadValue)
-        if name.strip() in found:
+        if name.strip() in result:
             raise UsageError(f"--qconfig is given twice for {name.strip()}", code=ClashingOptions)
-        found[name.strip()] = value.strip()
-    return found
+        result[name.strip()] = value.strip()
+    return result
 
 
 qconfig_option = click.option(

@@ -80,8 +80,8 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
             title = _TITLE.search(rest)
             yield Block(language, title[1] if title else "", begin, number)
             fence = ""
-        elif not fence and (found := _FENCE.match(line)):
-            fence, language, rest = found.groups()
+        elif not fence and (match := _FENCE.match(line)):
+            fence, language, rest = match.groups()
             begin = number + 1
 
 
@@ -137,16 +137,16 @@ def excerpt(shown: Sequence[str], output: Sequence[str]) -> list[str]:
             parts[-1].append(line)
     if len(parts) == 1:
         return _like_before(parts[0], output)
-    found: list[str] = []
+    result: list[str] = []
     at = 0
     for number, part in enumerate(parts):
-        found += [_LEFT_OUT] if number else []
+        result += [_LEFT_OUT] if number else []
         if part:
             is_first, is_last = number == 0, number == len(parts) - 1
             begin = 0 if is_first else _begin(part, output, at)
             at = len(output) if is_last else _find(part[-1], output, begin + (len(part) > 1)) + 1
-            found += _like_before(part, output[begin:at])
-    return found
+            result += _like_before(part, output[begin:at])
+    return result
 
 
 def _begin(part: Sequence[str], output: Sequence[str], start: int) -> int:

@@ -157,7 +157,7 @@ def lost_braces(words: Sequence[str]) -> str:
     from ..passes.core.pipeline import pass_before_option, quote_braces
 
     for word in words:
-        found = _BRACES_LOST.fullmatch(word)
-        if found is not None and (name := pass_before_option(found[1])):
-            return quote_braces(name, found[1][len(name) :])
+        match = _BRACES_LOST.fullmatch(word)
+        if match is not None and (name := pass_before_option(match[1])):
+            return quote_braces(name, match[1][len(name) :])
     return ""

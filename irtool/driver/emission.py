@@ -104,12 +104,12 @@ def _contents(files: Mapping[str, list[Any] | Path], scratch: Path) -> dict[str,
 
 def _digests(files: Mapping[str, Content]) -> dict[str, str]:
     """The SHA-256 of the files that are written already, by name: weights."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, content in files.items():
         if isinstance(content, Made):
             with open(content.path, "rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+                result[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return result
 
 
 def _sample(source: Module, given: Module, entry: str, function: HostFunction) -> Sample:

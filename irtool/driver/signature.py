@@ -42,9 +42,9 @@ class Signature:
         """
         import numpy as np
 
-        found = self._as_given(inputs)
-        if found is not None:
-            return found
+        result = self._as_given(inputs)
+        if result is not None:
+            return result
         values = check_inputs(self._params, inputs, self._entry, names=self._names_in_model)
         return [_as_bits(np.require(a, requirements=["C", "A"])) for a in value_leaves(values)]
 
@@ -104,13 +104,13 @@ def _exact(params: Sequence[Var]) -> list[tuple[tuple[Any, ...], Any]] | None:
     that numpy lacks."""
     import numpy as np
 
-    found = []
+    result = []
     for p in params:
         t = p.type_annotation
         if not isinstance(t, TensorType) or t.dtype not in np.sctypeDict:
             return None
-        found.append((t.shape, np.dtype(t.dtype)))
-    return found
+        result.append((t.shape, np.dtype(t.dtype)))
+    return result
 
 
 def _as_bits(array: Any) -> Any:
@@ -145,11 +145,11 @@ def _nested(structure: Any, values: Any) -> Any:
             stack.pop()
             constructor = getattr(whole, "constructor", None)
             if constructor is None:
-                made: Any = tuple(done)
+                result: Any = tuple(done)
             else:
                 from ..interp.values import Data
 
-                made = Data(constructor, done)
+                result = Data(constructor, done)
             if not stack:
-                return made
-            stack[-1][2].append(made)
+                return result
+            stack[-1][2].append(result)

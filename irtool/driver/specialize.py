@@ -97,10 +97,10 @@ class Specializer:
     def _make(self, key: Any, values: Sequence[Any], bound: Sequence[int]) -> tuple[Any, list[int]]:
         """The artifact for a case, compiled unless another thread has done so meanwhile."""
         with self._compiling:
-            made = self._made.get(key)
-            if made is None:
-                made = self._made[key] = (self._compile(self._special(values, bound)), list(bound))
-            return made
+            result = self._made.get(key)
+            if result is None:
+                result = self._made[key] = (self._compile(self._special(values, bound)), list(bound))
+            return result
 
     def _special(self, values: Sequence[Any], bound: Sequence[int]) -> Module:
         """The module with parameters of these shapes; those in `bound` are constants."""

@@ -61,8 +61,8 @@ class Table:
 
     def stages(self, machine: str) -> dict[str, Any]:
         """The entries of a machine by stage, to read and to change."""
-        found: dict[str, Any] = self.data["machines"].setdefault(machine, {"stages": {}})["stages"]
-        return found
+        result: dict[str, Any] = self.data["machines"].setdefault(machine, {"stages": {}})["stages"]
+        return result
 
     def choices(self, machine: str) -> dict[str, str]:
         """The best choice of each stage on a machine, where it is another than the one that is made without a table."""

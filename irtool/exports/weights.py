@@ -27,13 +27,13 @@ def fit_weights(module: Module, entry: str, params: Mapping[str, Any]) -> dict[s
             notes, help = origin(params, name), nearest(name, by_name)
             wrong.append(IrError(f"@{entry} has no parameter %{name}", function.span, help=help, notes=notes))
     types = param_types(module, entry)
-    found = {}
+    result = {}
     for name, param in by_name.items():
         if name in params:
             try:
-                found[name] = weight_of(param, types.get(name), params[name], origin(params, name)).data
+                result[name] = weight_of(param, types.get(name), params[name], origin(params, name)).data
             except IrError as error:
                 wrong.append(error)
     if wrong:
         raise IrError(d for error in wrong for d in error.diagnostics)
-    return found
+    return result

@@ -46,14 +46,14 @@ def read_hints(
 
     Raises IrError, listing all of them, for names that are no parameters and for what contradicts an annotation.
     """
-    found = HintedParams()
+    result = HintedParams()
     problems: list[Diagnostic] = []
     for name in dict.fromkeys([*shapes, *dtypes]):
         shape = tuple(shapes[name]) if name in shapes else None
-        _read_hint(function, entry, name, shape, dtypes.get(name), found, problems)
+        _read_hint(function, entry, name, shape, dtypes.get(name), result, problems)
     if problems:
         raise IrError(problems)
-    return found
+    return result
 
 
 def _read_hint(
@@ -156,7 +156,7 @@ def _with_leaf(t: Any, path: str, leaf: TensorType) -> Any:
     for number in path.split(".")[1:]:
         spine.append((t, int(number)))
         t = t.fields[int(number)]
-    made: Any = leaf
+    result: Any = leaf
     for whole, n in reversed(spine):
-        made = rebuild_type(whole, (*whole.fields[:n], made, *whole.fields[n + 1 :]))
-    return made
+        result = rebuild_type(whole, (*whole.fields[:n], result, *whole.fields[n + 1 :]))
+    return result

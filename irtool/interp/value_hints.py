@@ -65,11 +65,11 @@ class Uses:
 
     def of(self, parameter: Var, path: Path = ()) -> Typical | None:
         """Typical values of the tensor at this place in the parameter."""
-        found = None
+        result = None
         for place, typical in self._found.get(parameter, {}).items():
             if path[: len(place)] == place:
-                found = of_both(found, typical)
-        return found
+                result = of_both(result, typical)
+        return result
 
     def _want(self, e: Expr, path: Path, wanted: Typical | None) -> None:
         """Notes typical values of an expression, and of the value of a variable."""

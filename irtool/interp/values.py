@@ -58,9 +58,9 @@ class Data(tuple):
     constructor: Constructor
 
     def __new__(cls, constructor: Constructor, fields: Iterable[Any] = ()) -> Data:
-        made = super().__new__(cls, fields)
-        made.constructor = constructor
-        return made
+        result = super().__new__(cls, fields)
+        result.constructor = constructor
+        return result
 
     def __repr__(self) -> str:
         # Lists are as deep as they are long: only the head is shown.

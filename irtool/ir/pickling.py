@@ -91,13 +91,13 @@ def _refuse(value: Any) -> list[Any]:
 
 def _object(head: tuple[type, list[str]], values: list[Any]) -> Any:
     cls, names = head
-    made: Any = object.__new__(cls)
+    result: Any = object.__new__(cls)
     for name in ("span", "_constructors"):
         if any(name in getattr(c, "__slots__", ()) for c in cls.__mro__):
-            object.__setattr__(made, name, None)
+            object.__setattr__(result, name, None)
     for name, value in zip(names, values, strict=True):
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(result, name, value)
+    return result
 
 
 def _attributes(head: tuple[str, list[str]], values: list[Any]) -> Any:

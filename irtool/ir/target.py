@@ -165,8 +165,8 @@ def _defaults_of(kind: str) -> dict[str, Any]:
 def _read(target: Any) -> dict[str, Any]:
     """The fields of a target, with those of a tag as defaults."""
     if isinstance(target, Target):
-        found: dict[str, Any] = {"kind": target.kind, "keys": target.keys, **dict(target.options)}
-        return {**found, "tag": target.tag, **({"host": target.host} if target.host is not None else {})}
+        result: dict[str, Any] = {"kind": target.kind, "keys": target.keys, **dict(target.options)}
+        return {**result, "tag": target.tag, **({"host": target.host} if target.host is not None else {})}
     if isinstance(target, Mapping):
         return _read_mapping(target)
     if not isinstance(target, str):
@@ -187,15 +187,15 @@ def _read(target: Any) -> dict[str, Any]:
         raise UsageError("the target is empty", help="write for example --target=c or --target=llvm")
     if "/" in words[0] and words[0] not in TAGS:
         raise UsageError(f"unknown target tag {words[0]}", help=nearest(words[0], TAGS))
-    found = dict(TAGS.get(words[0], {"kind": words[0]}))
+    result = dict(TAGS.get(words[0], {"kind": words[0]}))
     if words[0] in TAGS:
-        found["tag"] = words[0]
+        result["tag"] = words[0]
     for word in words[1:]:
         match = re.fullmatch(r"-{1,2}([\w-]+)(?:=(.*))?", word)
         if match is None:
             raise UsageError(f"cannot read the target option {word}", help="options look like -mcpu=native")
-        found[match[1]] = match[2] if match[2] is not None else "1"
-    return found
+        result[match[1]] = match[2] if match[2] is not None else "1"
+    return result
 
 
 def _read_mapping(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,11 +77,11 @@ def _arm(mcpu: str, **more: Any) -> dict[str, Any]:
 
 
 def _gpus() -> dict[str, dict[str, Any]]:
-    found = {}
+    result = {}
     for line in _GPUS.replace("\n  ", " ").strip().split("\n"):
         arch, registers, *names = line.split()
-        found.update({f"nvidia/{n}": _cuda(arch, int(registers)) for n in names})
-    return found
+        result.update({f"nvidia/{n}": _cuda(arch, int(registers)) for n in names})
+    return result
 
 
 _CORTEX = _arm("cortex-a72", mattr=["+neon"])

@@ -125,10 +125,10 @@ class TensorType(Type):
     @property
     def static_shape(self) -> tuple[int, ...]:
         """The shape of a type that `is_static`, as ints. Raises ValueError for another one."""
-        found = self.extents
-        if found is None:
+        result = self.extents
+        if result is None:
             raise ValueError(f"{self!r} has no static shape")
-        return found
+        return result
 
 
 class TupleType(Type):
@@ -324,35 +324,35 @@ def type_leaves(root: Type) -> Iterator[Type]:
 
 def type_variables(root: Type) -> set[TypeVar]:
     """The type variables in `root`, bound and free."""
-    found: set[TypeVar] = set()
+    result: set[TypeVar] = set()
     seen: set[int] = set()
     stack = [root]
     while stack:
         t = stack.pop()
         if isinstance(t, TypeVar):
-            found.add(t)
+            result.add(t)
         elif t.is_generic and id(t) not in seen:
             seen.add(id(t))
             if isinstance(t, FuncType):
-                found.update(t.type_params)
+                result.update(t.type_params)
             stack.extend(type_children(t))
-    return found
+    return result
 
 
 def quantified(root: Type) -> set[TypeVar]:
     """The type variables that function types in `root` bind."""
-    found: set[TypeVar] = set()
+    result: set[TypeVar] = set()
     seen: set[int] = set()
     stack = [root]
     while stack:
         t = stack.pop()
         if isinstance(t, FuncType):
-            found.update(t.type_params)
+            result.update(t.type_params)
         kids = type_children(t) if t.is_generic else ()
         if kids and id(t) not in seen:
             seen.add(id(t))
             stack.extend(kids)
-    return found
+    return result
 
 
 def free_type_vars(root: Type) -> Iterator[TypeVar]:

@@ -7,11 +7,11 @@ from typing import Any
 
 def value_leaves(value: Any) -> list[Any]:
     """The leaves of a tuple (or list), left to right; the value itself if it is no tuple."""
-    found, stack = [], [value]
+    result, stack = [], [value]
     while stack:
         v = stack.pop()
         if isinstance(v, tuple | list):
             stack.extend(reversed(v))
         else:
-            found.append(v)
-    return found
+            result.append(v)
+    return result

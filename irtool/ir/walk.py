@@ -54,7 +54,7 @@ def free_variables_of_functions(*roots: Expr) -> dict[Function, list[Var]]:
 
     A function is looked into once: around it, what it uses from outside stands for it.
     """
-    found: dict[Function, list[Var]] = {}
+    result: dict[Function, list[Var]] = {}
     for f in post_order(*roots):
         if isinstance(f, Function):
             used: dict[Var, None] = {}
@@ -63,11 +63,11 @@ def free_variables_of_functions(*roots: Expr) -> dict[Function, list[Var]]:
                 if isinstance(e, Var):
                     used[e] = None
                 elif isinstance(e, Function) and e is not f:
-                    used.update(dict.fromkeys(found[e]))
+                    used.update(dict.fromkeys(result[e]))
                 else:
                     bound.update(binders(e))
-            found[f] = [v for v in used if v not in bound]
-    return found
+            result[f] = [v for v in used if v not in bound]
+    return result
 
 
 def global_names(*roots: Expr) -> list[str]:

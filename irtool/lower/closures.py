@@ -77,15 +77,15 @@ class Captures:
         """The closures whose captures that of a closure is made of."""
         if isinstance(c, _Moved):
             return [c.origin]
-        found: list[Closure] = []
+        result: list[Closure] = []
 
         def collect(leaf: Value) -> None:
             if isinstance(leaf, Closure) and leaf is not c:
-                found.append(leaf)
+                result.append(leaf)
 
         for value in c.captured.values():
             with_leaves(value, collect)
-        return found
+        return result
 
     def _moved(self, c: _Moved) -> Capture:
         number, slots, names = self._captures[c.origin]
@@ -155,11 +155,11 @@ class _Moved(Closure):
 
     def place(self, slot: Slot) -> Slot:
         """The parameter for a slot, which may have become another one since."""
-        found = self.places.get(slot)
-        if found is None:
+        result = self.places.get(slot)
+        if result is None:
             now = slot.resolve()
-            found = next((p for s, p in self.places.items() if s.resolve() is now), slot)
-        return found
+            result = next((p for s, p in self.places.items() if s.resolve() is now), slot)
+        return result
 
 
 def _constructors(value: Value) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ def components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
 
     Tarjan's algorithm, with a stack of its own: linear in names and edges.
     """
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     open_names: list[str] = []
@@ -40,8 +40,8 @@ def components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
                     while name not in group[-1:]:
                         group.append(open_names.pop())
                     done.update(group)
-                    found.append(group[::-1])
-    return found
+                    result.append(group[::-1])
+    return result
 
 
 def rings(edges: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -129,9 +129,9 @@ class FunctionLowering(FunctionState):
                 if isinstance(value, Closure) and value.function is root.value:
                     value.captured[root.var] = value
             root = root.body
-        found = find(root)
-        if found is not None:
-            return found
+        result = find(root)
+        if result is not None:
+            return result
         closed = (If, Let, Function, Match)
         order = post_order(root, enter=lambda e: not isinstance(e, closed) and find(e) is None)
         for e in order:

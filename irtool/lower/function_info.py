@@ -121,18 +121,18 @@ def nest_infos(module: Module) -> dict[str, FunctionInfo]:
 def storage_report(module: Module, entries: Iterable[str] = ("main",)) -> dict[str, Any]:
     """The plans of a fused module's entries, for reports: the bytes of each storage token, and the function info by
     target. Of an entry that has no plan (it has branches, say) the report says why."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name in entries:
         try:
             planned = plan(module, name)
-            found[name] = {
+            result[name] = {
                 "tokens": list(planned.token_bytes),
                 "total_bytes": planned.total_bytes,
                 **plan_info(plan(module, name, lowered=False), targets_of(module)).as_dict(),
             }
         except IrError as error:
-            found[name] = {"reason": error.diagnostics[0].message}
-    return found
+            result[name] = {"reason": error.diagnostics[0].message}
+    return result
 
 
 def workspace_bytes(f: PrimFunc) -> int:

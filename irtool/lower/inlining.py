@@ -19,26 +19,26 @@ _LARGEST_BODY = 4000
 
 def inlined_bodies(order: Sequence[Operation], stored: set[Operation]) -> dict[Operation, tuple[Expr, ...]]:
     """The bodies of the stored formulas of `order`, producers first; formulas whose bodies get too large join `stored`."""
-    found = _open_all(order, stored, _LARGEST_BODY)
-    if found is None:
+    result = _open_all(order, stored, _LARGEST_BODY)
+    if result is None:
         _store_large(order, stored)
-        found = _open_all(order, stored, None)
-        assert found is not None
-    return found
+        result = _open_all(order, stored, None)
+        assert result is not None
+    return result
 
 
 def _open_all(
     order: Sequence[Operation], stored: Set[Operation], limit: int | None
 ) -> dict[Operation, tuple[Expr, ...]] | None:
     """The bodies of all stored formulas; None where one holds more than `limit` nodes."""
-    found: dict[Operation, tuple[Expr, ...]] = {}
+    result: dict[Operation, tuple[Expr, ...]] = {}
     for op in order:
         if isinstance(op, Compute) and op in stored:
             opened = _open(op, stored, limit)
             if opened is None:
                 return None
-            found[op] = opened[0]
-    return found
+            result[op] = opened[0]
+    return result
 
 
 def _store_large(order: Sequence[Operation], stored: set[Operation]) -> None:

@@ -51,7 +51,7 @@ def loop_tail_calls(functions: Mapping[str, HostFunction], entries: Iterable[str
 
 def tail_calls(function: HostFunction) -> list[CallFunction]:
     """Calls after which the function has nothing to do but to give back their results as its own."""
-    found: list[CallFunction] = []
+    result: list[CallFunction] = []
     stack = [function.body]
     while stack:
         body = stack.pop()
@@ -60,8 +60,8 @@ def tail_calls(function: HostFunction) -> list[CallFunction]:
         if isinstance(s, Branch):
             stack += [s.other, s.then]
         elif isinstance(s, CallFunction) and [x.resolve() for x in s.outputs] == function.results:
-            found.append(s)
-    return found
+            result.append(s)
+    return result
 
 
 def _last(body: Sequence[Step]) -> int:
@@ -184,20 +184,20 @@ def parallel_moves(moves: Mapping[Slot, Slot]) -> list[CopySlot]:
     for source in sources.values():
         if source in readers:
             readers[source] += 1
-    made: list[CopySlot] = []
+    result: list[CopySlot] = []
     free = [t for t in sources if not readers[t]]
     while sources:
         if not free:
             target = next(iter(sources))
             before = Slot(f"{target.name}_before", target.shape, target.dtype)
-            made.append(CopySlot(target, before))
+            result.append(CopySlot(target, before))
             sources.update({t: before for t, s in sources.items() if s is target})
             free.append(target)
         target = free.pop(0)
         source = sources.pop(target)
-        made.append(CopySlot(source, target))
+        result.append(CopySlot(source, target))
         if source in readers and source in sources:
             readers[source] -= 1
             if not readers[source]:
                 free.append(source)
-    return made
+    return result

@@ -80,7 +80,7 @@ def _epilogues(stages: Sequence[TensorStage], results: set) -> dict[TensorStage,
     for s in stages:
         for t in s.reads:
             readers.setdefault(t.op, []).append(s)
-    found: dict[TensorStage, TensorStage] = {}
+    result: dict[TensorStage, TensorStage] = {}
     for s in stages:
         op = s.op
         if not isinstance(op, Compute) or op.reduce_axes:
@@ -92,8 +92,8 @@ def _epilogues(stages: Sequence[TensorStage], results: set) -> dict[TensorStage,
         ]
         candidates = [c for c in candidates if len(readers[c.op]) == 1 and _reads_in_place(s, c)]
         if candidates:
-            found[s] = max(candidates, key=_work)
-    return found
+            result[s] = max(candidates, key=_work)
+    return result
 
 
 def _work(stage: TensorStage) -> int:

@@ -148,10 +148,10 @@ def with_leaves(value: Any, leaf: Callable[[Any], Any]) -> Any:
                 break
         else:
             stack.pop()
-            made = Data(whole.constructor, done) if isinstance(whole, Data) else tuple(done)
+            result = Data(whole.constructor, done) if isinstance(whole, Data) else tuple(done)
             if not stack:
-                return made
-            stack[-1][2].append(made)
+                return result
+            stack[-1][2].append(result)
 
 
 def same_structure(a: Any, b: Any) -> bool:

@@ -60,8 +60,8 @@ def analyse(text: str, name: str = "<text>") -> Analysis:
 
 def _types(module: Module) -> dict[tuple[int, int], Type]:
     functions = [f for f in module.functions.values() if isinstance(f, Function)]
-    found: dict[tuple[int, int], Type] = {}
+    result: dict[tuple[int, int], Type] = {}
     for e in (*post_order(*functions), *bound_variables(*functions)):
         if e.span is not None and e.checked_type is not None:
-            found[e.span.start, e.span.end] = e.checked_type
-    return found
+            result[e.span.start, e.span.end] = e.checked_type
+    return result

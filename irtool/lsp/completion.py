@@ -98,8 +98,8 @@ def _open_call(text: str) -> str:
             depth += 1
         elif sign in "([":
             if not depth and sign == "(":
-                found = _CALLED.search(text[:at])
-                return found[1] if found is not None else ""
+                match = _CALLED.search(text[:at])
+                return match[1] if match is not None else ""
             depth -= depth > 0
         elif sign in ";{}" and not depth:
             return ""

@@ -255,10 +255,10 @@ class Operator(Facts, Plugin):
         if missing:
             help = attribute_missing(missing)
             raise IrError(f"{cls.name} needs the attribute {missing[0]}", span, help=help, code=MissingAttribute)
-        made = cls(**values)
+        result = cls(**values)
         if not attributes:
-            cls._default_instance = made  # type: ignore[attr-defined]  # noted on the class
-        return made
+            cls._default_instance = result  # type: ignore[attr-defined]  # noted on the class
+        return result
 
 
 def _required(field: Any) -> bool:
@@ -343,11 +343,11 @@ operators.replaced.append(_forget)
 
 def op(name: str) -> Op:
     """The `Op` node of that operator: one object per name. Raises UsageError for an unknown one."""
-    found = _OPS.get(name)
-    if found is None:
+    result = _OPS.get(name)
+    if result is None:
         cls = operators.get(name)
-        found = _OPS[name] = Op(name, cls, None, OperatorType(cls))
-    return found
+        result = _OPS[name] = Op(name, cls, None, OperatorType(cls))
+    return result
 
 
 def attributes_of(attrs: Any, *without: str, **changes: Any) -> dict[str, Any]:

@@ -98,16 +98,16 @@ def read_case(line: str, place: str) -> Case:
 
 
 def _read_parameter(text: str, place: str) -> tuple[str, str, Any]:
-    found = _PARAMETER.match(text)
-    if found is None:
+    match = _PARAMETER.match(text)
+    if match is None:
         raise IrError(f"{place}: a parameter is written as %NAME: TYPE or %NAME: TYPE = VALUE, not {text!r}")
-    return found["name"], found["type"], _read_value(found["value"], place) if found["value"] else None
+    return match["name"], match["type"], _read_value(match["value"], place) if match["value"] else None
 
 
 def _read_value(text: str, place: str) -> Any:
-    found = _RANGE.match(text.strip())
+    match = _RANGE.match(text.strip())
     try:
-        return Range(float(found[1]), float(found[2])) if found else json.loads(text)
+        return Range(float(match[1]), float(match[2])) if match else json.loads(text)
     except ValueError:
         raise IrError(f"{place}: {text!r} is neither a value in JSON's form nor a range LOW..HIGH") from None
 

@@ -42,10 +42,10 @@ class ShapeOf(Operator):
         dtype = out_type.dtype
 
         def element(*i: Any) -> Any:
-            found: Any = te.const(0, dtype)
+            result: Any = te.const(0, dtype)
             for axis, extent in enumerate(x.shape):
-                found = te.select(i[0] == axis, te.const(extent, dtype), found)
-            return found
+                result = te.select(i[0] == axis, te.const(extent, dtype), result)
+            return result
 
         return te.compute(out_type.shape, element, name="T_shape", tag="injective")
 

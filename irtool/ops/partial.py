@@ -59,18 +59,18 @@ def meet_dims(a: Dim | None, b: Dim | None, what: str = "a dimension") -> Dim | 
 
 def meet(*shapes: Shape) -> Shape:
     """The shape that is all of them; RelationError where they contradict each other."""
-    found: Shape = None
+    result: Shape = None
     for shape in shapes:
         if shape is None or isinstance(shape, list):
             continue
-        if found is None:
-            found = shape
-        elif len(found) != len(shape):
-            raise RelationError(f"the shapes {show_known(found)} and {show_known(shape)} differ in rank")
+        if result is None:
+            result = shape
+        elif len(result) != len(shape):
+            raise RelationError(f"the shapes {show_known(result)} and {show_known(shape)} differ in rank")
         else:
-            what = f"the shapes {show_known(found)} and {show_known(shape)} differ: axis"
-            found = tuple(meet_dims(a, b, f"{what} {i}") for i, (a, b) in enumerate(zip(found, shape, strict=True)))
-    return found
+            what = f"the shapes {show_known(result)} and {show_known(shape)} differ: axis"
+            result = tuple(meet_dims(a, b, f"{what} {i}") for i, (a, b) in enumerate(zip(result, shape, strict=True)))
+    return result
 
 
 def tie_shapes(args: Sequence[Known], out: Known, names: Sequence[str], tied: Iterable[str]) -> Facts:
@@ -102,15 +102,15 @@ def tie_dtypes(args: Sequence[Any], out: Any, names: Sequence[str], tied: Iterab
 
 def dtype_leaves(dtype: Any) -> list[str | None]:
     """The dtypes in a nest of lists, in order."""
-    found: list[str | None] = []
+    result: list[str | None] = []
     stack = [dtype]
     while stack:
         d = stack.pop()
         if isinstance(d, list):
             stack.extend(reversed(d))
         else:
-            found.append(d)
-    return found
+            result.append(d)
+    return result
 
 
 def _all_of(dtype: Any, known: str) -> Any:
@@ -182,10 +182,10 @@ def window_input(out: Dim | None, kernel: Dim | None, stride: Dim, pads: tuple[D
         return None
     if not isinstance(before, int) or not isinstance(after, int):
         return None
-    found = int(out) - 1 + int(kernel) - int(before) - int(after)
-    if found < 0:
+    result = int(out) - 1 + int(kernel) - int(before) - int(after)
+    if result < 0:
         raise RelationError(f"no extent has {out} positions of a window of {kernel} with padding {list(pads)}")
-    return found
+    return result
 
 
 def permuted(shape: Shape, source: str, target: str) -> Shape:

@@ -50,7 +50,7 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """
     import zlib
 
-    found: dict[str, np.ndarray] = {}
+    result: dict[str, np.ndarray] = {}
     member = ""
     try:
         with open_file(path) as whole, zipfile.ZipFile(whole) as archive:
@@ -58,17 +58,17 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
                 member = entry.filename
                 if not member.endswith(".npy"):
                     raise ValueError("it is no array (its name does not end in .npy)")
-                if member[:-4] in found:
+                if member[:-4] in result:
                     raise ValueError("it is there twice")
                 with archive.open(entry) as file:
-                    found[member[:-4]] = _read_array(file, entry.file_size)
+                    result[member[:-4]] = _read_array(file, entry.file_size)
     except (ValueError, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise _unusable(path, member, error) from None
     except OSError as error:
         if error.errno != errno.EINVAL:  # which is what looking for a place before the beginning of the file gives
             raise
         raise _unusable(path, member, "it says that parts of it lie outside") from None
-    return found
+    return result
 
 
 def _unusable(path: str | os.PathLike[str], member: str, why: object) -> IrError:

@@ -156,17 +156,17 @@ class Metadata:
 
     def missing_record(self, key: str, index: int, span: Span | None) -> MetaNode | VirtualDevice | DimVar:
         """A placeholder for any other object in a missing section: the same one each time."""
-        made = self._missing.get((key, index))
-        if made is None:
+        result = self._missing.get((key, index))
+        if result is None:
             if key.startswith("tir."):
-                made = DimVar(f"{key[4:]}_{index}", "int32", key == "tir.SizeVar", (key, index))
+                result = DimVar(f"{key[4:]}_{index}", "int32", key == "tir.SizeVar", (key, index))
             elif key == "VirtualDevice":
-                made = VirtualDevice(missing=index)
+                result = VirtualDevice(missing=index)
             else:
-                made = MetaNode(key, None, index)
-            self._missing[key, index] = made
+                result = MetaNode(key, None, index)
+            self._missing[key, index] = result
             self.missing_records[f"meta[{key}][{index}]"] = span
-        return made
+        return result
 
     def _missing_below(self, key: str, index: int) -> Any:
         """A placeholder for a part of an object of this section that was missing already when the section was written."""

@@ -64,9 +64,9 @@ _UNDECIDED: dict[type[Operator], type[Operator]] = {}
 
 def _undecided(operator: type[Operator]) -> type[Operator]:
     """The subclass of undecided attributes; made once, since attributes are equal within one class only."""
-    made = _UNDECIDED.get(operator)
-    if made is not None:
-        return made
+    result = _UNDECIDED.get(operator)
+    if result is not None:
+        return result
 
     def relate(self: Any, types: Any, reporter: Any) -> None:
         return None
@@ -78,5 +78,5 @@ def _undecided(operator: type[Operator]) -> type[Operator]:
         return _of, (operator, {f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
 
     body = {"relate": relate, "evaluate": refuse, "compute": refuse, "__reduce__": reduce, "__doc__": operator.__doc__}
-    made = _UNDECIDED[operator] = type(operator.__name__, (operator,), body)
-    return made
+    result = _UNDECIDED[operator] = type(operator.__name__, (operator,), body)
+    return result

@@ -51,20 +51,20 @@ class Outline:
 def outline(text: str, filename: str = "<text>") -> Outline:
     """The outline of a text. Raises IrError with every mistake that was found."""
     holds, source, form, start = accepted_form(text, filename)
-    made = Outline(holds, source)
+    result = Outline(holds, source)
     diagnostics = Diagnostics()
-    builder: Any = _Roles(made, diagnostics)
+    builder: Any = _Roles(result, diagnostics)
     tables = load()
     words = words_of_form(tables, source, diagnostics, form)
-    Reader(tables, builder, start, form.lines_bind).run(_kept(words, made.words))
+    Reader(tables, builder, start, form.lines_bind).run(_kept(words, result.words))
     diagnostics.check()
     for span in form.lowered.values():
-        made.words.append((LOWERED, source.text[span.start : span.end], span.start))
-        made.items.add(span.end)
-    if form.version_word is not None and form.version_word not in made.words:
-        made.words.append(form.version_word)
-    made.words = sorted(dict.fromkeys(made.words), key=lambda word: word[2])
-    return made
+        result.words.append((LOWERED, source.text[span.start : span.end], span.start))
+        result.items.add(span.end)
+    if form.version_word is not None and form.version_word not in result.words:
+        result.words.append(form.version_word)
+    result.words = sorted(dict.fromkeys(result.words), key=lambda word: word[2])
+    return result
 
 
 def _kept(words: Iterator[Word], into: list[Word]) -> Iterator[Word]:

@@ -37,10 +37,10 @@ class ParameterFile(dict[str, "np.ndarray"]):
     @classmethod
     def merged(cls, files: Iterable[ParameterFile]) -> ParameterFile:
         """The tensors of all the files. Raises IrError, naming both files, for a name that two of them have."""
-        made = cls()
+        result = cls()
         for file in files:
-            made.join(file)
-        return made
+            result.join(file)
+        return result
 
     def join(self, other: ParameterFile) -> None:
         """Adds the tensors of another file. Raises IrError, naming both files, where one has a name that is there already."""

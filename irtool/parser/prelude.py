@@ -81,8 +81,8 @@ def _container(name: str) -> Definition | None:
     """The type of elements of TVM's tensor arrays that a name is one of: `tensor_float32_t`, of tensors of any rank up to 6, or
     `static_tensor_float32_2_any_t`, of one shape.
     """
-    if found := _STATIC.fullmatch(name):
-        dtype, shape = found[1] or found[3], found[2] or found[4]
+    if match := _STATIC.fullmatch(name):
+        dtype, shape = match[1] or match[3], match[2] or match[4]
         extents = [] if shape == "scalar" else shape.replace("any", "?").split("_")
         names = [
             f"static_tensor_{dtype}_{shape}_t",
@@ -90,8 +90,8 @@ def _container(name: str) -> Definition | None:
             f"tensor_constructor_{dtype}_{shape}",
         ]
         tensors = [f"{names[2]}(Tensor[({', '.join(extents)}), {dtype}])"]
-    elif found := _RANKS.fullmatch(name):
-        dtype = found[1] or found[2]
+    elif match := _RANKS.fullmatch(name):
+        dtype = match[1] or match[2]
         ranks = [f"tensor{k}_{dtype}" for k in range(7)]
         names = [f"tensor_{dtype}_t", f"tensor_nil_{dtype}", *ranks]
         tensors = [f"{n}(Tensor[({', '.join('?' * k)}), {dtype}])" for k, n in enumerate(ranks)]
@@ -102,8 +102,8 @@ def _container(name: str) -> Definition | None:
 
 def _parts(text: str) -> tuple[str, str]:
     """The text in front of its metadata section, and that."""
-    found = _METADATA.search(text)
-    return (text[: found.start()], text[found.start() :]) if found else (text, "")
+    match = _METADATA.search(text)
+    return (text[: match.start()], text[match.start() :]) if match else (text, "")
 
 
 def _plain(text: str) -> str:

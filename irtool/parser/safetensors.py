@@ -40,15 +40,15 @@ def read_safetensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         tensors = package.deserialize(read_bytes(path))
     except package.SafetensorError as error:
         raise IrError(f"the file is damaged: {error}", filename=name) from None
-    found = {}
+    result = {}
     for key, tensor in tensors:
         dtype = _DTYPES.get(tensor["dtype"])
         if dtype is None:
             raise IrError(f"the tensor {key} is of {tensor['dtype']}, which Relay does not have", filename=name)
         stored = np.dtype(dtype).newbyteorder("<")
         array = np.frombuffer(tensor["data"], stored).astype(dtype, copy=False).reshape(tensor["shape"])
-        found[key] = as_bfloat16_bits(array) if tensor["dtype"] == "BF16" else array
-    return found
+        result[key] = as_bfloat16_bits(array) if tensor["dtype"] == "BF16" else array
+    return result
 
 
 def write_safetensors(path: str, params: Mapping[str, np.ndarray]) -> None:

@@ -89,11 +89,11 @@ class SymbolBuilder(Builder):
         self._noted: set[int] = set()
 
     def _symbol(self, key: Any, kind: str, name: str) -> Symbol:
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = Symbol(kind, name)
-            self.symbols.append(found)
-        return found
+        result = self._known.get(key)
+        if result is None:
+            result = self._known[key] = Symbol(kind, name)
+            self.symbols.append(result)
+        return result
 
     def _define(self, key: Any, kind: str, name: str, start: int, value: Expr | None = None) -> None:
         symbol = self._symbol(key, kind, name)
@@ -147,13 +147,13 @@ class SymbolBuilder(Builder):
         return super().type_head(v, s, e)
 
     def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
-        made = super().type_params(v, s, e)
+        result = super().type_params(v, s, e)
         at = s
-        for var in made:
+        for var in result:
             at = after_blanks(self.source.text, at + 1)
             self._define(var, TYPE_PARAMETER, var.name, at)
             at = after_blanks(self.source.text, at + len(var.name))
-        return made
+        return result
 
     def constructor(self, v: list, s: int, e: int) -> tuple:
         self._define((CONSTRUCTOR, v[0]), CONSTRUCTOR, v[0], s)
@@ -181,13 +181,13 @@ class SymbolBuilder(Builder):
         return super().global_var(v, s, e)
 
     def name(self, v: list, s: int, e: int) -> Expr:
-        found = super().name(v, s, e)
-        constructed = found.op if isinstance(found, Call) else found
+        result = super().name(v, s, e)
+        constructed = result.op if isinstance(result, Call) else result
         if isinstance(constructed, Constructor):
             self._use((CONSTRUCTOR, v[0]), CONSTRUCTOR, v[0], s)
-        elif isinstance(found, Op):
-            self._use((OPERATOR, found.name), OPERATOR, v[0], s)
-        return found
+        elif isinstance(result, Op):
+            self._use((OPERATOR, result.name), OPERATOR, v[0], s)
+        return result
 
     def plain_call(self, v: list, s: int, e: int) -> Expr:
         name, at, words = plain_words(v[0], s)
@@ -206,10 +206,10 @@ class SymbolBuilder(Builder):
         return super()._pattern_of(name, parts, s, e)
 
     def named_type(self, v: list, s: int, e: int) -> Type:
-        found = super().named_type(v, s, e)
-        if isinstance(found, TypeVar):
-            self._use(found, TYPE_PARAMETER, v[0], s)
-        return found
+        result = super().named_type(v, s, e)
+        if isinstance(result, TypeVar):
+            self._use(result, TYPE_PARAMETER, v[0], s)
+        return result
 
     def applied_type(self, v: list, s: int, e: int) -> Type:
         parameter = self.type_variables.get(v[0])

@@ -136,12 +136,12 @@ class _ReverseMode:
 
     def field(self, value: _Value, index: int) -> _Value:
         """A field of a tuple that holds tuples."""
-        found = value.fields[index]
-        if found is None:
+        result = value.fields[index]
+        if result is None:
             assert isinstance(value.type, TupleType)
-            found = self.value(TupleGetItem(value.forward, index), value.type.fields[index])
-            value.fields[index] = found
-        return found
+            result = self.value(TupleGetItem(value.forward, index), value.type.fields[index])
+            value.fields[index] = result
+        return result
 
     def gradient(self, value: _Value) -> Expr:
         """The gradient of a value as one expression; zero for a value that the result does not depend on."""

@@ -127,10 +127,10 @@ def reverse_type(t: Type) -> Type:
         kids = []
         for k in type_children(t):
             kids.append((yield convert(k)))
-        made = rebuild_type(t, kids)
-        if isinstance(made, FuncType):
-            return FuncType((*made.arg_types, BACK_PROPAGATOR), made.ret_type, made.type_params)
-        return made
+        result = rebuild_type(t, kids)
+        if isinstance(result, FuncType):
+            return FuncType((*result.arg_types, BACK_PROPAGATOR), result.ret_type, result.type_params)
+        return result
 
     return trampoline(convert(t))
 

@@ -43,10 +43,10 @@ class LabelOps(FunctionPass):
 
 def _layouts(function: Function) -> dict[str, Any]:
     """Attributes with `layout` in their names of the calls in a function, those of functions inside it left out."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for e in post_order(function.body, enter=lambda e: not isinstance(e, Function)):
         if isinstance(e, Call) and dataclasses.is_dataclass(e.attrs):
             for f in dataclasses.fields(e.attrs):
                 if "layout" in f.name:
-                    found[f.name] = getattr(e.attrs, f.name)
-    return found
+                    result[f.name] = getattr(e.attrs, f.name)
+    return result

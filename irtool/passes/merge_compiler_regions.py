@@ -105,7 +105,7 @@ class _Merger:
 
 def _ends_above(regions: Regions) -> dict[Expr, tuple[Call, ...]]:
     """For each node outside all regions, the region ends that its value comes from."""
-    found: dict[Expr, tuple[Call, ...]] = {}
+    result: dict[Expr, tuple[Call, ...]] = {}
     bound = values_of_variables(regions.order)
     for e in regions.order:
         if regions.of(e) is not None:
@@ -114,8 +114,8 @@ def _ends_above(regions: Regions) -> dict[Expr, tuple[Call, ...]]:
         for c in (bound[e],) if isinstance(e, Var) and e in bound else children(e):
             if is_begin(c):  # a region that hands on what enters
                 c = c.args[0]
-            more = (c,) if is_end(c) else found.get(c, ())
+            more = (c,) if is_end(c) else result.get(c, ())
             ends = ends if more is ends else tuple(dict.fromkeys((*ends, *more))) if ends and more else ends or more
         if ends:
-            found[e] = ends
-    return found
+            result[e] = ends
+    return result

@@ -76,22 +76,22 @@ class _Propagation:
         if not isinstance(old, Call) or not isinstance(new, Call):
             return new
         self.types[new] = old.checked_type
-        found = self._replaced(new)
-        if found is None:
+        result = self._replaced(new)
+        if result is None:
             if is_call_to(old, "qnn.dequantize") and self.users[old] > 1:
                 self.centred.pop(new.args[0], None)
             return new
-        if isinstance(found, Rounded):
+        if isinstance(result, Rounded):
             if self.users[old] == 1:
-                self.centred[found.expr] = found.centred
-                self.places[found.expr] = len(self.places)
-            found = found.expr
-        if isinstance(found, QuantizedTensor):
-            self.bounds[found.expr] = found.bound
-            self.types[found.expr] = TensorType(found.shape, found.dtype)
-            found = found.dequantized()
-        self.types[found] = old.checked_type
-        return found
+                self.centred[result.expr] = result.centred
+                self.places[result.expr] = len(self.places)
+            result = result.expr
+        if isinstance(result, QuantizedTensor):
+            self.bounds[result.expr] = result.bound
+            self.types[result.expr] = TensorType(result.shape, result.dtype)
+            result = result.dequantized()
+        self.types[result] = old.checked_type
+        return result
 
     def _replaced(self, e: Call) -> QuantizedTensor | Rounded | Expr | None:
         type_ = self.types[e]
@@ -159,9 +159,9 @@ class _Propagation:
             self.tables[looked_up] = table
             return looked_up
         if is_call_to(data, "add", "subtract", "multiply"):
-            made = combined(data, self._one_in_registers(self._operands(data.args)), grid)
-            if made is not None:
-                return made
+            result = combined(data, self._one_in_registers(self._operands(data.args)), grid)
+            if result is not None:
+                return result
         if is_call_to(data, "concatenate") and isinstance(data.args[0], Tuple):
             pieces = [self._piece(f, grid) for f in data.args[0].fields]
             known = [p for p in pieces if p is not None]

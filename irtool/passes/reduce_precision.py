@@ -207,12 +207,12 @@ class _Reducer(PrecisionConverter):
 
     def round(self, wide: Expr) -> Expr:
         """A value in float32, rounded once for all."""
-        found = self.rounded.get(wide)
-        if found is None:
-            found = self.rounded[wide] = self.typed(call("cast", wide, dtype=self.dtype))
-            self.wide[found] = wide
+        result = self.rounded.get(wide)
+        if result is None:
+            result = self.rounded[wide] = self.typed(call("cast", wide, dtype=self.dtype))
+            self.wide[result] = wide
             self.changed = True
-        return found
+        return result
 
     def casting_all(self, e: Expr, wanted: str) -> Expr:
         """The tensors of an expression in float32 or in the smaller type, whichever is wanted; others stay as they are."""
@@ -220,11 +220,11 @@ class _Reducer(PrecisionConverter):
         if isinstance(t, TensorType):
             if t.dtype == wanted or t.dtype not in ("float32", self.dtype):
                 return e
-            found = self.casts.get((e, wanted))
-            if found is None:
-                found = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
+            result = self.casts.get((e, wanted))
+            if result is None:
+                result = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
             self.changed = True
-            return found
+            return result
         if all(x.dtype == wanted for x in _tensors(t) if x.dtype in ("float32", self.dtype)):
             return e
         fields = e.fields if isinstance(e, Tuple) else [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]  # type: ignore[attr-defined]  # what has tensors of several types inside is a tuple

@@ -154,12 +154,12 @@ def cps_type(t: Type, answer: TypeVar, known: dict[int, tuple[Type, Type]] | Non
         kids = []
         for k in type_children(t):
             kids.append((yield convert(k)))
-        made = rebuild_type(t, kids)
-        if isinstance(made, FuncType):
-            after = FuncType((made.ret_type,), answer)
-            made = FuncType((*made.arg_types, after), answer, made.type_params)
-        memo[id(t)] = t, made
-        return made
+        result = rebuild_type(t, kids)
+        if isinstance(result, FuncType):
+            after = FuncType((result.ret_type,), answer)
+            result = FuncType((*result.arg_types, after), answer, result.type_params)
+        memo[id(t)] = t, result
+        return result
 
     return trampoline(convert(t))
 
@@ -200,10 +200,10 @@ class _Conversion:
                 if v not in self.vars:
                     ty = v.checked_type or v.type_annotation
                     self.vars[v] = Var(v.name, None if ty is None else cps_type(ty, self.answer, self.types), v.span)
-        made = yield self.function(f)
-        made = with_function(made, type_params=(*made.type_params, self.answer))
+        result = yield self.function(f)
+        result = with_function(result, type_params=(*result.type_params, self.answer))
         self.vars, self.answer, self.types = outer
-        return made
+        return result
 
     def function(self, f: Function) -> Steps:
         ty = f.checked_type

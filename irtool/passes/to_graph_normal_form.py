@@ -43,7 +43,7 @@ class ToGraphNormalForm(FunctionPass):
 
 def recursive_variables(root: Expr) -> set[Var]:
     """Variables of `let`s that occur in their own values."""
-    found: set[Var] = set()
+    result: set[Var] = set()
     bound_now: set[Var] = set()
     seen: set[Expr] = set()
     stack: list[tuple[str, Expr]] = [("see", root)]
@@ -53,7 +53,7 @@ def recursive_variables(root: Expr) -> set[Var]:
             bound_now.discard(e)
         elif isinstance(e, Var):
             if e in bound_now:
-                found.add(e)
+                result.add(e)
         elif e not in seen:
             seen.add(e)
             if isinstance(e, Let):
@@ -61,4 +61,4 @@ def recursive_variables(root: Expr) -> set[Var]:
                 stack += [("see", e.body), ("bound", e.var), ("see", e.value)]
             else:
                 stack.extend(("see", c) for c in reversed(children(e)))
-    return found
+    return result

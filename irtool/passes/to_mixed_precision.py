@@ -282,12 +282,12 @@ class PrecisionConverter:
         assert isinstance(wanted, str)
         if not t.dtype.startswith(("float", "bfloat") if widen else "float") or t.dtype == wanted:
             return e
-        found = self.casts.get((e, wanted))
+        result = self.casts.get((e, wanted))
         self.changed = True
-        if found is None:
-            found = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
-            self.casts[found, t.dtype] = e
-        return found
+        if result is None:
+            result = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
+            self.casts[result, t.dtype] = e
+        return result
 
 
 def type_of(e: Expr) -> Type:

@@ -70,13 +70,13 @@ def outside_frame(trace: TracebackType | None, files: Iterable[str] = ()) -> tup
     That is code in one of `files`, or in any file that belongs neither to irtool nor to Python and what is installed in it.
     """
     own = set(files)
-    found = None
+    result = None
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
         if path in own or not path.startswith(_installed()):
-            found = (path, trace.tb_lineno)
+            result = (path, trace.tb_lineno)
         trace = trace.tb_next
-    return found
+    return result
 
 
 def _installed() -> tuple[str, ...]:

@@ -142,30 +142,30 @@ class Registry(Generic[T]):
 
     def find(self, name: str) -> T | None:
         """The class of that name, or None."""
-        found = self._find_loaded(name)
-        if found is None:
+        result = self._find_loaded(name)
+        if result is None:
             Registry.install()
-            found = self._classes.get(name)
-        if found is None and not self._loaded:
+            result = self._classes.get(name)
+        if result is None and not self._loaded:
             self.load()
-            found = self._classes.get(name)
-        if found is None:
+            result = self._classes.get(name)
+        if result is None:
             bare = next((name.removeprefix(p) for p in self.prefixes if name.startswith(p)), "")
-            found = self.find(bare) if bare else None
-        return found
+            result = self.find(bare) if bare else None
+        return result
 
     def _find_loaded(self, name: str) -> T | None:
         """The class of that name among those that are filed, and in the modules that are likely to define it."""
-        found = self._classes.get(name)
-        if found is None and not self._loaded:
+        result = self._classes.get(name)
+        if result is None and not self._loaded:
             self._import_indexed(name)
-            found = self._classes.get(name)
-        if found is None and not self._loaded:
+            result = self._classes.get(name)
+        if result is None and not self._loaded:
             for module in self._candidates(name):
                 importlib.import_module(module)
                 if name in self._classes:
                     return self._classes[name]
-        return found
+        return result
 
     def _import_indexed(self, name: str) -> None:
         """Imports the module that the index has for a name, if it has one of the registry's packages."""

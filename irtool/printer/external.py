@@ -56,13 +56,13 @@ def read_constants(path: str | os.PathLike[str]) -> dict[int, Constant]:
     """The constants in such a file, by index. Raises IrError for another file, or a damaged one."""
     from ..parser.params import read_params
 
-    found = {}
+    result = {}
     for name, array in read_params(path).items():
         match = _NAME.fullmatch(name)
         if match is None:
             raise IrError(f"{name} is not the name of a constant", filename=os.fspath(path))
-        found[int(match[1])] = Constant(array, match[2] or "")
-    return found
+        result[int(match[1])] = Constant(array, match[2] or "")
+    return result
 
 
 def with_constants(node: Node, constants: dict[int, Constant]) -> Node:

@@ -40,13 +40,13 @@ def lay_out(text: str, filename: str = "<text>") -> str:
     rest = "" if section < 0 else text[section:]
     for with_semicolons in (True, False):
         code = _Layout(before, with_semicolons).text()
-        made = f"{code}\n{rest}" if rest else code
+        result = f"{code}\n{rest}" if rest else code
         try:
-            after = outline(made, filename)
+            after = outline(result, filename)
         except IrError:  # a text with a version line may have short names only while it has no `;`
             continue
         if _essence(before) == _essence(after) and structural_equal(before.holds, after.holds):
-            return made
+            return result
     raise InternalError("the text would not be the same in canonical layout", filename=filename)
 
 
@@ -113,14 +113,14 @@ class _Layout:
 
     def _find_brackets(self) -> dict[int, _Bracket]:
         """The brackets by the numbers of the words that open them."""
-        found: dict[int, _Bracket] = {}
+        result: dict[int, _Bracket] = {}
         stack: list[_Bracket] = []
         for n, (kind, _, at) in enumerate(self.words):
             if stack and self._breaks(n, n - 1 == stack[-1].at):
                 stack[-1].broken = True
             if kind in _OPENING:
                 stack.append(_Bracket(n, -1))
-                found[n] = stack[-1]
+                result[n] = stack[-1]
             elif kind == "COMMA" and stack:
                 stack[-1].commas += 1
             elif kind in _CLOSING and stack:
@@ -132,7 +132,7 @@ class _Layout:
                 self._settle_last_comma(bracket, is_list)
             if n in self.ending and stack:
                 stack[-1].broken = True
-        return found
+        return result
 
     def _breaks(self, n: int, is_first: bool) -> bool:
         """True where the words before number `n` ask for one element on a line."""

@@ -58,15 +58,15 @@ def _tensor(slot: Slot) -> str:
 def _distinct(names: Any) -> list[str]:
     """The names, each with a number behind it if it was there before."""
     taken: set[str] = set()
-    found = []
+    result = []
     for wanted in names:
         name, count = wanted or "t", 0
         while name in taken:
             count += 1
             name = f"{wanted or 't'}_{count}"
         taken.add(name)
-        found.append(name)
-    return found
+        result.append(name)
+    return result
 
 
 class _HostPrinter:

@@ -60,13 +60,13 @@ def annotated_type_variables(f: Function) -> set[TypeVar]:
             types.append(e.ret_type)
         elif isinstance(e, Call):
             types += e.type_args
-    found: set[TypeVar] = set()
+    result: set[TypeVar] = set()
     seen: set[int] = set()
     while types:
         t = types.pop()
         if isinstance(t, TypeVar):
-            found.add(t)
+            result.add(t)
         elif isinstance(t, Type) and id(t) not in seen:
             seen.add(id(t))
             types += t._parts()
-    return found
+    return result

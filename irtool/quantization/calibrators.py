@@ -77,12 +77,12 @@ def error_range(h: Histogram, dtype: str) -> tuple[float, float]:
     values, counts = h.centers[there], h.counts[there]
     least, greatest = limits(dtype)
     low, high = min(h.low, 0.0), max(h.high, 0.0)
-    best, found = np.inf, (low, high)
+    best, result = np.inf, (low, high)
     for n in range(_FRACTIONS, 0, -1):
         part = low * n / _FRACTIONS, high * n / _FRACTIONS
         q = quantity_of(*part, dtype)
         rounded = np.clip(np.rint(values / q.scale) + q.zero_point, least, greatest)
         error = float((counts * (values - (rounded - q.zero_point) * q.scale) ** 2).sum())
         if error < best:
-            best, found = error, part
-    return found
+            best, result = error, part
+    return result

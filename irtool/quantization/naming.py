@@ -60,10 +60,10 @@ def _named(function: Function) -> dict[str, Constant]:
                 own = a.span.name if a.span is not None else ""
                 role = arguments[n] if n < len(arguments) else str(n)
                 names[a] = own or f"{short}_{number}.{role}"
-    found: dict[str, Constant] = {}
+    result: dict[str, Constant] = {}
     for c, name in names.items():
         free, n = name, 1
-        while free in taken or free in found:
+        while free in taken or free in result:
             free, n = f"{name}_{n}", n + 1
-        found[free] = c
-    return found
+        result[free] = c
+    return result

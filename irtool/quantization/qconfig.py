@@ -53,12 +53,12 @@ class QConfig:
                 found[name] = coerce(_read(value, hints[name]), hints[name])
             except (TypeError, ValueError) as error:
                 raise UsageError(f"option {name} of qconfig: {error}", code=WrongQuantization) from None
-        made = QConfig(**found)
-        if made.partition_conversions != "disabled":
+        result = QConfig(**found)
+        if result.partition_conversions != "disabled":
             raise UsageError(
-                f"partition_conversions is disabled here, not {made.partition_conversions}", code=WrongQuantization
+                f"partition_conversions is disabled here, not {result.partition_conversions}", code=WrongQuantization
             )
-        return made
+        return result
 
     def options(self, *names: str) -> dict[str, Any]:
         """Some of the options, by name."""

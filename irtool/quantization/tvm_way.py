@@ -86,10 +86,10 @@ def quantize_as_tvm(
 
 
 def _main(module: Module) -> Function:
-    found = module.functions.get("main")
-    if not isinstance(found, Function):
+    result = module.functions.get("main")
+    if not isinstance(result, Function):
         raise IrError("there is no function @main to quantize")
-    return found
+    return result
 
 
 def _scales(

@@ -96,12 +96,12 @@ vision.non_max_suppression data valid_count indices max_output_size=-1 iou_thres
 
 
 def _line(words: list[str]) -> list[tuple[str, str, Any]]:
-    found = []
+    result = []
     for word in words:
         names, _, default = word.partition("=")
         name, _, of = names.partition(":")
-        found.append((name, of or name, ast.literal_eval(default) if default else inspect.Parameter.empty))
-    return found
+        result.append((name, of or name, ast.literal_eval(default) if default else inspect.Parameter.empty))
+    return result
 
 
 SIGNATURES: dict[str, list[tuple[str, str, Any]]] = {

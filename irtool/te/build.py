@@ -127,7 +127,7 @@ def _split_reductions(bodies: list[Expr], axes: list[Axis], name: str, keep_top:
 
 def _enclosing_axes(bodies: list[Expr]) -> dict[tuple[int, ...], tuple[Axis, ...]]:
     """For each reduction below another one: the reduction axes that it stands under."""
-    found: dict[tuple[int, ...], tuple[Axis, ...]] = {}
+    result: dict[tuple[int, ...], tuple[Axis, ...]] = {}
     stack: list[tuple[Expr, tuple[Axis, ...]]] = [(b, ()) for b in bodies]
     seen: set[tuple[Expr, tuple[int, ...]]] = set()
     while stack:
@@ -137,10 +137,10 @@ def _enclosing_axes(bodies: list[Expr]) -> dict[tuple[int, ...], tuple[Axis, ...
             continue
         seen.add(key)
         if isinstance(e, Reduce):
-            found.setdefault(tuple(map(id, e.axes)), outer)
+            result.setdefault(tuple(map(id, e.axes)), outer)
             outer = (*outer, *e.axes)
         stack.extend((k, outer) for k in children(e))
-    return found
+    return result
 
 
 def extern(

@@ -109,10 +109,10 @@ class Builder:
         """A mutable scalar, for the rest of the block."""
         buffer = Buffer(self._fresh(name), (), dtype, Scope.LOCAL)
         self._blocks[-1].append(buffer)
-        made = Local(self, buffer)
+        result = Local(self, buffer)
         if value is not None:
-            made.set(value)
-        return made
+            result.set(value)
+        return result
 
     def allocate(self, shape: Sequence[int], dtype: str, name: str = "work", scope: Scope = Scope.GLOBAL) -> Buffer:
         """A buffer for the rest of the block: in the planned workspace, or (`scope=Scope.LOCAL`, small) on the stack."""

@@ -14,8 +14,8 @@ BEGINNING = 16
 
 def beginning(data: Any) -> bytes:
     """The first elements of an array."""
-    found: bytes = data.ravel()[:BEGINNING].tobytes()
-    return found
+    result: bytes = data.ravel()[:BEGINNING].tobytes()
+    return result
 
 
 class EqualData(Generic[T]):

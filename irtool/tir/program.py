@@ -343,18 +343,18 @@ class Program:
 
 def steps(body: Sequence[Step]) -> list[Step]:
     """Every step in order of execution, those in branches and loops included (after the branch or loop itself)."""
-    found: list[Step] = []
+    result: list[Step] = []
     stack = list(reversed(body))
     while stack:
         s = stack.pop()
-        found.append(s)
+        result.append(s)
         if isinstance(s, Branch):
             stack.extend(reversed(s.other))
             stack.extend(reversed(s.then))
         elif isinstance(s, Loop):
             for body in reversed(s.bodies):
                 stack.extend(reversed(body))
-    return found
+    return result
 
 
 def runs_of(program: Program) -> dict[Kernel, list[RunKernel]]:

@@ -19,11 +19,11 @@ def copy_program(program: Program) -> Program:
         old = old.resolve()
         if old.kind == CONSTANT:
             return old
-        made = slots.get(old)
-        if made is None:
-            made = slots[old] = Slot(old.name, old.shape, old.dtype, old.kind)
-            made.offset = old.offset
-        return made
+        result = slots.get(old)
+        if result is None:
+            result = slots[old] = Slot(old.name, old.shape, old.dtype, old.kind)
+            result.offset = old.offset
+        return result
 
     functions = {}
     for name, f in program.functions.items():

@@ -101,9 +101,9 @@ class Simplifier:
 
     def range(self, e: Expr) -> Range:
         """Bounds (inclusive) on an integer expression's value, wrapping included."""
-        found = self._ranges.get(e)
-        if found is not None:
-            return found
+        result = self._ranges.get(e)
+        if result is not None:
+            return result
         for x in post_order(e):
             if x not in self._ranges:
                 self._ranges[x] = self._range_of(x)
@@ -185,19 +185,19 @@ class Simplifier:
 
     def _form(self, e: Expr) -> Linear:
         """`e` as a sum; its operands, where they are sums, have been seen before."""
-        found = self._linear.get(e)
-        if found is not None:
-            return found
+        result = self._linear.get(e)
+        if result is not None:
+            return result
         if isinstance(e, Const):
-            found = {}, int(e.value)
+            result = {}, int(e.value)
         elif isinstance(e, Binary) and e.op in ("+", "-", "*") and self._is_new(e):
             # Made when its parent was put together again: constants go outwards.
             changed = self._change_binary(e)
-            found = self._form(changed) if changed is not e else ({e: 1}, 0)
+            result = self._form(changed) if changed is not e else ({e: 1}, 0)
         else:
-            found = {e: 1}, 0
-        self._linear[e] = found
-        return found
+            result = {e: 1}, 0
+        self._linear[e] = result
+        return result
 
     def _is_new(self, e: Binary) -> bool:
         """True for a node that has not been through `_change`."""

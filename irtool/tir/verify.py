@@ -332,14 +332,14 @@ def _foreign(f: PrimFunc) -> set[Any]:
         if isinstance(s, Store | Let):
             for source in _copied(s.value):
                 flows.setdefault(source, []).append(s.buffer if isinstance(s, Store) else s.var)
-    found: set[Any] = set()
+    result: set[Any] = set()
     reached: list[Any] = list(f.inputs)
     while reached:
         x = reached.pop()
-        if x not in found:
-            found.add(x)
+        if x not in result:
+            result.add(x)
             reached.extend(flows.get(x, ()))
-    return found
+    return result
 
 
 def _copied(value: Expr) -> set[Any]:

@@ -70,9 +70,9 @@ class Tunable:
         with tuned(choices):
             run_rest(program, target, stages_from(SCHEDULING))
         self.strategy = program.kernels[0].choice.strategy
-        made = backend.timing(program, conditions)
-        assert made is not None
-        return made
+        result = backend.timing(program, conditions)
+        assert result is not None
+        return result
 
 
 @dataclass
@@ -167,7 +167,7 @@ def _offers(kernel: Kernel, target: VectorTarget) -> list[Offers]:
     with noting() as stages:
         schedule_kernel(kernel, target)
     total = sum(s.work for s in stages)
-    made = []
+    result = []
     for stage in stages:
         if stage.work < _SHARE * total:
             continue
@@ -176,8 +176,8 @@ def _offers(kernel: Kernel, target: VectorTarget) -> list[Offers]:
         others = (label_of(*v) for v in stage_variants(stage))
         labels = tuple(dict.fromkeys((first, *islice(others, _MOST))))
         if len(labels) > 1:
-            made.append(Offers(stage_key(stage.form), labels))
-    return made
+            result.append(Offers(stage_key(stage.form), labels))
+    return result
 
 
 def _alone(kernel: Kernel) -> Program:

@@ -92,14 +92,14 @@ def _digests(graph: Graph, segments: Sequence[Sequence[Node]]) -> list[int]:
     for e in graph.edges:
         into.setdefault(e.target, []).append(e)
     numbers: dict[object, int] = {}
-    found = []
+    result = []
     for segment in segments:
         place = {n: i for i, n in enumerate(segment)}
         key = tuple(
             (n.label, n.kind, tuple((place.get(e.source, -1), e.field) for e in into.get(n, ()))) for n in segment
         )
-        found.append(numbers.setdefault(key, len(numbers)))
-    return found
+        result.append(numbers.setdefault(key, len(numbers)))
+    return result
 
 
 def _best(digests: Sequence[int], sizes: Sequence[int], free: Sequence[bool]) -> list[tuple[int, int]]:

@@ -79,7 +79,7 @@ def _kinds(drawing: Drawing) -> Counter[object]:
 
 
 def _keys(drawing: Drawing) -> list[tuple[Node, object]]:
-    found: list[tuple[Node, object]] = []
+    result: list[tuple[Node, object]] = []
     for graph, _ in drawing.walk():
         reads: dict[Node, list[str]] = {}
         for e in graph.edges:
@@ -87,8 +87,8 @@ def _keys(drawing: Drawing) -> list[tuple[Node, object]]:
         for n in graph.nodes:
             if n.kind not in (INPUT, OUTPUT):
                 inside = tuple(m.label for g in n.inside for m in g.nodes if m.kind != INPUT)
-                found.append((n, (n.label, n.details, n.type, tuple(reads.get(n, ())), inside)))
-    return found
+                result.append((n, (n.label, n.details, n.type, tuple(reads.get(n, ())), inside)))
+    return result
 
 
 def _mark(drawing: Drawing, kinds: Counter[object], mark: str) -> int:

@@ -20,13 +20,13 @@ def weights_of(function: Function) -> set[Var]:
     """The parameters that are weights, of a function and of those inside of it."""
     order = post_order(function)
     lets = {e.var: e.value for e in order if isinstance(e, Let)}
-    found: set[Var] = set()
+    result: set[Var] = set()
     for f in order:  # a kernel before its calls, so that what it does with a parameter is known
         if isinstance(f, Function):
-            used = _inputs(f, lets, found)
+            used = _inputs(f, lets, result)
             reads = {e for e in post_order(f.body) if isinstance(e, Var)} if len(f.params) > 1 else set()
-            found.update(p for p in f.params if p not in used and p in reads)
-    return found
+            result.update(p for p in f.params if p not in used and p in reads)
+    return result
 
 
 def _inputs(function: Function, lets: dict[Var, Expr], found: set[Var]) -> set[Expr]:

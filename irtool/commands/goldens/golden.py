@@ -59,10 +59,10 @@ class Golden:
             name = os.path.basename(expected_path(self.path))
             said = f"{name} is missing; write the right output of the case with XFAIL into it by hand"
             return Outcome(case.name, FAILED, said)
-        found = self._judge(index, trial)
+        result = self._judge(index, trial)
         if not case.xfail:
-            return found
-        if found.state == FAILED:
+            return result
+        if result.state == FAILED:
             return Outcome(case.name, XFAILED, case.xfail)
         return Outcome(case.name, FAILED, f"passes, though XFAIL says that it fails: {case.xfail}; remove that line")
 

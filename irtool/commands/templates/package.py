@@ -80,14 +80,14 @@ def _taken(name: str, module: str) -> str:
 def _read(kind: str) -> dict[str, str]:
     """The files of a template, by their paths in it."""
     home = os.path.join(os.path.dirname(__file__), kind)
-    found = {}
+    result = {}
     for folder, _, files in os.walk(home):
         for file in files:
             if file.endswith(_ENDING):
                 path = os.path.join(folder, file)
                 with open(path, encoding="utf-8") as source:
-                    found[os.path.relpath(path, home).removesuffix(_ENDING)] = source.read()
-    return found
+                    result[os.path.relpath(path, home).removesuffix(_ENDING)] = source.read()
+    return result
 
 
 def _write(folder: str, files: dict[str, str]) -> None:

@@ -33,15 +33,15 @@ def join_biases(graph: Graph, constants: Initializers) -> None:
 
 def _uses(graph: Graph) -> Counter[str]:
     """The number of reads of each name, also by nodes inside of nodes, and as outputs."""
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     stack = [graph]
     while stack:
         g = stack.pop()
-        found.update(v.name for v, _ in g.outputs)
+        result.update(v.name for v, _ in g.outputs)
         for n in g.nodes:
-            found.update(n.inputs)
+            result.update(n.inputs)
             stack += [a for a in n.attributes.values() if isinstance(a, Graph)]
-    return found
+    return result
 
 
 def _is_bias(conv: Node, spread: Node, constants: Initializers) -> bool:

@@ -112,25 +112,25 @@ class Emitter:
         first = e
         if isinstance(e, Let):
             e = yield self.lets(e, home)
-            made = yield self.value(e, home)
+            result = yield self.value(e, home)
         elif isinstance(e, Tuple):
             fields = []
             for f in e.fields:
                 fields.append((yield self.value(f, home)))
-            made = tuple(fields)
+            result = tuple(fields)
         elif isinstance(e, TupleGetItem):
             whole = yield self.value(e.tuple, home)
-            made = whole[e.index] if isinstance(whole, tuple) else self.unknown(e.checked_type)
+            result = whole[e.index] if isinstance(whole, tuple) else self.unknown(e.checked_type)
         elif isinstance(e, If):
-            made = yield self.branches(e, home, graph)
+            result = yield self.branches(e, home, graph)
         elif isinstance(e, Call):
-            made = yield self.call(e, home, graph)
+            result = yield self.call(e, home, graph)
         else:
             what = "match" if isinstance(e, Match) else type(e).__name__
             self.missing.add(what, "ONNX has tensors only, and PartialEvaluate could not remove it", e.span)
-            made = self.unknown(e.checked_type)
-        home.values[first] = made
-        return made
+            result = self.unknown(e.checked_type)
+        home.values[first] = result
+        return result
 
     def lets(self, e: Expr, frame: Frame) -> Steps:
         """Binds the variables at the head of an expression; gives the body below them."""
@@ -187,9 +187,9 @@ class Emitter:
         inner = self.instance(callee, graph)
         inner.variables.update(zip(f.params, arguments, strict=True))
         self.active.append(f)
-        made = yield self.value(f.body, inner)
+        result = yield self.value(f.body, inner)
         self.active.pop()
-        return made
+        return result
 
     def instance(self, callee: Closure, graph: Graph) -> Frame:
         """A frame for a body that is written into a graph."""

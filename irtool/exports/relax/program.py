@@ -51,7 +51,7 @@ class Program:
                 found.update(dict.fromkeys(self._lifted[v].captures))
             elif v is not var and v not in self.constants:
                 found[v] = None
-        made = Lifted(self.names.fresh(f"{around.name}_{var.name}"), f, tuple(found), var)
-        self._lifted[var] = made
-        self.waiting.append(made)
-        return made
+        result = Lifted(self.names.fresh(f"{around.name}_{var.name}"), f, tuple(found), var)
+        self._lifted[var] = result
+        self.waiting.append(result)
+        return result

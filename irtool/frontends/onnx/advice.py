@@ -27,7 +27,7 @@ def advised(
 ) -> list[tuple[Diagnostic, Node]]:
     """The failures, each with a help. `types` are those of inputs that have no value, with the shapes that were given."""
     makers = {o: n for n in model.graph.nodes for o in n.outputs if o}
-    found = []
+    result = []
     for d, node in failures:
         code = d.code or UnsupportedNode
         if not d.help and code is UnknownExtent:
@@ -35,8 +35,8 @@ def advised(
             d = replace(d, help=_to_know(model, {n: types[n] for n in types if n in reached}, types, attempt, dims))
         elif not d.help:
             d = replace(d, help=_OTHERWISE.get(code, ""))
-        found.append((d, node))
-    return found
+        result.append((d, node))
+    return result
 
 
 def waiting_nodes(

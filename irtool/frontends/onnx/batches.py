@@ -27,19 +27,19 @@ def batch_of_one(
     if not all(i.type.tensor_type.HasField("shape") for i in inputs.values()):
         return {}
     names = {d.dim_param for row in rows.values() for d in row[:1] if is_unsaid(d, dims) and d.dim_param}
-    found: dict[str, tuple[int, ...]] = {}
+    result: dict[str, tuple[int, ...]] = {}
     for name, row in rows.items():
         unsaid = [k for k, d in enumerate(row) if is_unsaid(d, dims)]
         if any(k > 0 and row[k].dim_param not in names for k in unsaid):
             return {}
         if unsaid:
-            found[name] = tuple(1 if k in unsaid else _extent(d, dims) for k, d in enumerate(row))
-    if not found or not all(is_unsaid(rows[name][0], dims) for name in found):
+            result[name] = tuple(1 if k in unsaid else _extent(d, dims) for k, d in enumerate(row))
+    if not result or not all(is_unsaid(rows[name][0], dims) for name in result):
         return {}
     shown = next(iter(names)) if len(names) == 1 else "the first extent of each input"
-    option = f"--dim {shown}=…" if len(names) == 1 else f"--shape {next(iter(found))}=…"
+    option = f"--dim {shown}=…" if len(names) == 1 else f"--shape {next(iter(result))}=…"
     say(Diagnostic(f"{shown} is open: 1 is taken", level="note", help=f"{option} says another", filename=model.name))
-    return found
+    return result
 
 
 def _extent(d: Any, dims: Mapping[str, int]) -> int:

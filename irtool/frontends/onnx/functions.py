@@ -25,11 +25,11 @@ def find_function(
     own = model.functions.get((node.op_type, node.overload))
     if own is not None:
         return own
-    found = defined_function(node, opset, inputs, attributes, model.opsets.get("", 1))
-    if found is None:
+    result = defined_function(node, opset, inputs, attributes, model.opsets.get("", 1))
+    if result is None:
         help = nearest(node.op_type, onnx_operators.names())
         raise IrError(f"no form in Relay is known for {node.op_type}", node.place, help=help, code=UnsupportedNode)
-    return found
+    return result
 
 
 def has_function(node: Node, opset: int) -> bool:

@@ -241,19 +241,19 @@ class GraphImporter:
 
     def _converted(self, inner: GraphImporter, site: _Site) -> list[Value | None]:
         cls, node, inputs = site.operator, site.node, site.inputs
-        found = _converted(cls(node, inner, site.opset), inputs, site.attributes)
-        for v in found:
+        result = _converted(cls(node, inner, site.opset), inputs, site.attributes)
+        for v in result:
             if v is not None:
                 require_tensors(v.type, f"a result of {node.op_type}")
         if cls.folds and not node.subgraphs:
-            found = [sampled(node.op_type, _folded(v, inputs, self.functions.budget), inputs) for v in found]
-            for v in found:
+            result = [sampled(node.op_type, _folded(v, inputs, self.functions.budget), inputs) for v in result]
+            for v in result:
                 if v is not None:
                     inner.functions.symbols.follow(v, inputs)
-        found = with_element_types(find_schema(node, site.opset), inputs, found)
+        result = with_element_types(find_schema(node, site.opset), inputs, result)
         if cls.folds and not node.subgraphs and all(i is None or i.is_weight for i in inputs):
-            found = [replace(v, settled=True) if v is not None else None for v in found]
-        return found
+            result = [replace(v, settled=True) if v is not None else None for v in result]
+        return result
 
     def _around(self, node: Node, scope: Scope) -> dict[str, Value]:
         """The values that a node reads, by name, those of graphs inside it among them."""
@@ -351,14 +351,14 @@ def _converted(
 
 def _resolved(node: Node, given: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of a node; those that refer to an attribute of the function around it have that one's value."""
-    found = {}
+    result = {}
     for name, a in node.attributes.items():
         if a.ref_attr_name:
             if a.ref_attr_name not in given:
                 continue  # without a value at the call: the operator's default
             a = given[a.ref_attr_name]
-        found[name] = a
-    return found
+        result[name] = a
+    return result
 
 
 def _folded(value: Value | None, inputs: Sequence[Value | None], budget: FoldingBudget) -> Value | None:

@@ -184,17 +184,17 @@ class _Importer:
         graph = self.model.graph
         names = {OUTPUTS: [o.name for o in graph.outputs]}
         is_changed = any(name != p.name for name, p in params.items())
-        found: dict[str, Any] = {INPUTS: list(params), **names} if is_changed else names
+        result: dict[str, Any] = {INPUTS: list(params), **names} if is_changed else names
         protos = {i.name: i for i in graph.inputs}
         inputs = [open_names(protos[name], self.types[name].shape) for name in params]
         outputs = [open_names(o, None) for o in graph.outputs]
         still_open = {n for names in inputs for n in names}
         outputs = [[n if n in still_open or n not in self.dims else "" for n in names] for names in outputs]
         if any(map(any, inputs)):
-            found[INPUT_DIMS] = inputs
+            result[INPUT_DIMS] = inputs
             if any(map(any, outputs)):
-                found[OUTPUT_DIMS] = outputs
-        return found
+                result[OUTPUT_DIMS] = outputs
+        return result
 
     def _default_type(self, name: str) -> TensorType:
         """The type of an input, which for one with a default is that of the default."""

@@ -60,13 +60,13 @@ def dense_array(proto: Any) -> np.ndarray:
             f"the sparse initializer {proto.values.name} has the shape {shape[:8]}, of more than {_LARGEST >> 20} MB",
             code=UnsupportedNode,
         )
-    found = np.zeros(shape, values.dtype)
+    result = np.zeros(shape, values.dtype)
     try:
         if indices.ndim == 2:
             at: Any = tuple(indices.T)
         else:
             at = np.unravel_index(indices, shape) if indices.size else ((),) * len(shape)
-        found[at] = values
+        result[at] = values
     except (IndexError, ValueError, TypeError):
         raise IrError(f"the indices of {proto.values.name} are outside of it", code=DamagedModel) from None
-    return found
+    return result

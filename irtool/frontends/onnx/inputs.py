@@ -153,9 +153,9 @@ def check_values(values: Mapping[str, Any], types: Mapping[str, TensorType]) -> 
 
     Raises UsageError for the value of an unknown input, IrError for one that is not of the input's type.
     """
-    found = {}
+    result = {}
     for name, value in values.items():
         if name not in types:
             raise no_input(name, types)
-        found[name] = fit(value, types[name], f"the input {name}")
-    return found
+        result[name] = fit(value, types[name], f"the input {name}")
+    return result

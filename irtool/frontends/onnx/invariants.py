@@ -62,9 +62,9 @@ def _name(e: Expr, taken: set[str]) -> str:
     while isinstance(named, Call) and named.args:
         named = named.args[0]
     wanted = named.name if isinstance(named, Var) else "outer"
-    found, count = wanted, 0
-    while found in taken:
+    result, count = wanted, 0
+    while result in taken:
         count += 1
-        found = f"{wanted}_{count}"
-    taken.add(found)
-    return found
+        result = f"{wanted}_{count}"
+    taken.add(result)
+    return result

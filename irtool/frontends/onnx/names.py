@@ -17,9 +17,9 @@ class RelayNames:
         kept = re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip(".") or "v"
         if not re.match(r"[A-Za-z_]", kept):
             kept = f"v{kept}"
-        found, count = kept, 0
-        while found in self.taken:
+        result, count = kept, 0
+        while result in self.taken:
             count += 1
-            found = f"{kept}_{count}"
-        self.taken.add(found)
-        return found
+            result = f"{kept}_{count}"
+        self.taken.add(result)
+        return result

@@ -51,13 +51,13 @@ def in_order(nodes: Iterable[Node], outputs: Sequence[str], filename: str) -> li
 
 def used_names(node: Node) -> list[str]:
     """The names that a node looks up around it: its inputs, and the outer names in its subgraphs."""
-    found = [i for i in node.inputs if i]
+    result = [i for i in node.inputs if i]
     graphs: list[tuple[Graph, frozenset[str]]] = [(g, frozenset()) for g in node.subgraphs.values()]
     while graphs:
         graph, around = graphs.pop()
         own = around | {i.name for i in graph.inputs} | set(graph.initializers)
         own |= {o for n in graph.nodes for o in n.outputs}
-        found += [i for n in graph.nodes for i in n.inputs if i and i not in own]
-        found += [o.name for o in graph.outputs if o.name not in own]
+        result += [i for n in graph.nodes for i in n.inputs if i and i not in own]
+        result += [o.name for o in graph.outputs if o.name not in own]
         graphs += [(g, own) for n in graph.nodes for g in n.subgraphs.values()]
-    return found
+    return result

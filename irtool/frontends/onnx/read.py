@@ -110,14 +110,14 @@ def _read_graph(proto: Any, listing: _Listing, depth: int = 0) -> Graph:
 
 def _initializers(proto: Any, filename: str) -> dict[str, Any]:
     """By name. Raises IrError where two have one name."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for t in (*proto.initializer, *proto.sparse_initializer):
         name = t.values.name if hasattr(t, "indices") else t.name
-        if name in found:
+        if name in result:
             raise IrError(f"two initializers are called {name}", filename=filename, code=DamagedModel)
-        found[name] = t
-    require_text(found, "an initializer", filename)
-    return found
+        result[name] = t
+    require_text(result, "an initializer", filename)
+    return result
 
 
 def _read_nodes(protos: Iterable[Any], listing: _Listing, depth: int) -> tuple[Node, ...]:

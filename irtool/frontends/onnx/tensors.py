@@ -26,11 +26,11 @@ def held_dtype(number: int, what: str) -> str:
 
 def dtype_of(number: int, what: str) -> str:
     """The dtype of an element type. Raises IrError, naming the tensor by `what`, if Relay has none."""
-    found = DTYPES.get(number)
-    if found is None:
+    result = DTYPES.get(number)
+    if result is None:
         other = _OTHERS.get(number, f"element type {number}")
         raise IrError(f"{what} has elements of {other}, which Relay does not have", code=UnsupportedNode)
-    return found
+    return result
 
 
 def count_elements(proto: Any, what: str) -> tuple[str, int]:
@@ -104,7 +104,7 @@ def _listed(proto: Any, dtype: str, what: str) -> np.ndarray:
     if not len(values):
         return np.zeros(0, dtype)
     held = np.array(values)
-    found = held.astype(dtype)
-    if held.dtype.kind in "iu" and dtype != "bool" and not np.array_equal(found, held):
+    result = held.astype(dtype)
+    if held.dtype.kind in "iu" and dtype != "bool" and not np.array_equal(result, held):
         raise IrError(f"{what} has numbers that {dtype} does not hold", code=DamagedModel)
-    return found
+    return result

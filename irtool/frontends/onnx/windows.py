@@ -23,9 +23,9 @@ def window_padding(
     require_counts(strides, rank, "strides", 1)
     require_counts(dilations, rank, "dilations", 1)
     if auto_pad in ("NOTSET", ""):
-        found = list(pads) or [0] * (2 * rank)
-        require_counts(found, 2 * rank, "pads", 0)
-        return found
+        result = list(pads) or [0] * (2 * rank)
+        require_counts(result, 2 * rank, "pads", 0)
+        return result
     if auto_pad == "VALID":
         return [0] * (2 * rank)
     if auto_pad not in ("SAME_UPPER", "SAME_LOWER"):

@@ -56,12 +56,12 @@ _Cut = tuple[int, int, tuple[int, int, int, int]]
 
 def _outline(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> list[_Cut]:
     """The initializers of a graph that are to be without data."""
-    found = []
+    result = []
     for number, kind, begin, value, stop in _fields(data, start, end):
         inner = _tensor(data, value, stop, places) if (number, kind) == (_INITIALIZER, _BYTES) else None
         if inner is not None:
-            found.append((begin, stop, (value, *inner, stop)))
-    return found
+            result.append((begin, stop, (value, *inner, stop)))
+    return result
 
 
 def _graph(data: Any, start: int, end: int, cuts: list[_Cut]) -> bytes:

@@ -144,10 +144,10 @@ def _popcount(x: Any, dtype: str) -> Any:
 def _leading_zeros(x: Any, dtype: str) -> Any:
     bits = _bits(x, dtype)
     width = 8 * bits.dtype.itemsize
-    found = np.full(bits.shape, width, np.int32)
+    result = np.full(bits.shape, width, np.int32)
     for n in range(width):
-        found = np.where((bits >> bits.dtype.type(n)) & bits.dtype.type(1), np.int32(width - 1 - n), found)
-    return found
+        result = np.where((bits >> bits.dtype.type(n)) & bits.dtype.type(1), np.int32(width - 1 - n), result)
+    return result
 
 
 def _packed(*numbers: Any) -> Any:

@@ -70,16 +70,16 @@ class CallLowering:
 
     def _kernel(self, e: Expr) -> Kernel | None:
         """The kernel that an expression stands for, or None."""
-        found: Any = e
+        result: Any = e
         if isinstance(e, GlobalVar):
-            found = self.module.functions.get(e.name)
+            result = self.module.functions.get(e.name)
         elif isinstance(e, Var):
-            found = self._bound.get(e)
-        if isinstance(found, PrimFunc | LoweredText):
-            return found
-        if not isinstance(found, Function) or not (found.attrs.get("Extern") or is_primitive(found)):
+            result = self._bound.get(e)
+        if isinstance(result, PrimFunc | LoweredText):
+            return result
+        if not isinstance(result, Function) or not (result.attrs.get("Extern") or is_primitive(result)):
             return None
-        return None if is_call_to(found.body, "debug") else found
+        return None if is_call_to(result.body, "debug") else result
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(new, Let) and isinstance(old, Let) and old.var in self._bound and old.var not in self._kept:

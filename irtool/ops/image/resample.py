@@ -276,9 +276,9 @@ def division_of(map: Map, target: int, method: Method) -> Division | None:
             continue
         first = int((start + rounding) * by)
         for moved in (0, -1, by - 1):  # halves rounded down, and what is rounded up
-            made = _reduced(int(scale * by), first + moved, by)
-            if (made.at(i) == wanted).all():
-                return made
+            result = _reduced(int(scale * by), first + moved, by)
+            if (result.at(i) == wanted).all():
+                return result
     return None
 
 

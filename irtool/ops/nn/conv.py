@@ -226,8 +226,8 @@ class Convolution(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
         data_layout, kernel_layout, out_layout = self.layouts()
-        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
-            return made
+        if (result := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return result
         return convolution(
             data,
             weight,

@@ -159,8 +159,8 @@ class Conv2DGemm(PackedConvolution, Conv2D):
         assert self.kernel_size is not None and self.channels is not None
         data, weight = inputs
         data_layout, _, out_layout = self.layouts()
-        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
-            return made
+        if (result := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return result
         depth = data.shape[data_layout.index("C")] // self.groups
         transposed = are_transposed(weight.shape, self.channels, depth * math.prod(self.kernel_size), weight.dtype)
         rows, columns = weight.shape[2:] if transposed else weight.shape[:1:-1]

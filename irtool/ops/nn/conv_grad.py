@@ -121,6 +121,6 @@ class Conv2DBackwardWeight(Operator):
         x = Stored(data, Layout.parse(self.kernel_layout), "NCHW")
         pads: Any = pad_amounts(self.padding, 2)
         out_layout = Layout.parse(self.out_layout)
-        if (made := unfilled(self, inputs, out_type, out_layout, "OIHW")) is not None:
-            return made
+        if (result := unfilled(self, inputs, out_type, out_layout, "OIHW")) is not None:
+            return result
         return weight_gradient(g, x, out_type, out_layout, self.strides, pads, self.dilation, self.groups)

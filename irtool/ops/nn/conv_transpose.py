@@ -106,8 +106,8 @@ class TransposedConvolution(Convolution):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
         data_layout, kernel_layout, out_layout = self.layouts()
-        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
-            return made
+        if (result := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return result
         return transposed_convolution(
             data,
             weight,

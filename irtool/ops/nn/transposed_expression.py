@@ -195,12 +195,12 @@ def _phases(kernel: int, stride: int, dilation: int, pad: int) -> list[_Phases]:
         end = r + 1
     if end < stride:
         runs.append((end, stride - end))
-    found = []
+    result = []
     for first, count in runs:
         taps = met.get(first, [])
         tap = taps[0] if taps else 0
-        found.append(_Phases(first, count, len(taps), tap, (first + pad - tap * dilation) // stride))
-    return found
+        result.append(_Phases(first, count, len(taps), tap, (first + pad - tap * dilation) // stride))
+    return result
 
 
 def _last_offset(phases: _Phases, stride: int, pad: int) -> int:

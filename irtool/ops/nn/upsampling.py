@@ -52,9 +52,9 @@ def upsampling_method(method: str, align_corners: bool) -> Method:
 def upsampling3d_method(method: str, coordinates: str) -> Method:
     """The interpolation of `nn.upsampling3d`. Raises RelationError for an unknown method or coordinate mode."""
     name = method[3:] if method.startswith("tri") else method
-    made = Method(name, coordinates, "")
-    made.check()
-    return made
+    result = Method(name, coordinates, "")
+    result.check()
+    return result
 
 
 @operator("nn.upsampling", "data", pattern=Pattern.INJECTIVE, attrs="UpSamplingAttrs", level=2)

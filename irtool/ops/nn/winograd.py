@@ -195,8 +195,8 @@ class WinogradConvolution(PackedConvolution):
         assert self.kernel_size is not None
         data, weight = inputs
         data_layout, _, out_layout = self.layouts()
-        if (made := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
-            return made
+        if (result := unfilled(self, inputs, out_type, out_layout, self.data_form)) is not None:
+            return result
         return winograd_convolution(
             data,
             weight,

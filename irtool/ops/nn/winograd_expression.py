@@ -16,11 +16,11 @@ from .winograd_transform import matrices
 
 def entry(matrix: np.ndarray, row: Any, column: Any, dtype: str) -> Any:
     """The entry of a constant matrix at indices that are expressions: a chain of choices, zeros last."""
-    found: Any = te.const(0, dtype)
+    result: Any = te.const(0, dtype)
     for i, j in product(*map(range, matrix.shape)):
         if matrix[i, j]:
-            found = te.select(te.all(row.equal(i), column.equal(j)), te.const(float(matrix[i, j]), dtype), found)
-    return found
+            result = te.select(te.all(row.equal(i), column.equal(j)), te.const(float(matrix[i, j]), dtype), result)
+    return result
 
 
 def transformed_weights(w: Any, out_type: Any, tile: int, transformed: Sequence[bool]) -> Any:

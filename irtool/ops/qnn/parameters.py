@@ -94,7 +94,7 @@ def assign_parameter(types: Sequence[Type], index: int, dtype: str, size: Dim, r
 
 def channel_axis(axis: int, rank: int, name: str = "axis", needed: bool = True) -> int:
     """`axis` counted from the front, 0 for a scalar; RelationError if it is out of range and needed."""
-    found = (axis + rank if rank else 0) if axis < 0 else axis
-    if needed and not 0 <= found < max(rank, 1):
+    result = (axis + rank if rank else 0) if axis < 0 else axis
+    if needed and not 0 <= result < max(rank, 1):
         raise RelationError(f"{name} {axis} is out of range for a tensor of rank {rank}")
-    return found
+    return result

@@ -206,13 +206,13 @@ class SimulatedQuantize(Simulated):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         def element(code: Any, value: Any, scale: Any, zero: Any) -> Any:
-            found = value
+            result = value
             rounded = te.round(value / scale) + zero
             for number, dtype in _CODES.items():
                 low, high = limits(dtype)
                 held = te.maximum(te.minimum(rounded, float(high)), float(low))
-                found = te.select(code.equal(number), held, found)
-            return found
+                result = te.select(code.equal(number), held, result)
+            return result
 
         return self.channel_elements(inputs, element)
 

@@ -51,10 +51,10 @@ class Attributes(Leaves):
         return False
 
     def int_list(self, v: list, s: int, e: int) -> tuple[int, ...]:
-        found = self._int_lists.get(v[0])
-        if found is None:
-            found = self._int_lists[v[0]] = tuple(map(int, v[0][1:-1].split(",")))
-        return found
+        result = self._int_lists.get(v[0])
+        if result is None:
+            result = self._int_lists[v[0]] = tuple(map(int, v[0][1:-1].split(",")))
+        return result
 
     def meta_value(self, v: list, s: int, e: int) -> Any:
         from .bare_attributes import settle

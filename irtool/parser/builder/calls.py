@@ -92,24 +92,24 @@ class Calls(Leaves):
         version = self.metadata.version
         given: dict[str, Any]
         if not attrs:
-            made = self._bare_attrs.get(operator)
-            if made is None:
+            result = self._bare_attrs.get(operator)
+            if result is None:
                 given = operator.attributes_of_version({}, version) if version else {}
-                made = self._bare_attrs[operator] = operator.make(given, Span(self.source, s, e))
-            return made
+                result = self._bare_attrs[operator] = operator.make(given, Span(self.source, s, e))
+            return result
         if attrs.__class__ is MetaNode:
             if attrs.missing is not None:
                 return without_values(operator, attrs)
             held = self._record_attrs.get((operator, id(attrs)))
             if held is None:  # what shares a record shares its attributes
-                made = operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
-                held = self._record_attrs[operator, id(attrs)] = (made, attrs)
+                result = operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
+                held = self._record_attrs[operator, id(attrs)] = (result, attrs)
             return held[0]
         start, end = attrs[0][2], attrs[-1][3]
         text = self.source.text[start:end]
         key = (function.name, text)
-        made = self._attrs.get(key)
-        if made is None:
+        result = self._attrs.get(key)
+        if result is None:
             given = {}
             for name, value, a, b in attrs:
                 if name in given:
@@ -117,12 +117,12 @@ class Calls(Leaves):
                 given[name] = value
             if version:
                 given = operator.attributes_of_version(given, version)
-            made = operator.make(given, self.span(start, end))
+            result = operator.make(given, self.span(start, end))
             if "[" in text and "meta[" in text:
-                return with_missing_values(made)
+                return with_missing_values(result)
             if "%" not in text and "@" not in text:
-                self._attrs[key] = made
-        return made
+                self._attrs[key] = result
+        return result
 
     def project(self, v: list, s: int, e: int) -> TupleGetItem:
         digits = v[1][1:]

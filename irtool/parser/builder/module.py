@@ -125,11 +125,11 @@ class Builder(Functions, Calls, Control, Attributes, Types):
         self.type_definitions[data.header.name] = TypeData(data.header, data.type_vars, (), True, self.span(s, e))
 
     def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
-        made = tuple(TypeVar(name, "type", self.span(s, e)) for name in v[1])
-        self.refuse_repeats("the type parameter ", ((var.name, var.span) for var in made))
-        for var in made:
+        result = tuple(TypeVar(name, "type", self.span(s, e)) for name in v[1])
+        self.refuse_repeats("the type parameter ", ((var.name, var.span) for var in result))
+        for var in result:
             outer = self.type_variables.get(var.name)
             if outer is not None:
                 self.hidden_types[var] = outer
             self.type_variables[var.name] = var
-        return made
+        return result

@@ -23,19 +23,19 @@ def read_attributes(words: Words) -> dict[str, Any]:
 
 
 def _mapping(words: Words, depth: int) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+    result: dict[Any, Any] = {}
     while not words.skip("}"):
-        if found:
+        if result:
             words.expect(",")
         first = words.at
         if words.kind != "string":
             raise words.unexpected("the name of an attribute")
         key = _string(words)
-        if key in found:
+        if key in result:
             raise words.wrong(f"the attribute {key} is given twice", first)
         words.expect(":")
-        found[key] = _value(words, depth + 1)
-    return found
+        result[key] = _value(words, depth + 1)
+    return result
 
 
 def _string(words: Words) -> str:

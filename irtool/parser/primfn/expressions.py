@@ -206,21 +206,21 @@ class _Reader:
     def number(self, text: str, sign: int, first: int) -> Const:
         words = self.words
         special = _SPECIAL.fullmatch(text)
-        found = _NUMBER.fullmatch(text)
-        digits = special[1] if special is not None else found["digits"] if found is not None else ""
-        suffix = special[2] if special is not None else found["suffix"] if found is not None else ""
+        match = _NUMBER.fullmatch(text)
+        digits = special[1] if special is not None else match["digits"] if match is not None else ""
+        suffix = special[2] if special is not None else match["suffix"] if match is not None else ""
         dtype = _dtype_of(suffix or "", digits)
         try:
             dtypes.parts(dtype)
             value: int | float = sign * float(digits) if dtypes.is_float(dtype) else sign * int(digits)
         except (TypeError, ValueError):
             raise words.wrong(f"{text!r} is not a number", first) from None
-        made = const(value, dtype)
-        if not dtypes.is_float(dtype) and made.value != value:
+        result = const(value, dtype)
+        if not dtypes.is_float(dtype) and result.value != value:
             raise words.wrong(f"{'-' if sign < 0 else ''}{text} does not fit in {dtype}", first)
-        if dtypes.is_float(dtype) and math.isinf(made.value) and special is None:
+        if dtypes.is_float(dtype) and math.isinf(result.value) and special is None:
             raise words.wrong(f"{text} does not fit in {dtype}", first)
-        return made
+        return result
 
     # -- what is made of operands --------------------------------------------------------------------------------------
 

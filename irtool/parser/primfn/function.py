@@ -34,16 +34,16 @@ def read_primfn(
     # Constants are in the metadata section, which is printed anew.
     holds_data = any(isinstance(s, AllocateConst) for s in pre_order(nest))
     text = "" if holds_data else span.source.text[span.start : span.end]
-    made = PrimFunc(name, header.params, nest, outputs, header.attrs, None, header.preflattened, text)
+    result = PrimFunc(name, header.params, nest, outputs, header.attrs, None, header.preflattened, text)
     diagnostics: list[Diagnostic] = []
-    for mistake in find_mistakes(made):
+    for mistake in find_mistakes(result):
         place = body.places.get(mistake.at, span) if mistake.at is not None else _head_of(span)
         if mistake.comes_from_data:
             raise NotRead(mistake.message, place)
         diagnostics.append(Diagnostic(mistake.message, place, code=MalformedLoopNest))
     if diagnostics:
         raise IrError(list(dict.fromkeys(diagnostics)))
-    return made
+    return result
 
 
 def _head_of(span: Span) -> Span:

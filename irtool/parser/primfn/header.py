@@ -41,7 +41,7 @@ def read_header(words: Words, names: TakenNames) -> Header:
     words.expect("->")
     words.expect("(")
     words.expect(")")
-    found = Header()
+    result = Header()
     declared: dict[str, tuple[Buffer, Declared]] = {}
     mapped: dict[str, str] = {}
     before: dict[str, tuple[str, Declared]] = {}
@@ -50,7 +50,7 @@ def read_header(words: Words, names: TakenNames) -> Header:
         part = words.name("the part of a header")
         words.expect("=")
         if part == "attr":
-            found.attrs = read_attributes(words)
+            result.attrs = read_attributes(words)
             continue
         words.expect("{")
         if part == "buffers":
@@ -78,16 +78,16 @@ def read_header(words: Words, names: TakenNames) -> Header:
         if known is None:
             words.refuse(f"no buffer is told for the parameter {h}", 0)
         buffer, d = known
-        if mapped[h] in found.buffers:
+        if mapped[h] in result.buffers:
             words.refuse(f"the buffer of {h} is that of another parameter, too", 0)
-        found.params.append(buffer)
-        found.buffers[mapped[h]] = buffer
-        found.pointers[d.pointer] = buffer
+        result.params.append(buffer)
+        result.buffers[mapped[h]] = buffer
+        result.pointers[d.pointer] = buffer
         was = before[h][1] if h in before else d
-        found.preflattened.append(Buffer(buffer.name, was.shape, was.dtype, Scope.PARAM))
+        result.preflattened.append(Buffer(buffer.name, was.shape, was.dtype, Scope.PARAM))
     if not before:
-        found.preflattened = []
-    return found
+        result.preflattened = []
+    return result
 
 
 def _parameter(words: Words) -> str:

@@ -19,13 +19,13 @@ class TakenNames:
 
     def hint(self, name: str) -> str:
         """The name that the printer was asked for when it wrote `name`, which is taken from now on."""
-        found = name
+        result = name
         numbered = _NUMBERED.fullmatch(name)
         if numbered is not None and numbered[1] in self._taken and self._next(numbered[1]) == name:
-            found = numbered[1]
-            self._taken[found] = int(numbered[2])
+            result = numbered[1]
+            self._taken[result] = int(numbered[2])
         self._taken.setdefault(name, 0)
-        return found
+        return result
 
     def _next(self, stem: str) -> str:
         count = self._taken[stem]

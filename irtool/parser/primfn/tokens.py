@@ -108,12 +108,12 @@ class Words:
 
     def list_of(self, one: Callable[[], T], close: str) -> list[T]:
         """`one, one, …` up to the closing sign, which is left behind."""
-        found: list[T] = []
+        result: list[T] = []
         while not self.skip(close):
-            if found:
+            if result:
                 self.expect(",")
-            found.append(one())
-        return found
+            result.append(one())
+        return result
 
     def span(self, first: int | None = None) -> Span:
         """From the word of that number, or the next one, to the one that was left behind last."""

@@ -42,9 +42,9 @@ class PaddedChannels:
     def spread(self, data: Any, axis: int) -> Any:
         """An array with its channels, which lie along an axis, in their places, and zeros in the others."""
         shape = (*data.shape[:axis], self.count, *data.shape[axis + 1 :])
-        made = np.zeros(shape, data.dtype)
-        made[(slice(None),) * axis + (list(self.places),)] = data
-        return made
+        result = np.zeros(shape, data.dtype)
+        result[(slice(None),) * axis + (list(self.places),)] = data
+        return result
 
     def own_of(self, e: Expr, axis: int = 1) -> Expr:
         """The own channels of such a tensor."""

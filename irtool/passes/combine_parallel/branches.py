@@ -211,9 +211,9 @@ def tensor(e: Expr) -> TensorType:
 
 def extent(e: Expr, axis: int) -> int:
     """The number of elements of the tensor `e` along an axis of known extent."""
-    found = tensor(e).shape[axis]
-    assert isinstance(found, int)
-    return found
+    result = tensor(e).shape[axis]
+    assert isinstance(result, int)
+    return result
 
 
 def concatenate(parts: list[Expr], axis: int) -> Call:

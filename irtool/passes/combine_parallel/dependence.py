@@ -57,11 +57,11 @@ class Dependence:
     @cached_property
     def _binding(self) -> dict[Var, Scope]:
         """The scope that each variable is bound in."""
-        found: dict[Var, Scope] = {}
+        result: dict[Var, Scope] = {}
         for e, inner in self._scopes.inner.items():
             if isinstance(e, Match):
                 for clause, scope in zip(e.clauses, inner, strict=True):
-                    found.update(dict.fromkeys(bound_vars(clause.pattern), scope))
+                    result.update(dict.fromkeys(bound_vars(clause.pattern), scope))
             elif isinstance(e, Function | Let):
-                found.update(dict.fromkeys(binders(e), inner[0]))
-        return found
+                result.update(dict.fromkeys(binders(e), inner[0]))
+        return result

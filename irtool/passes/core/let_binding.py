@@ -136,10 +136,10 @@ class _Binder:
         return self.close(self.scopes.of[root], body)
 
     def list(self, scope: Scope) -> Bindings:
-        found = self.lists.get(scope)
-        if found is None:
-            found = self.lists[scope] = Bindings()
-        return found
+        result = self.lists.get(scope)
+        if result is None:
+            result = self.lists[scope] = Bindings()
+        return result
 
     def close(self, scope: Scope, body: Expr | LetBlock) -> Expr:
         """The bindings of a scope that is complete, around its body."""

@@ -228,10 +228,10 @@ def parse_pipeline(text: str) -> list[Pass]:
     reader = _Reader(text)
     if reader.kind == "end":
         return []
-    found = reader.pipeline("")
+    result = reader.pipeline("")
     if reader.kind != "end":
         reader.fail(f"unexpected {reader.token!r}")
-    return found
+    return result
 
 
 def parse_value(text: str) -> Any:

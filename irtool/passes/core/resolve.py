@@ -19,10 +19,10 @@ def resolve(items: str | Pass | Sequence[PassLike]) -> list[Pass]:
 
     Raises UsageError for an unknown pass or option, and for a pass whose prerequisites form a cycle.
     """
-    found = [p for item in listed(items) for p in _resolved(item)]
-    for p in found:
+    result = [p for item in listed(items) for p in _resolved(item)]
+    for p in result:
         check_prerequisites(p.info)
-    return found
+    return result
 
 
 def listed(items: str | Pass | Sequence[PassLike]) -> Sequence[PassLike]:

@@ -26,22 +26,22 @@ class ExprGraph:
     @cached_property
     def inputs(self) -> list[list[int]]:
         """The numbers of the operands of each node, in order."""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        result: list[list[int]] = [[] for _ in self.nodes]
         index = self.index
         for at, e in enumerate(self.nodes):
             if isinstance(e, Let):
-                self._feed(found, index[e.value], index[e.var])
-                self._feed(found, index[e.body], at)
+                self._feed(result, index[e.value], index[e.var])
+                self._feed(result, index[e.body], at)
             elif isinstance(e, Match):
                 for clause in e.clauses:
                     for v in bound_vars(clause.pattern):
-                        self._feed(found, index[e.data], index[v])
-                    self._feed(found, index[clause.body], at)
+                        self._feed(result, index[e.data], index[v])
+                    self._feed(result, index[clause.body], at)
             else:
                 for child in children(e):
                     if child in index:
-                        self._feed(found, index[child], at)
-        return found
+                        self._feed(result, index[child], at)
+        return result
 
     @staticmethod
     def _feed(users: list[list[int]], source: int, user: int) -> None:
@@ -51,11 +51,11 @@ class ExprGraph:
     @cached_property
     def outputs(self) -> list[list[tuple[int, int]]]:
         """The users of each node, as `(number, 0)`."""
-        found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        result: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for user, sources in enumerate(self.inputs):
             for source in sources:
-                found[source].append((user, 0))
-        return found
+                result[source].append((user, 0))
+        return result
 
     @cached_property
     def external(self) -> list[bool]:
@@ -70,10 +70,10 @@ class ExprGraph:
     @cached_property
     def dominated(self) -> list[list[int]]:
         """The nodes whose immediate post-dominator each node is, highest number first."""
-        found: list[list[int]] = [[] for _ in range(len(self.nodes) + 1)]
+        result: list[list[int]] = [[] for _ in range(len(self.nodes) + 1)]
         for i in range(len(self.nodes) - 1, -1, -1):
-            found[self.dominators.parent[i]].append(i)
-        return found
+            result[self.dominators.parent[i]].append(i)
+        return result
 
 
 def _order(root: Expr) -> list[Expr]:

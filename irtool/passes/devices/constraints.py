@@ -83,10 +83,10 @@ class DeviceConstraints:
         return self._domain(e.name if isinstance(e, GlobalVar) else e, e.checked_type)
 
     def _domain(self, key: Expr | str, type: Type | None) -> Domain:
-        found = self._of.get(key)
-        if found is None:
-            found = self._of[key] = self.domains.make(type)
-        return found
+        result = self._of.get(key)
+        if result is None:
+            result = self._of[key] = self.domains.make(type)
+        return result
 
     def device(self, e: Expr) -> VirtualDevice:
         """The device of an expression."""
@@ -97,10 +97,10 @@ class DeviceConstraints:
         callee, _ = callee_and_arguments(call)
         if not isinstance(callee, Op | Constructor):
             return self.domains.find(self.domain(callee))
-        found = self._callees.get(call)
-        if found is None:
-            found = self._callees[call] = self._callee(call)
-        return found
+        result = self._callees.get(call)
+        if result is None:
+            result = self._callees[call] = self._callee(call)
+        return result
 
     def _callee(self, call: Call) -> Domain:
         make, canonical = self.domains.make, self.configuration.canonical

@@ -133,7 +133,7 @@ def is_quantized_alone(operator: type[Operator]) -> bool:
 
 def tensor_type(types: Types, e: Expr) -> Affine:
     """The affine type of a tensor. Raises NotSupported if it is not quantized."""
-    found = types.get(e)
-    if not isinstance(found, Affine):
+    result = types.get(e)
+    if not isinstance(result, Affine):
         raise NotSupported("an argument is not quantized")
-    return found
+    return result

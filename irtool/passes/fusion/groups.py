@@ -103,8 +103,8 @@ class Groups:
         if total > self.most:
             return None
         outputs = self.graph.outputs
-        found, seen = [start], {start, end}
-        for node in found:
+        result, seen = [start], {start, end}
+        for node in result:
             for user, _ in outputs[node]:
                 if user in seen:
                     continue
@@ -112,8 +112,8 @@ class Groups:
                 if total > self.most:
                     return None
                 seen.add(user)
-                found.append(user)
-        return found
+                result.append(user)
+        return result
 
     def _may_pass(self, between: list[int], end: int, condition: Condition) -> bool:
         if not condition(self.pattern[self.find(end)], True):

@@ -107,15 +107,15 @@ def find_rule(operator: type[Operator]) -> LayoutRule | None:
     shared = operator.shared_layout_rule()
     if own is not None or not shared:
         return own
-    found = _SHARED.find(shared)
-    if found is None:
+    result = _SHARED.find(shared)
+    if result is None:
         names = sorted(_SHARED.keys())
         raise refuse(
             operator,
             f"there is no layout rule {shared}",
             help=nearest(shared, names) or f"there are {', '.join(names)}",
         )
-    return found
+    return result
 
 
 def unknown(site: LayoutSite, outputs: int = 1) -> Layouts:

@@ -87,9 +87,9 @@ class Evaluator:
         return LetList(self.names)
 
     def global_function(self, name: str) -> Steps:
-        found = self.globals.get(name)
-        if found is not None:
-            return found
+        result = self.globals.get(name)
+        if result is not None:
+            return result
         function = self.module.functions[name]
         reference = GlobalVar(name)
         if not isinstance(function, Function) or function.attrs.get("Primitive"):
@@ -97,7 +97,7 @@ class Evaluator:
             return self.globals[name]
         self.identities.register(function)
         apply = self.static_function(function, reference)
-        made = self.globals[name] = self.partial(StaticFunction(apply), reference)
+        result = self.globals[name] = self.partial(StaticFunction(apply), reference)
         summary, before = None, self.allowance.steps
         self.summaries.begin()
         try:
@@ -108,7 +108,7 @@ class Evaluator:
         finally:
             self.summaries.end(self.identities.of(function), summary, self.allowance.steps - before)
         self.functions[name] = self.identities.copy(summary.residual)
-        return made
+        return result
 
     def visit(self, e: Expr, lets: LetList, name: Var | None = None) -> Steps:
         self.allowance.work(1)

@@ -109,8 +109,8 @@ def _fields(value: Partial) -> tuple[Partial, ...]:
 
 def variables(residual: Function) -> list[Var]:
     """The variables that the `let`s of a residual function bind, in order."""
-    found, body = [], residual.body
+    result, body = [], residual.body
     while isinstance(body, Let):
-        found.append(body.var)
+        result.append(body.var)
         body = body.body
-    return found
+    return result

@@ -13,13 +13,13 @@ from .regions import Region
 
 def values_of_variables(order: Iterable[Expr]) -> dict[Var, Expr]:
     """The value behind each variable of a `let` or a pattern."""
-    found: dict[Var, Expr] = {}
+    result: dict[Var, Expr] = {}
     for e in order:
         if isinstance(e, Let):
-            found[e.var] = e.value
+            result[e.var] = e.value
         elif isinstance(e, Match):
-            found.update((v, e.data) for clause in e.clauses for v in bound_vars(clause.pattern))
-    return found
+            result.update((v, e.data) for clause in e.clauses for v in bound_vars(clause.pattern))
+    return result
 
 
 class RegionScopes:

@@ -89,9 +89,9 @@ class Backward:
         take = _find_taker(e.op.operator)
         if take is None:
             raise refuse(e.op.operator, "a rule offers to take up scales, and no rule (@takes_up) does it")
-        made = yield take(self, e, message, scale)
-        self.memo[e] = made
-        return made
+        result = yield take(self, e, message, scale)
+        self.memo[e] = result
+        return result
 
     def plain(self, e: Call) -> Call:
         """`e` over its rewritten operands."""

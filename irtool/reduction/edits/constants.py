@@ -22,10 +22,10 @@ def lift_constants(search: Search) -> None:
                 fresh[e] = p
 
     def lifted(chosen: Sequence[Expr]) -> Case:
-        made = replaced(case, {e: fresh[e] for e in chosen})
+        result = replaced(case, {e: fresh[e] for e in chosen})
         for name in names:
-            made = made.with_function(name, with_parameters(made.module.functions[name]))
-        return made
+            result = result.with_function(name, with_parameters(result.module.functions[name]))
+        return result
 
     search.keep_most(list(fresh), lifted)
 

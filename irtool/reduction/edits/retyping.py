@@ -66,12 +66,19 @@ def _annotated(case: Case, leaf: Callable[[Type], Type], leave: Leave) -> Case:
             new = leave(old, new)
             if not isinstance(new, Function) or new.ret_type is None:
                 return new
-            made = without_return_type(new)
+            result = without_return_type(new)
             if name not in global_names(new):
-                return made
+                return result
             ret = rewrite_type(new.ret_type, leaf)
             return Function(
-                made.params, made.body, ret, made.type_params, made.attrs, made.span, None, made.virtual_device
+                result.params,
+                result.body,
+                ret,
+                result.type_params,
+                result.attrs,
+                result.span,
+                None,
+                result.virtual_device,
             )
 
         functions[name] = rewrite(refresh(f, annotate), settle)

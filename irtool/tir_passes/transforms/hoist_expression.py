@@ -106,12 +106,12 @@ def _every_step(loop: For) -> Iterator[Stmt]:
 def _invariant_lets(loop: For) -> dict[Expr, Let]:
     """The `let`s whose values are the same in every step, by their variables."""
     bound: set[Expr] = {s.var for s in pre_order(loop) if isinstance(s, For | Let)}
-    found: dict[Expr, Let] = {}
+    result: dict[Expr, Let] = {}
     for s in _every_step(loop):
         if isinstance(s, Let) and _is_invariant(s.value, bound):
-            found[s.var] = s
+            result[s.var] = s
             bound.discard(s.var)
-    return found
+    return result
 
 
 def _is_invariant(e: Expr, bound: Set[Expr]) -> bool:

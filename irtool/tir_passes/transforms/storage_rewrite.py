@@ -58,7 +58,7 @@ def _assigned(buffers: Sequence[Buffer], parts: Sequence[Stmt]) -> dict[Buffer, 
                 break
         else:
             groups.append(([b], uses[b][1]))
-    found: dict[Buffer, Buffer] = {}
+    result: dict[Buffer, Buffer] = {}
     for members, _ in groups:
         if len(members) > 1:
             first = members[0]
@@ -66,8 +66,8 @@ def _assigned(buffers: Sequence[Buffer], parts: Sequence[Stmt]) -> dict[Buffer, 
             finite = all(b.finite for b in members)
             same = (largest.shape, finite) == (first.shape, first.finite)
             shared = first if same else first.replace(shape=largest.shape, finite=finite)
-            found.update((b, shared) for b in members if b is not shared)
-    return found
+            result.update((b, shared) for b in members if b is not shared)
+    return result
 
 
 def _fits(members: Sequence[Buffer], b: Buffer) -> bool:
@@ -81,11 +81,11 @@ def _fits(members: Sequence[Buffer], b: Buffer) -> bool:
 
 
 def _used(part: Stmt, buffers: set[Buffer]) -> set[Buffer]:
-    found: set[Buffer] = set()
+    result: set[Buffer] = set()
     for s in pre_order(part):
         if isinstance(s, Store | Annotate) and s.buffer in buffers:
-            found.add(s.buffer)
+            result.add(s.buffer)
         for e in post_order(*expressions(s)):
             if isinstance(e, Load) and e.source in buffers:
-                found.add(e.source)
-    return found
+                result.add(e.source)
+    return result

@@ -40,7 +40,7 @@ def place_vertices(layers: Layers, widths: Sequence[float], gap: float) -> list[
 def _conflicts(layers: Layers) -> set[tuple[int, int]]:
     """Segments that cross one between two dummies, which goes first."""
     place = layers.positions()
-    found: set[tuple[int, int]] = set()
+    result: set[tuple[int, int]] = set()
     for above, below in zip(layers.rows, layers.rows[1:], strict=False):
         left, done = 0, 0
         for n, v in enumerate(below):
@@ -53,10 +53,10 @@ def _conflicts(layers: Layers) -> set[tuple[int, int]]:
                 for u in layers.up[w]:
                     is_inner = w >= layers.count and u >= layers.count
                     if not is_inner and not left <= place[u] <= right:
-                        found.add((u, w))
+                        result.add((u, w))
                 done += 1
             left = right
-    return found
+    return result
 
 
 def _align(

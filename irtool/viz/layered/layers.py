@@ -50,8 +50,8 @@ class Layers:
 
     def positions(self) -> list[int]:
         """The place of each vertex in its row."""
-        found = [0] * len(self.rank)
+        result = [0] * len(self.rank)
         for row in self.rows:
             for place, v in enumerate(row):
-                found[v] = place
-        return found
+                result[v] = place
+        return result

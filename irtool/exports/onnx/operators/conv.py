@@ -92,8 +92,8 @@ class Conv(Expansion):
             "group": int(at.groups),
         }
         if is_float(s.out.dtype):
-            made = s.node("Conv", s.cast(x, s.out.dtype), s.cast(w, s.out.dtype), **shared)
-            return made
+            result = s.node("Conv", s.cast(x, s.out.dtype), s.cast(w, s.out.dtype), **shared)
+            return result
         if x.dtype in ("int8", "uint8") and w.dtype in ("int8", "uint8") and s.out.dtype in ("int32", "int64"):
             return s.cast(convolved_integers(s, x, w, None, None, shared), s.out.dtype)
         return _by_taps(s, x, w, shared)

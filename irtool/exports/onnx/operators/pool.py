@@ -84,11 +84,11 @@ class Pool(Expansion):
 def _reaching(s: OnnxSite, pads: list[int], window: list[int], strides: list[int], dilations: list[int]) -> list[int]:
     """Padding that is as long as the last window of a result whose extent is rounded up needs it."""
     rank, shape, out = len(window), s.spatial(s.tensor(0)), s.spatial(s.out)
-    made = list(pads)
+    result = list(pads)
     for i in range(rank):
         needed = (out[i] - 1) * strides[i] + (window[i] - 1) * dilations[i] + 1
-        made[rank + i] = max(made[rank + i], needed - shape[i] - pads[i])
-    return made
+        result[rank + i] = max(result[rank + i], needed - shape[i] - pads[i])
+    return result
 
 
 def _by_taps(

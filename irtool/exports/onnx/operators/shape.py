@@ -343,14 +343,14 @@ def regrouped(s: OnnxSite, x: Value, source: list[tuple[str, int]], target: list
 
 def axes_of(layout: str) -> list[tuple[str, int]]:
     """The axes of a layout with their block sizes, 0 for an axis that is counted whole: `NCHW16c`."""
-    found, number = [], ""
+    result, number = [], ""
     for letter in layout:
         if letter.isdigit():
             number += letter
         elif letter.isalpha():
-            found.append((letter, int(number or 0)))
+            result.append((letter, int(number or 0)))
             number = ""
-    return found
+    return result
 
 
 def relayout(s: OnnxSite, x: Value, t: TensorType, old: list[tuple[str, int]], new: list[tuple[str, int]]) -> Value:

@@ -118,9 +118,9 @@ class Variadic(OnnxOperator):
 
     @since(1, 6, 8, 12, 13)
     def fold(self, first: Value, *rest: Value) -> Result:
-        found = first
+        result = first
         for v in rest:
-            found = found.call(VARIADIC[self.node.op_type], v)
+            result = result.call(VARIADIC[self.node.op_type], v)
         if self.node.op_type == "Mean" and rest:
-            found = found.call("divide", Value.constant(len(rest) + 1, found.dtype))
-        return found
+            result = result.call("divide", Value.constant(len(rest) + 1, result.dtype))
+        return result

@@ -91,10 +91,10 @@ class Col2Im(OnnxOperator):
         lists = x.call("reshape", newshape=[batch * channels, places.size]).call("transpose", axes=[1, 0])
         nothing = Value.constant(0, x.dtype).call("full", shape=[math.prod(padded), batch * channels], dtype=x.dtype)
         total = nothing.call("scatter_nd", Value.constant(places.reshape(1, -1)), lists, mode="add")
-        found = total.call("transpose", axes=[1, 0]).call("reshape", newshape=[batch, channels, *padded])
+        result = total.call("transpose", axes=[1, 0]).call("reshape", newshape=[batch, channels, *padded])
         if not any(pads):
-            return found
-        return found.call(
+            return result
+        return result.call(
             "strided_slice",
             begin=list(pads[:axes]),
             end=[pads[i] + n for i, n in enumerate(image)],

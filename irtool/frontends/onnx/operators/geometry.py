@@ -64,7 +64,7 @@ class AffineGrid(OnnxOperator):
         columns = [
             wide.call("take", Value.constant(np.int64(i)), axis=wide.rank - 1) for i in range(axes + 1)
         ]  # (batch, 1, …, 1, axes)
-        found = columns[-1]
+        result = columns[-1]
         for i, extent in enumerate(reversed(extents)):
             along = (2 * counted(extent, "an axis of the grid") + 1) / extent - 1
             if align_corners:
@@ -72,5 +72,5 @@ class AffineGrid(OnnxOperator):
             shape = [1] * (axes + 2)
             shape[axes - i] = extent
             steps = Value.constant(along.reshape(shape), theta.dtype)
-            found = found.call("add", columns[i].call("multiply", steps))
-        return found
+            result = result.call("add", columns[i].call("multiply", steps))
+        return result

@@ -35,10 +35,10 @@ class MaxPool(OnnxOperator):
     ) -> Result:
         spatial_rank(x, "a pool")
         windows = Windows.of(kernel_shape, strides, pads, dilations, auto_pad)
-        found = pool("max", x, windows, bool(ceil_mode))
+        result = pool("max", x, windows, bool(ceil_mode))
         if not self.wants(1):
-            return found
-        return [found, indices(x, windows, bool(ceil_mode), bool(storage_order))]
+            return result
+        return [result, indices(x, windows, bool(ceil_mode), bool(storage_order))]
 
 
 def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Value:

@@ -40,12 +40,12 @@ class LayerNormalization(OnnxOperator):
         epsilon: float = 1e-5,
         stash_type: int = 1,
     ) -> Result:
-        found = layer_norm(x, scale, b, axis, epsilon)
+        result = layer_norm(x, scale, b, axis, epsilon)
         if not (self.wants(1) or self.wants(2)):
-            return found
+            return result
         wide = cast(x, STASHED.get(stash_type, x.dtype) if x.dtype != "float64" else x.dtype)
         mean, inverse = statistics(wide, range(x.axis(axis), x.rank), epsilon)
-        return [found, cast(mean, self._stashed(stash_type)), cast(inverse, self._stashed(stash_type))]
+        return [result, cast(mean, self._stashed(stash_type)), cast(inverse, self._stashed(stash_type))]
 
     def _stashed(self, stash_type: int) -> str:
         if stash_type not in STASHED:

@@ -147,14 +147,14 @@ class Gemm(OnnxOperator):
     ) -> Result:
         a.require_rank(2, "the left operand of Gemm")
         a = transposed(a) if transA else a
-        found = dense(a, b) if transB else matrix_product(a, b)
-        found = _scaled(found, alpha)
+        result = dense(a, b) if transB else matrix_product(a, b)
+        result = _scaled(result, alpha)
         if c is None or not beta:
-            return found
+            return result
         c = _scaled(c, beta)
-        if c.rank == 1 and c.shape == found.shape[1:]:
-            return found.call("nn.bias_add", c, axis=1)
-        return found.call("add", c)
+        if c.rank == 1 and c.shape == result.shape[1:]:
+            return result.call("nn.bias_add", c, axis=1)
+        return result.call("add", c)
 
 
 def _known(extent: Dim) -> int | None:

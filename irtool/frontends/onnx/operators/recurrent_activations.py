@@ -77,7 +77,7 @@ def activations(names: Sequence[str], alphas: Sequence[float], betas: Sequence[f
     """
     known = {name.lower(): name for name in _FUNCTIONS}
     left_alphas, left_betas = list(alphas), list(betas)
-    found: list[Activation] = []
+    result: list[Activation] = []
     for name in names:
         if name.lower() not in known:
             raise IrError(f"the activation {name} is not known", help=nearest(name, _FUNCTIONS), code=UnsupportedNode)
@@ -90,8 +90,8 @@ def activations(names: Sequence[str], alphas: Sequence[float], betas: Sequence[f
             raise IrError(
                 f"the activation {name} needs an alpha and a beta: ONNX has no defaults for these", code=DamagedModel
             )
-        found.append(_bound(function, alpha or 0.0, beta or 0.0))
-    return found
+        result.append(_bound(function, alpha or 0.0, beta or 0.0))
+    return result
 
 
 def _bound(function: Callable[[Value, float, float], Value], alpha: float, beta: float) -> Activation:

@@ -77,9 +77,9 @@ class Resize(OnnxOperator):
             extrapolation_value,
         )
         if sizes is not None and sizes.known is None:
-            made = resize_to_computed(x, sizes, named, way) if keep_aspect_ratio_policy == "stretch" else None
-            if made is not None:
-                return made
+            result = resize_to_computed(x, sizes, named, way) if keep_aspect_ratio_policy == "stretch" else None
+            if result is not None:
+                return result
         if sizes is not None and sizes.shape != (0,):
             found = sized(x, sizes.ints("the sizes of Resize"), named, keep_aspect_ratio_policy, regions)
         elif scales is not None:
@@ -90,10 +90,10 @@ class Resize(OnnxOperator):
 
 
 def _mode(mode: str) -> str:
-    found = {"bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
-    if found not in ("nearest", "linear", "cubic"):
+    result = {"bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
+    if result not in ("nearest", "linear", "cubic"):
         raise IrError(f"mode is {mode}, which ONNX does not have", code=DamagedModel)
-    return found
+    return result
 
 
 def _floats(value: Value, what: str) -> tuple[float, ...]:
@@ -108,7 +108,7 @@ def scaled(
     if len(scales) != len(named) or any(not s > 0 for s in scales):
         raise IrError(f"the scales are {list(scales)} for {len(named)} axes", code=DamagedModel)
     cropped = regions is not None
-    found = []
+    result = []
     for k, (a, s) in enumerate(zip(named, scales, strict=True)):
         if s == 1 and not cropped:
             continue  # whatever the extent is
@@ -117,8 +117,8 @@ def scaled(
         if not wanted <= MOST:
             raise IrError(f"axis {a} of {x.tensor} times {s} is too long", code=DamagedModel)
         target = int(wanted)
-        found.append(AxisResize(a, size, target, s, _region(regions, k, len(named))))
-    return found
+        result.append(AxisResize(a, size, target, s, _region(regions, k, len(named))))
+    return result
 
 
 def sized(

@@ -199,13 +199,13 @@ def _broadcast(have: Sequence[Dim], parts: Sequence[int | None] | None) -> list[
     """The extents of a tensor broadcast against partly known ones; None for those that are not known."""
     if parts is None or len(parts) != len(have):
         return None
-    found: list[int | None] = []
+    result: list[int | None] = []
     for h, p in zip(have, parts, strict=True):
         if isinstance(h, int) and h != 1:
-            found.append(h)
+            result.append(h)
         else:
-            found.append(p if p is not None and (p > 1 or h == 1) else None)
-    return found
+            result.append(p if p is not None and (p > 1 or h == 1) else None)
+    return result
 
 
 @onnx_operator("Transpose")
