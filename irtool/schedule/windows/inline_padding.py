@@ -12,36 +12,34 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ...tir.forms import AnyForm, Map, Reduction, buffers_read
+from ...tir.forms import AnyForm, Reduction, stores_of
 from ...tir.kernel import Kernel
 from ...tir.vector_target import VectorTarget
 from ..core.guards import extract_predicates
 from ..cost.machine import WRITTEN_OUT
 from ..strategies.base import Stage
 from ..strategies.row_reduction.strategy import is_preferred
+from .padded_copy import without_padded_copy
 from .partition_padded_windows import parts_of
-from .subpixel import inline_padding, phases
+from .subpixel import phases
 
 
 def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel without a padded copy that one reduction reads, in rows of vectors; itself if it has none."""
     forms = kernel.stages
     for n, (copy, r) in enumerate(pairwise(forms)):
-        if not isinstance(copy, Map) or not isinstance(r, Reduction) or len(copy.stores) != 1:
+        opened = without_padded_copy(forms, n + 1)
+        if opened is None or stores_of(copy)[0].buffer.nbytes < target.stack_bytes:
             continue
-        b = copy.stores[0].buffer
-        if b.nbytes < target.stack_bytes or b in buffers_read(*forms[:n], *forms[n + 2 :]):
-            continue
-        if is_preferred(Stage(r, target)) and (parts := _parts(r, copy)):
+        if is_preferred(Stage(r, target)) and (parts := _parts(opened)):
             return kernel.with_stages([*forms[:n], *parts, *forms[n + 2 :]])
     return kernel
 
 
-def _parts(r: Reduction, copy: Map) -> list[AnyForm]:
-    """The reduction in parts that read what the copy is made of; none where there are too many."""
-    opened = inline_padding(r, copy)
+def _parts(r: Reduction) -> list[AnyForm]:
+    """The reduction of guarded data in parts without guards; none where there are too many."""
     found: list[AnyForm] = []
-    for phase in (phases(opened, {}) or [opened]) if opened is not None else []:
+    for phase in phases(r, {}) or [r]:
         guarded = extract_predicates(phase)
         parts = parts_of(guarded, WRITTEN_OUT - len(found)) if guarded.guards and not guarded.formed else None
         if parts is None:

@@ -18,7 +18,7 @@ from itertools import pairwise, product
 from math import prod
 
 from ...tir.expr import Expr, Load, Var, rewrite
-from ...tir.forms import AnyForm, Map, Reduction, buffers_read
+from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.kernel import Kernel
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Store
@@ -26,8 +26,8 @@ from ..core.affine import simplifier
 from ..core.guards import extract_predicates
 from ..cost.machine import FEWEST_RESULTS, LOOKED_AT, MOST_LEFT, WRITTEN_OUT
 from .degenerate_loops import solve_steps
+from .padded_copy import without_padded_copy
 from .slice_domain import slice_domain
-from .subpixel import inline_padding
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
     for n, windows in enumerate(forms):
         if not isinstance(windows, Reduction):
             continue
-        for first, opened in ((n, windows), (n - 1, _without_copy(forms, n))):
+        for first, opened in ((n, windows), (n - 1, without_padded_copy(forms, n))):
             guarded = extract_predicates(opened, formed) if opened is not None else None
             parts = _parts(guarded) if guarded is not None and guarded.guards else None
             if parts is not None:
@@ -81,15 +81,6 @@ def _parts(r: Reduction) -> list[AnyForm] | None:
     """The parts of a reduction with guards, or itself without them where they leave single steps."""
     solved = solve_steps(r)
     return partition(solved, r.work) if solved.guards else [solved]
-
-
-def _without_copy(forms: Sequence[AnyForm], n: int) -> Reduction | None:
-    """A stage that reads data where the one before makes a padded copy of it for this one alone; None where that does not."""
-    copy, windows = forms[n - 1], forms[n]
-    if n == 0 or not isinstance(copy, Map) or not isinstance(windows, Reduction) or len(copy.stores) != 1:
-        return None
-    read_elsewhere = copy.stores[0].buffer in buffers_read(*forms[: n - 1], *forms[n + 1 :])
-    return None if read_elsewhere else inline_padding(windows, copy)
 
 
 def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:

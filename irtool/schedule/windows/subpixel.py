@@ -19,13 +19,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from ...tir.expr import Binary, Const, Expr, Load, Select, Var, post_order, rewrite, substitute, substitution
+from ...tir.expr import Binary, Const, Expr, Var, post_order, substitution
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
 from ..cost.machine import WRITTEN_OUT
+from .padded_copy import inline_padding
 from .slice_domain import slice_domain
 
 Limits = dict[Expr, tuple[int, Var, int, int]]
@@ -172,21 +173,3 @@ def span_in_phase(v: Var, extent: int, limits: Limits, fixed: Mapping[Var, int])
         return 0, extent
     c, low, n, offset = limits[v]
     return max(0, -((fixed[low] - offset) // c)), -(-(n + offset - fixed[low]) // c)
-
-
-def inline_padding(r: Reduction, copy: Map) -> Reduction | None:
-    """The reduction that reads what the padded copy is made from; None where the copy is no padding."""
-    store = copy.stores[0]
-    if len(copy.stores) != 1 or store.buffer.scope != Scope.GLOBAL:
-        return None
-    if not isinstance(store.value, Select) or not store.value.lazy or not isinstance(store.value.other, Const):
-        return None
-    simplify = simplifier(r.loops, r.inner)
-
-    def opened(e: Expr) -> Expr:
-        if not isinstance(e, Load) or e.source is not store.buffer:
-            return e
-        return substitute(store.value, {a: i for a, i in zip(store.indices, e.indices) if isinstance(a, Var)})
-
-    update = simplify(rewrite(r.update, opened))
-    return None if any(e.source is store.buffer for e in loads(update)) else replace(r, update=update)

@@ -2,7 +2,6 @@
 
 stage        the stage of the pipeline: which convolutions of a program are transformed, and their weights
 find         a reduction                     ⇒ a `convolution` with windows, maybe of several parts, and slices for depth, along its `axes`
-padded_copy  a convolution of a padded copy  ⇒ that of what is padded
 plans        how many tiles and channels are taken at a time (`tiling`); `cost.winograd` says whether that pays
 cook_toom    interpolation points            ⇒ the matrices of the transforms
 weights      weights                         ⇒ transformed weights, in the order in which products read them

@@ -113,8 +113,3 @@ class DepthAxis(Elements):
 
 
 AnyAxis = TypeVar("AnyAxis", SpatialAxis, DepthAxis)
-
-
-def over(axis: AnyAxis, e: Elements) -> AnyAxis:
-    """The axis, over other elements."""
-    return replace(axis, shift=e.shift, first=e.first, last=e.last)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
-from ....tir.expr import Expr, Load
+from ....tir.expr import Load
 from ....tir.forms import Loop, Reduction
 from ....tir.stmt import Buffer
-from .axes import DepthAxis, Elements, SpatialAxis, over
+from .axes import DepthAxis, SpatialAxis
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,18 +98,3 @@ class Convolution:
     def updates(self) -> int:
         """Multiply-adds of the sum as it is written."""
         return self.form.work
-
-    @property
-    def elements(self) -> dict[Expr, Elements]:
-        """What exists along the axes of windows, by what stands for their elements in `data`."""
-        depth: dict[Expr, Elements] = {} if self.depth is None else {self.depth.slice: self.depth}
-        rows: dict[Expr, Elements] = {} if self.rows.is_single else {self.rows.of: self.rows}
-        return {**depth, **rows, self.columns.of: self.columns}
-
-    def with_elements(self, elements: Mapping[Expr, Elements]) -> Convolution:
-        """The convolution of data of which other elements exist."""
-        depth = self.depth
-        if depth is not None:
-            depth = over(depth, elements[depth.slice]).trimmed()
-        rows, columns = (over(axis, elements.get(axis.of, axis)) for axis in (self.rows, self.columns))
-        return replace(self, depth=depth, rows=rows, columns=columns)

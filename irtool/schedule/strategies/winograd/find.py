@@ -15,9 +15,9 @@ from ....tir.stmt import Buffer
 from ...constants.constant_factors import factors_with_weights
 from ...core.affine import factors, simplifier
 from ...core.guards import extract_predicates
-from .axes import DepthAxis, SpatialAxis, no_rows
+from ...windows.padded_copy import without_padded_copy
+from .axes import AnyAxis, DepthAxis, SpatialAxis, no_rows
 from .convolution import Convolution
-from .padded_copy import without_padded_copy
 
 _HALVES = ("bfloat16", "float16")
 """Dtypes of operands that are widened to float32, element by element."""
@@ -46,15 +46,19 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
     r = forms[at]
     if not isinstance(r, Reduction) or not r.windows:
         return None
+    opened = without_padded_copy(forms, at, plain=True)
+    # What multiplies padding in a copy is finite wherever a convolution is transformed: its weights are asked.
+    guarded = extract_predicates(opened, formed=True) if opened is not None else None
+    found = _convolution(guarded, inputs, 1) if guarded is not None else None
     guarded = extract_predicates(r)
-    if guarded.formed:
-        return None
-    sum_of_all = replace(guarded, guards=())
-    for data, weights in factors_with_weights(sum_of_all, _factors(sum_of_all), inputs):
-        convolution = _matched(sum_of_all, data, weights, guarded.guards)
-        if convolution is not None:
-            return without_padded_copy(convolution, forms, at)
-    return None
+    return found or (_convolution(guarded, inputs, 0) if not guarded.formed else None)
+
+
+def _convolution(r: Reduction, inputs: Sequence[Buffer], copies: int) -> Convolution | None:
+    """A reduction with guards as a convolution; `copies` of the data before it are not needed."""
+    sum_of_all = replace(r, guards=(), formed=False)
+    pairs = factors_with_weights(sum_of_all, _factors(sum_of_all), inputs)
+    return next((c for pair in pairs if (c := _matched(sum_of_all, *pair, r.guards, copies)) is not None), None)
 
 
 def _factors(r: Reduction) -> tuple[Load, Load] | None:
@@ -204,7 +208,7 @@ def _axes(indices: Sequence[_Index], taps: Set[Var], extents: dict[Var, int]) ->
     return _Axes(rows, windows[-1], depth, channels, tuple(i.of for i in of if i.of is not None))
 
 
-def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) -> Convolution | None:
+def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], copies: int) -> Convolution | None:
     """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0."""
     extents = dict((*r.loops, *r.inner))
     indices = _indices(r, data)
@@ -228,7 +232,6 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
     if order is None or (channel.group is not None and channel.group[0] is not filters[0]):
         return None
     groups = extents[filters[0]] // channel.group[1] if channel.group is not None else 1
-    depth = axes.depth.depth(extents) if axes.depth is not None else None
     limits = [simplifier(r.loops, r.inner).linear(g) for g in guards]
     own: dict[int, Expr] = {axes.columns.place: columns.of, channel.place: channel.tap}
     columns, bounds = _bounded(columns, axes.columns, limits)
@@ -236,17 +239,20 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
         own[axes.rows.place] = rows.of
         rows, count = _bounded(rows, axes.rows, limits)
         bounds += count
+    depth = None
+    if axes.depth is not None:
+        depth, count = _bounded(axes.depth.depth(extents), axes.depth, limits)
+        bounds, depth = bounds + count, depth.trimmed()
+        own[axes.depth.place] = depth.slice
     if bounds != len(limits):
         return None  # some guards are about other axes
-    if depth is not None and axes.depth is not None:
-        own[axes.depth.place] = depth.slice
 
     def loop(v: Var) -> Loop:
         return v, extents[v]
 
     return Convolution(
         r,
-        0,
+        copies,
         Load(data.source, tuple(own.get(n, i) for n, i in enumerate(data.indices))),
         tuple(map(loop, axes.images)),
         loop(filters[0]),
@@ -260,14 +266,13 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr]) ->
     )
 
 
-def _bounded(axis: SpatialAxis, i: _Index, limits: Sequence[Linear]) -> tuple[SpatialAxis, int]:
+def _bounded(axis: AnyAxis, i: _Index, limits: Sequence[Linear]) -> tuple[AnyAxis, int]:
     """The axis with the elements for which those limits are at least 0 that are about it alone, and how many these are."""
     first, last, count = axis.first, axis.last, 0
+    steps = {v: step for v, step in ((i.of, i.stride), (i.tap, i.dilation)) if v is not None}
     for terms, rest in limits:
-        if i.of is None or i.tap is None or {*terms} != {i.of, i.tap}:
-            continue
-        sign = 1 if terms[i.of] > 0 else -1
-        if terms[i.of] != sign * i.stride or terms[i.tap] != sign * i.dilation:
+        sign = 1 if min(terms.values(), default=0) > 0 else -1
+        if {v: sign * step for v, step in terms.items()} != steps:
             continue
         if sign > 0:  # of * stride + tap * dilation + rest >= 0
             first = max(first, axis.shift - int(rest))
