@@ -28,11 +28,19 @@ def main() -> None:
     parser.add_argument("--each", type=float, default=0.03, help="seconds that each of them runs")
     parser.add_argument("--limit", type=float, default=600, help="seconds that a network may take")
     parser.add_argument("--precision", default="float32")
+    parser.add_argument("--again", action="store_true", help="measure wrong choices once more")
     parser.add_argument("--write", action="store_true", help="write docs/cost.md from the table")
     options = parser.parse_args()
     options.table.parent.mkdir(parents=True, exist_ok=True)
     for file in options.files:
-        words = (file, options.table, options.offers, options.each, options.precision)
+        words = (
+            file,
+            options.table,
+            options.offers,
+            options.each,
+            options.precision,
+            *(["again"] if options.again else []),
+        )
         said = _run([sys.executable, "-m", "benchmarks.cost.worker", *map(str, words)], options.limit)
         print(f"{file.stem}: {said or 'measured'}", flush=True)
     stages = stages_of(read_json(options.table))

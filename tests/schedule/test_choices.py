@@ -6,6 +6,8 @@ import functools
 
 import pytest
 
+from irtool.plugin.origin import is_outside
+from irtool.schedule.strategies.base import Strategy, strategies
 from tests.schedule.choices import FILE, MACHINES, in_short, kernel_rows
 from tests.schedule.larger_networks import networks
 
@@ -36,3 +38,9 @@ def test_the_table_has_the_rows_of_all_networks() -> None:
 def test_numbers_in_short() -> None:
     numbers = (0.4, 7, 99.6, 340, 996, 1234, 9960, 54_321_000, 2e12)
     assert [in_short(n) for n in numbers] == ["0", "7", "100", "340", "1.0k", "1.2k", "10k", "54M", "2000G"]
+
+
+def test_only_choices_from_outside_come_before_all_others() -> None:
+    strategies.load()
+    first = {cls.name for cls in strategies if cls.plevel != Strategy.plevel and not is_outside(cls)}
+    assert first == {"by_hand", "tuned"}

@@ -16,8 +16,10 @@ FACTS = {
     "core/block_sums.py": {"LONGEST"},  # how exact sums are
     "core/data_affinity.py": {"ALONE"},  # stands for no thread
     "graph/canonical_views.py": {"IMAGE_AXES"},  # of a tensor in NCHW
+    "graph/step_lists.py": {"_OUTSIDE"},  # stands for no step
     "graph/split_groups.py": {"_CHANNELS"},  # of a tensor in NCHW
     "instructions/matrix_tiles.py": {"WORDS"},  # of a register
+    "instructions/narrow_weights.py": {"MOST"},  # of 16 bits
     "instructions/signedness_shift.py": {"BY"},  # from one byte to the other
     "strategies/by_hand.py": {"_SHOWN"},  # of a message
     "strategies/strassen/algorithm.py": {"MUCH_LARGER"},  # how exact products are

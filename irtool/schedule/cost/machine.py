@@ -37,8 +37,11 @@ STRIP_BYTES = 512
 SCATTERED_STORE = 8
 """Cycles to store a result alone, in a line whose other elements are stored much later. 2026-11-27; 2 was assumed before."""
 
+SHUFFLED_READ = 3
+"""Loads that a vector of every second or third element takes the time of: two or three, and shuffles. Inherited."""
+
 GATHERED_ELEMENT = 1.5
-"""Cycles to load an element and put it into its lane of a vector. Assumed."""
+"""Cycles to load an element and put it into its lane of a vector, or to take it out and store it in a near line. Assumed."""
 
 # Vectors and registers
 
@@ -111,9 +114,6 @@ TILE_LATENCY = 52
 
 REGISTER_TILE_PEAK = 0.85
 """Share of their peak that tiles of registers reach, beside matrix tiles. Sapphire Rapids, 2026-11-24."""
-
-REGISTER_TILE_COST = 4 / (24 * 16)
-"""Cycles per update of `register_tile`'s tile of 24 vectors of 16 lanes: the unit of `register_tile`'s estimates."""
 
 # Threads
 

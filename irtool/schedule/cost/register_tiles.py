@@ -74,9 +74,12 @@ def choose_tile(
     return best[1]
 
 
-def tile_cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1) -> float:
-    """Cycles per result of `rows` by `vectors` results in such tiles, whose steps along rows share the vector operand."""
-    return _cost(rows, vectors, tile, target, True, together)
+def tile_cost(
+    rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, shared_rows: bool = True
+) -> float:
+    """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `shared_rows`: whether steps along
+    rows share the vector operand; if not, each of them reads a vector of its own."""
+    return _cost(rows, vectors, tile, target, shared_rows, together)
 
 
 def vectors_per_block(
@@ -119,13 +122,13 @@ def choose_window(rows: int, vectors: int, target: VectorTarget, overlap: bool =
 
 
 def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: bool, together: int = 1) -> float:
-    """Cycles per result, tails included."""
+    """See `tile_cost`."""
 
     def cycles(x: int, y: int) -> float:
         n = -(-x // together) * together * y
         if not n:
             return 0.0
-        loads = x + y * together if shared else 2 * n
+        loads = x + y * together if shared else n + y
         pending = target.latency * target.multiply_adds
         least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
         full = FULL_REGISTERS if n + y >= target.registers else 0  # none is left for what is loaded ahead

@@ -9,7 +9,7 @@ from ...tir import dtypes
 from ...tir.expr import Binary, Load
 from ...tir.forms import AnyForm
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends, factors, loads, reads, simplifier, stride
+from ..core.affine import depends, factors, loads, operands, reads, simplifier, stride
 from ..core.axes import fuse_sums
 from ..core.forms import Map, Reduction
 from ..core.reassociation import COMBINED, EXTREMES
@@ -45,6 +45,19 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
         if (extent >= least and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
             return n
     return None
+
+
+def row_cycles(r: Reduction, n: int, target: VectorTarget) -> float:
+    """Cycles per update of rows that are summed in vectors along the inner loop `n`: loads, and where there are few vectors the latency of
+    a sum; then the combination of lanes, in halves, for each result."""
+    v, extent = r.inner[n]
+    lanes = row_width(extent, target.lanes_of(r.acc.dtype))
+    vectors = -(-extent // lanes)
+    simplify = simplifier(r.loops, r.inner)
+    read = sum(stride(simplify, e.source.offset(e.indices), v) != 0 for e in operands(r))
+    step = max(read / target.loads, 1 / target.multiply_adds, target.latency / min(vectors, TOGETHER) / TOGETHER)
+    fold = math.log2(lanes) / math.prod(m for _, m in r.inner)
+    return step * vectors / extent + fold
 
 
 def row_width(extent: int, lanes: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import gcd
+from math import gcd, prod
 
 from ...tir.dtypes import itemsize
 from ...tir.expr import Call, Expr, Select, Var, post_order
@@ -16,8 +16,8 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import coefficients, depends, offsets, operands, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
-from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE, TALLEST_TILE, WIDEST_TILE
-from .register_tiles import Tile, choose_tile, choose_window
+from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE, SHUFFLED_READ, TALLEST_TILE, WIDEST_TILE
+from .register_tiles import Tile, choose_tile, choose_window, tile_cost
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class TileChoice:
     tile: Tile
     reason: str
     cost: float
-    """Cycles per update, as an estimate that tells vector axes apart."""
+    """Estimated cycles per update."""
 
     shared: bool = True
     """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
@@ -81,7 +81,7 @@ def _plan_along(
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
             if not gathered or s is None:
                 return None
-            assembled += 1
+            assembled += 1 if itemsize(e.dtype) >= 4 else 2  # narrow ones are widened, too
         contiguous += s != 0
         far += s != 0 and e.source.nbytes > target.l2_cache_bytes
         apart += s in (2, 3)
@@ -111,17 +111,15 @@ def _plan_along(
         tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
     if row is not None:
         tile = _bounded(r, row, tile, target.unrolled_updates)
-    points = tile.points
-    leftover: float = 0 if padded else extent % lanes / extent
-    if again and leftover:
-        leftover = (lanes - extent % lanes) / extent / lanes
-    inner_steps = 1
-    for _, m in r.inner:
-        inner_steps *= m
-    cost = (1 / lanes) * (1 + (tile.rows + tile.vectors) / points + (4 / points if points < 8 else 0)) + leftover
-    cost += scattered * SCATTERED_STORE / max(1, inner_steps) + apart
-    cost += assembled * GATHERED_ELEMENT / (tile.rows if shared else 1)
-    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cost, shared, again)
+    whole, left = divmod(extent, lanes)
+    pieces = (
+        min(left, 1) if padded or again else left.bit_count()
+    )  # vectors of what is left over, each of a power of two
+    cycles = tile_cost(rows, vectors, tile, target, rows_together(r, target), shared) * (whole + pieces) / extent
+    shared_rows = tile.rows if shared else 1
+    cycles += scattered * _scattered_cycles(split, row, target) / max(1, prod(n for _, n in r.inner))
+    cycles += apart * SHUFFLED_READ / target.loads / lanes / shared_rows + assembled * GATHERED_ELEMENT / shared_rows
+    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again)
 
 
 def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:
@@ -176,6 +174,16 @@ def _scattered(split: Reduction, inner: Var) -> int:
     return sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
 
 
+def _scattered_cycles(split: Reduction, row: int | None, target: VectorTarget) -> float:
+    """Cycles of a store of one element of a vector: near those of the other rows of its tile, or where lines stay in the L1 cache until they
+    are full, that of taking it out."""
+    simplify = simplifier(split.loops, split.inner)
+    places = [] if row is None else [s.buffer.offset(s.indices) for s in split.stores]
+    beside = bool(places) and all(stride(simplify, p, split.loops[row or 0][0]) == 1 for p in places)
+    near = sum(b.nbytes for b in {s.buffer for s in split.stores}) <= target.l1_cache_bytes
+    return GATHERED_ELEMENT if beside or near else SCATTERED_STORE
+
+
 def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
     """The reduction with vectors along a loop as its last loop, and that loop's variable."""
     v, extent = r.loops[n]
@@ -201,7 +209,11 @@ def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Itera
         fitted = _bounded(r, chosen.row, tile, target.unrolled_updates) if chosen.row is not None else tile
         if fitted not in seen:
             seen.add(fitted)
-            yield replace(chosen, tile=fitted, reason=_reason(r, chosen.vector, chosen.lanes, fitted))
+            together = rows_together(r, target)
+            new, old = (tile_cost(rows, vectors, t, target, together, chosen.shared) for t in (fitted, chosen.tile))
+            cost = chosen.cost + (new - old) / chosen.lanes
+            reason = _reason(r, chosen.vector, chosen.lanes, fitted)
+            yield replace(chosen, tile=fitted, reason=reason, cost=cost)
 
 
 def _reason(r: Reduction, n: int, lanes: int, tile: Tile) -> str:

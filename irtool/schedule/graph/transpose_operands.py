@@ -20,9 +20,8 @@ from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import operands, simplifier
+from ..cost.machine import FEWEST_LANES, GAIN
 from ..strategies.base import Stage, choose_strategy
-
-_LEAST_LANES = 4
 
 
 def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -45,11 +44,11 @@ def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
 def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
     """The copy and what reads it, of those of least cost; None if no copy pays."""
     stage = Stage(r, target)
-    if stage.tile is not None or stage.lanes < _LEAST_LANES:
+    if stage.tile is not None or stage.lanes < FEWEST_LANES:
         return None
     best: tuple[float, float, Map, Reduction] | None = None
     for v, extent in r.loops:
-        for e in operands(r) if extent >= _LEAST_LANES else ():
+        for e in operands(r) if extent >= FEWEST_LANES else ():
             axis = _moving_axis(r, e, v)
             if axis is None or r.work < target.copied_reads * e.source.size:
                 continue
@@ -62,7 +61,7 @@ def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | N
         return None
     _, copied, copy, reader = best
     before, after = (choose_strategy(s)[1].cost * r.work for s in (stage, Stage(reader, target)))
-    return (copy, reader) if after + copied < before else None
+    return (copy, reader) if after + copied < GAIN * before else None
 
 
 def _moving_axis(r: Reduction, e: Load, v: Var) -> int | None:

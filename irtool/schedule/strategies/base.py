@@ -1,7 +1,7 @@
 """Strategies: ways to schedule a stage of a kernel, which compete for it.
 
 A strategy says whether it can do a stage, at what cost and why, and does it, as a list of primitives. Of those that can, the
-one with the highest `plevel` gets the stage, as in TVM's OpStrategy; of several, the one that costs least.
+one that costs least gets the stage. Schedules by hand and measured choices come before all others, by their `plevel`.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ def _fused(split: tuple[Reduction, list[str]]) -> tuple[Reduction, list[str]]:
 class Strategy(ABC):
     """A way to schedule a stage. Stateless.
 
-    `plevel`: what has a higher one is preferred, whatever it costs; 10 is usual.
+    `plevel`: what has a higher one is preferred, whatever it costs, as in TVM's OpStrategy: schedules by hand, measured choices, and
+    plug-ins that want to be. All others compete by their costs.
     """
 
     name: ClassVar[str]

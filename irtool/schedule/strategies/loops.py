@@ -15,14 +15,13 @@ from .base import Candidate, Stage, Strategy, strategy
 
 @strategy("scalar_reduction")
 class ScalarReduction(Strategy):
-    """One result after the other."""
-
-    plevel = 0
+    """One result after the other, each update waiting for the one before."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         if not isinstance(stage.form, Reduction):
             return None
-        return Candidate(math.inf, "no spatial axis along which all operands are contiguous or constant")
+        cost = stage.target.latency + len(stage.windows.guards if stage.windows is not None else ())
+        return Candidate(cost, "no spatial axis along which all operands are contiguous or constant")
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert isinstance(stage.form, Reduction)
@@ -34,8 +33,6 @@ class ScalarReduction(Strategy):
 @strategy("loops")
 class Loops(Strategy):
     """What is neither a map nor a reduction of one accumulator: arg-max, sorting, sampling, recurrences."""
-
-    plevel = 0
 
     def choose(self, stage: Stage) -> Candidate | None:
         return Candidate(math.inf, "not a formula") if isinstance(stage.form, TupleReduction | Steps) else None

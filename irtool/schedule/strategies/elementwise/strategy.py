@@ -20,6 +20,7 @@ from ...core.float16_lanes import native_lanes
 from ...core.forms import Map
 from ...core.nest import lower_all
 from ...core.strip_mine import period_segments
+from ...cost.map_cycles import scalar_cycles, vector_cycles
 from ...primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from .vector_loops import Ranges, Vectors, choose_ranges, choose_vectors
@@ -35,7 +36,10 @@ class Elementwise(Strategy):
         lanes = _lanes(stage)
         chosen = (choose_vectors(stage.map, lanes) or choose_ranges(stage.map, lanes)) if lanes > 1 else None
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
-        return Candidate(1 / lanes if chosen else 1, how, chosen)
+        if chosen is None:
+            return Candidate(scalar_cycles(stage.map), how)
+        along = chosen.along if isinstance(chosen, Vectors) else chosen.loop
+        return Candidate(vector_cycles(stage.map, along, lanes, stage.target), how, chosen)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return lower_all(self.parts(stage, candidate), stage.target)

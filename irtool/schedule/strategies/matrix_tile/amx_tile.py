@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ....tir.stmt import Stmt
-from ...cost.machine import GAIN, REGISTER_TILE_COST
 from ...instructions.matrix_tiles import choose_matrix_tiling, vector_cycles
 from ..base import Candidate, Stage, Strategy, strategy
 from .nest import nest_in_tiles
@@ -24,7 +23,8 @@ class AmxTile(Strategy):
             f"rows along {rows[0].name} of {rows[1]}, columns along {columns[0].name} of {columns[1]}, {t.label}, "
             f"{share:.2f} of the estimated cycles of vectors"
         )
-        return Candidate(GAIN * GAIN * share * REGISTER_TILE_COST, reason, t, t.label)
+        each = stage.tile.cost if stage.tile is not None else vector_cycles(r, t, stage.target) / r.work
+        return Candidate(share * each, reason, t, t.label)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None

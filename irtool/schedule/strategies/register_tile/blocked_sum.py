@@ -62,7 +62,7 @@ class BlockedSum(Strategy):
         if r is None or p is None or stage.serial:
             return None
         division = divide_sum(r, p, stage.target)
-        return _offer(r, p, division, stage.target) if division is not None else None
+        return _offer(r, p, division) if division is not None else None
 
     def variants(self, stage: Stage) -> Iterator[Candidate]:
         offer = self.choose(stage)
@@ -70,18 +70,18 @@ class BlockedSum(Strategy):
             return
         yield offer
         for other in _other_divisions(stage.reduction, offer.plan, stage.target):
-            yield _offer(stage.reduction, stage.tile, other, stage.target)
+            yield _offer(stage.reduction, stage.tile, other)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
         return lower_all(_blocked(stage.reduction, candidate.plan, stage.target), stage.target)
 
 
-def _offer(r: Reduction, p: TileChoice, s: SumBlocks, target: VectorTarget) -> Candidate:
-    (v, n), cost = r.inner[s.summed], target.latency / (p.tile.points * p.lanes)
+def _offer(r: Reduction, p: TileChoice, s: SumBlocks) -> Candidate:
+    v, n = r.inner[s.summed]
     reason = f"{p.reason}, {s.steps} of {n} steps of {v.name} at a time"
     label = f"axis {p.vector}, {s.columns} columns, {s.rows} rows, {s.steps} of {n} steps"
-    return Candidate(GAIN * cost, reason, s, label)
+    return Candidate(GAIN * p.cost, reason, s, label)
 
 
 def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:

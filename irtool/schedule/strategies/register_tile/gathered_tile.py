@@ -22,14 +22,12 @@ from .strategy import tile_reduction
 class GatheredTile(Strategy):
     """A tile of registers whose vectors are assembled element by element, for stages without a contiguous axis."""
 
-    plevel = 0
-
     def choose(self, stage: Stage) -> Candidate | None:
         r = stage.reduction
         if r is None:
             return None
         plan = choose_register_tile(r, stage.target, stage.may_repeat_sums, gathered=True)
-        if plan is None:
+        if plan is None or (stage.tile is not None and stage.tile.cost <= plan.cost):
             return None
         label = f"axis {plan.vector}, tile {plan.tile.rows} x {plan.tile.vectors} x {plan.lanes}"
         return Candidate(plan.cost, f"vectors assembled from elements, {plan.reason}", plan, label)

@@ -62,7 +62,8 @@ class PackedTile(Strategy):
         if len(chosen) == 1:
             form = _packed(stage, plan, plan.bands()[0]).form
             for tile in islice(other_tiles(form, chosen[0][-1], stage.target), 1, None):
-                yield Candidate(offer.cost, tile.reason, (plan, [[*chosen[0][:-1], tile]]), _label(plan, tile))
+                cost = offer.cost + tile.cost - chosen[0][-1].cost
+                yield Candidate(cost, tile.reason, (plan, [[*chosen[0][:-1], tile]]), _label(plan, tile))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         plan, chosen = candidate.plan
@@ -80,8 +81,10 @@ def _offer(stage: Stage, r: Reduction, plan: PackingPlan) -> Candidate | None:
     chosen = [tiles(b, stage) for b in parts] if reads >= stage.target.copied_reads else [None]
     if chosen[0] is None or None in chosen:
         return None
-    cost = stage.target.copy_cost / reads / stage.target.lanes(4)
-    return Candidate(cost, explained(parts[0], chosen[0]), (plan, chosen), _label(plan, chosen[0][-1]))
+    copied = stage.target.copy_cost / reads / stage.lanes
+    return Candidate(
+        chosen[0][-1].cost + copied, explained(parts[0], chosen[0]), (plan, chosen), _label(plan, chosen[0][-1])
+    )
 
 
 def _label(plan: PackingPlan, tile: TileChoice) -> str:

@@ -37,7 +37,7 @@ class ScalarTile(Strategy):
         if found is None:
             return None
         rows, columns = found.tile.rows, found.tile.vectors
-        cost = found.cost / (stage.target.summed_products if runs else 1)
+        cost = max(1.0, stage.target.latency * found.cost) / (stage.target.summed_products if runs else 1)
         return Candidate(cost, found.reason, found, f"axis {found.vector}, tile {rows} x {columns}")
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:

@@ -53,21 +53,20 @@ class RegisterTile(Strategy):
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.tile is None:
             return None
-        # With few accumulators an update waits for the one before.
-        return _offer(stage, stage.tile)
+        return _offer(stage.tile)
 
     def variants(self, stage: Stage) -> Iterator[Candidate]:
         if stage.reduction is not None and stage.tile is not None:
-            yield from (_offer(stage, p) for p in other_tiles(stage.reduction, stage.tile, stage.target))
+            yield from (_offer(p) for p in other_tiles(stage.reduction, stage.tile, stage.target))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
         return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
 
 
-def _offer(stage: Stage, p: TileChoice) -> Candidate:
+def _offer(p: TileChoice) -> Candidate:
     label = f"axis {p.vector}, tile {p.tile.rows} x {p.tile.vectors} x {p.lanes}"
-    return Candidate(stage.target.latency / (p.tile.points * p.lanes), p.reason, p, label)
+    return Candidate(p.cost, p.reason, p, label)
 
 
 Finish = Callable[[Block[Reduction]], Block[Reduction]]

@@ -19,7 +19,7 @@ from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
 from ...cost.machine import FOLD_STEPS, TOGETHER
-from ...cost.row_choice import row_width
+from ...cost.row_choice import row_cycles, row_width
 from ...primitives import loop_partition, parallel, part, rfactor, split
 from ..base import Candidate, Stage, Strategy, strategy
 from ..register_tile.strategy import RegisterTile
@@ -41,7 +41,7 @@ class RowReduction(Strategy):
         at = stage.row_axis
         if r is None or at is None:
             return None
-        cost = 1 / stage.target.lanes(4)  # as many vectors of accumulators as a multiply-add takes cycles
+        cost = row_cycles(r, at, stage.target)
         return Candidate(cost, f"vectors along the summed axis {r.inner[at][0].name}", r.inner[at])
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:

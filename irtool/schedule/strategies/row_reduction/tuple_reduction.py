@@ -70,7 +70,7 @@ class VectorTuples(Strategy):
             return None
         lanes = _choose_lanes(form, form.in_order, stage)
         if lanes is None:
-            return Candidate(1, "steps in their order")
+            return Candidate(stage.target.latency, "steps in their order")
         how = "turned rows" if lanes.turned is not None else "results" if lanes.results else "steps"
         how = "blocks of" if lanes.blocks is not None else f"vectors along {how}"
         return Candidate(1 / lanes.count, f"{how} {lanes.loop[0].name}", lanes)

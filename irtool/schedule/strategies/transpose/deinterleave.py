@@ -20,6 +20,7 @@ from ...core.forms import Loop, Map
 from ...core.nest import lower_all
 from ...core.strip_mine import vector_segments
 from ...cost.machine import FEWEST_LANES
+from ...cost.map_cycles import channel_cycles
 from ...primitives import parallel, part, reorder, unroll, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.strategy import split_vectors, vector_lanes
@@ -38,13 +39,13 @@ class Axes:
 class Deinterleave(Strategy):
     """Vectors of each channel from the same vectors of an operand."""
 
-    plevel = 25
-
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.map is None or vector_lanes(stage) < 2:
             return None
         axes = _choose_axes(stage, stage.map)
-        return Candidate(1, "vectors of each channel", axes) if axes is not None else None
+        if axes is None:
+            return None
+        return Candidate(channel_cycles(axes.channels[1], axes.lanes, stage.target), "vectors of each channel", axes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return lower_all(self.parts(stage, candidate), stage.target)

@@ -24,6 +24,7 @@ from ...core.block import Block
 from ...core.forms import Loop, Map
 from ...core.nest import lower_all
 from ...cost.machine import FEWEST_LANES, NARROW_SQUARES, NARROWEST_VECTOR
+from ...cost.map_cycles import square_cycles
 from ...primitives import cache_read, parallel, part, reorder, split, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from ..elementwise.strategy import split_vectors, vector_lanes
@@ -70,13 +71,14 @@ def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bo
 class TiledTranspose(Strategy):
     """Squares of a vector's elements each way."""
 
-    plevel = 20
-
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.map is None or vector_lanes(stage) < 2:
             return None
         axes = choose_axes(stage.map)
-        return Candidate(1, "vectors along the contiguous axis", axes) if axes is not None else None
+        if axes is None:
+            return None
+        side = min(vector_lanes(stage), axes.written[1], axes.read[1])
+        return Candidate(square_cycles(side, stage.target), "vectors along the contiguous axis", axes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return lower_all(self.parts(stage, candidate), stage.target)

@@ -18,9 +18,10 @@ from ...core.affine import loads, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Loop, Map
 from ...cost.machine import FEWEST_LANES
+from ...cost.map_cycles import square_cycles
 from ...primitives import fuse, reorder, untraced
 from ..base import Candidate, Stage, Strategy, strategy
-from ..elementwise.strategy import Elementwise, vector_lanes
+from ..elementwise.strategy import vector_lanes
 from ..staged import by_strategy
 
 
@@ -36,18 +37,15 @@ class TurnedResults:
 class TurnedResultsStrategy(Strategy):
     """Vectors along the axis that is read, turned before they are stored."""
 
-    plevel = 15
-
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.map is None or vector_lanes(stage) < 2:
             return None
         axes = _choose_axes(stage.map)
         if axes is None:
             return None
-        offer = Elementwise().choose(stage)
-        if offer is not None and offer.plan is not None:
-            return None
-        return Candidate(1, f"vectors along {axes.read[0].name}, turned to {axes.written[0].name}", axes)
+        lanes = vector_lanes(stage)
+        cycles = 2 / lanes + square_cycles(lanes, stage.target)
+        return Candidate(cycles, f"vectors along {axes.read[0].name}, turned to {axes.written[0].name}", axes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         axes: TurnedResults = candidate.plan

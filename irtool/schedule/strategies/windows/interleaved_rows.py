@@ -9,6 +9,7 @@ A row is read side by side, and what windows reach beyond the image is in it: no
 from __future__ import annotations
 
 from ....tir.stmt import Stmt
+from ...cost.window_cycles import two_step_cycles
 from ...primitives import combine_rows
 from ...windows.interleaved_rows import interleaved_rows
 from ..base import Candidate, Stage, Strategy, strategy
@@ -19,15 +20,15 @@ from ..staged import by_strategy, schedule_stages
 class InterleavedRows(Strategy):
     """Rows of columns and channels, then columns."""
 
-    plevel = 35
-
     def choose(self, stage: Stage) -> Candidate | None:
         found = interleaved_rows(stage.form) if stage.lanes > 1 else None
         if found is None:
             return None
         _, channels = found.channels
         shared = bool(found.outside) and stage.work >= stage.target.parallel_updates and not stage.serial
-        return Candidate(1 / stage.lanes, f"rows of columns of {channels} channels, then columns", int(shared))
+        w = found.windows
+        cycles = two_step_cycles(w.rows, w.columns, w.exact_width / w.extent, True, stage.target) / stage.lanes
+        return Candidate(cycles, f"rows of columns of {channels} channels, then columns", int(shared))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         nest = combine_rows(stage.form, candidate.plan)

@@ -21,6 +21,7 @@ from ...core.forms import Reduction
 from ...core.nest import lower_all
 from ...core.strip_mine import period_segments
 from ...cost.machine import WRITTEN_OUT
+from ...cost.window_cycles import one_step_cycles
 from ...primitives import (
     cache_write,
     drop_unit_loops,
@@ -53,14 +54,12 @@ class Interleaved:
 class InterleavedWindows(Strategy):
     """Vectors along columns and channels together."""
 
-    plevel = 30
-
     def choose(self, stage: Stage) -> Candidate | None:
         plan = _interleaved(stage) if stage.windows is not None and stage.lanes > 1 else None
         if plan is None:
             return None
         why = f"vectors along {plan.axis}, whose places repeat themselves after {plan.period} of them"
-        return Candidate(1 / stage.lanes, why, plan)
+        return Candidate(one_step_cycles(stage.target) / stage.lanes, why, plan)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         p: Interleaved = candidate.plan

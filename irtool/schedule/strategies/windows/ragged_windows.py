@@ -32,8 +32,6 @@ from .transposed_windows import TurnedWindows, find_turned_windows
 class UnevenWindows(Strategy):
     """One reduction for each step of the axis along which windows differ."""
 
-    plevel = 20
-
     def choose(self, stage: Stage) -> Candidate | None:
         along = axis_of_windows(stage.form)
         if along is None or along[1] > WRITTEN_OUT:
@@ -46,7 +44,9 @@ class UnevenWindows(Strategy):
         with untraced():
             turned = _turned(stage, in_one_map(windows)) if short else None
         how = "of turned rows" if turned is not None else "in one expression each" if short else "one after the other"
-        return Candidate(1, f"windows along {along[0].name}, {how}", (short, along[0], turned))
+        return Candidate(
+            1 / max(1, stage.target.lanes(4)), f"windows along {along[0].name}, {how}", (short, along[0], turned)
+        )
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         short, axis, turned = candidate.plan

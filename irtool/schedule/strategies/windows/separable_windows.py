@@ -24,28 +24,26 @@ from ...core.block import Block
 from ...core.float16_lanes import accumulator_lanes
 from ...core.forms import Loop, Reduction
 from ...core.nest import lower_all
+from ...cost.window_cycles import two_step_cycles
 from ...primitives import compute_at, fuse, part, separate, split
 from ...windows.separable import ReducedWindows, find_windows, uneven
 from ..base import Candidate, Stage, Strategy, strategy
 from ..parts import StepBand, bands, cut_band, explained, schedule_band, share, tiles
-from ..row_reduction.strategy import is_preferred
 
 
 @strategy("separable_windows")
 class SeparableWindows(Strategy):
     """The rows of windows combined first, then their columns."""
 
-    plevel = 20
-
     def choose(self, stage: Stage) -> Candidate | None:
-        if stage.reduction is None or stage.lanes < 2 or is_preferred(stage):
+        if stage.reduction is None or stage.lanes < 2:
             return None
         plan = _choose_bands(stage)
         parts = [_separated(stage, plan, band) for band in plan.bands] if plan is not None else []
         chosen = [tiles(b, stage) for b in parts]
         if plan is None or chosen[0] is None or None in chosen:
             return None
-        return Candidate(1 / stage.target.lanes(4), explained(parts[0], chosen[0]), (plan, chosen))
+        return Candidate(plan.cycles(stage.target), explained(parts[0], chosen[0]), (plan, chosen))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         plan, chosen = candidate.plan
@@ -58,16 +56,25 @@ class SeparableWindows(Strategy):
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """The vector axis, bands of a loop along which windows move too, the loops outside of the intermediate result, whether
-    its rows follow each other without a gap. `images`: so many steps of the innermost loop outside have one intermediate result: what
+    """The vector axis, bands of a loop along which windows move too, the loops outside of the intermediate result, the windows. `images`: so many steps of the innermost loop outside have one intermediate result: what
     is stored is not read right after."""
 
     along: Var
     lanes: int
     bands: tuple[StepBand, ...]
     outside: tuple[Var, ...]
-    is_dense: bool
+    windows: ReducedWindows
     images: int
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows of the intermediate result follow each other without a gap."""
+        return self.windows.is_dense
+
+    def cycles(self, target: VectorTarget) -> float:
+        """Cycles per update."""
+        w = self.windows
+        return two_step_cycles(w.rows, w.columns, w.width(self.lanes) / w.extent, w.step > 1, target) / self.lanes
 
 
 def _separated(stage: Stage, plan: WindowPlan, band: StepBand) -> Block[Reduction]:
@@ -102,7 +109,7 @@ def _choose_bands(stage: Stage) -> WindowPlan | None:
                 outside = tuple(x for x in r.loops if x[0] is not v and x[0] is not row[0])
                 images = _images(outside[-1][1], row[1] * nbytes, stage.target) if outside and height == row[1] else 1
                 loops = tuple(x for x, _ in outside)
-                return WindowPlan(v, lanes, tuple(bands(*row, height)), loops, windows.is_dense, images)
+                return WindowPlan(v, lanes, tuple(bands(*row, height)), loops, windows, images)
     return None
 
 

@@ -1,0 +1,39 @@
+"""Estimates for element-by-element nests, in cycles per element. One that lies beside others takes a vector's part of a cycle."""
+
+from __future__ import annotations
+
+import math
+
+from ...tir.expr import Var
+from ...tir.vector_target import VectorTarget
+from ..core.affine import loads, simplifier, stride
+from ..core.forms import Map
+from .machine import GATHERED_ELEMENT, SHUFFLED_READ
+
+
+def scalar_cycles(m: Map) -> float:
+    """Of elements made one by one: a load or a store, and its place, takes a cycle."""
+    return len(m.stores) + len(dict.fromkeys(loads(*(s.value for s in m.stores))))
+
+
+def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget) -> float:
+    """Of vectors along a loop: an operand that does not lie side by side is shuffled if it is near, and gathered if it is far apart."""
+    simplify = simplifier(m.loops)
+    cycles = 1 / lanes
+    for e in dict.fromkeys(loads(*(s.value for s in m.stores))):
+        step = stride(simplify, e.source.offset(e.indices), along)
+        if step is None or step in (2, 3):
+            cycles += SHUFFLED_READ / target.loads / lanes
+        elif step not in (0, 1):
+            cycles += GATHERED_ELEMENT
+    return cycles
+
+
+def square_cycles(side: int, target: VectorTarget) -> float:
+    """Of a square of so many rows that changes them for columns: each is loaded, shuffled with others in halves, and stored."""
+    return (1 / target.loads + math.log2(side) + 1) / side
+
+
+def channel_cycles(channels: int, lanes: int, target: VectorTarget) -> float:
+    """Of vectors of so many lanes picked from those of several channels side by side: one load, shuffles, one store."""
+    return (1 / target.loads + channels - 1 + 1) / lanes
