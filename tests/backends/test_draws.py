@@ -12,6 +12,7 @@ import pytest
 import irtool
 from irtool.backends.c import draws
 from irtool.backends.c_types import stored_type
+from irtool.backends.formulas.support import INLINE, definitions
 from irtool.backends.interface.entry import Parameter
 from irtool.backends.sources import Draw
 from irtool.infer import require_types
@@ -61,7 +62,8 @@ def test_c_draws_what_numpy_draws(tmp_path: Path) -> None:
     ]
     params = [Parameter(Slot(f"x{n}", t.shape, t.dtype), f"x{n}", "") for n, t in enumerate(tensors)]
     inputs = [(p, given(t)) for p, t in zip(params, tensors, strict=True)]
-    lines = ["#include <math.h>", "#include <stdint.h>", "#include <stdio.h>", *draws.generator(inputs)]
+    lines = ["#include <math.h>", "#include <stdint.h>", "#include <stdio.h>", *INLINE]
+    lines += [*definitions(draws.helpers(inputs)), *draws.generator(inputs)]
     body = []
     for p, g in inputs:
         t = stored_type(p.slot.dtype)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..c_types import bare, literal, stored_type
+from ..formulas.support import TO_BITS, Helper
 from ..interface.entry import Parameter
 from ..sources import Draw
 from ..vectors.types import HALVES
@@ -45,9 +46,13 @@ def generator(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[str]:
     lines = [*_TWISTER]
     lines += _BELOW if any(d.whole for _, d in drawn) else ()
     lines += _UNIFORM if any(not d.whole for _, d in drawn) else ()
-    for dtype in sorted({dtype for dtype, _ in drawn if dtype in HALVES}):
-        lines += _NARROW[dtype]
     return lines
+
+
+def helpers(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[Helper]:
+    """The support functions that `fill` calls for these inputs."""
+    drawn = {p.slot.dtype for p, given in inputs if isinstance(given, Draw)}
+    return [h for dtype in HALVES if dtype in drawn for h in (_ODD, TO_BITS[dtype])]
 
 
 def fill(p: Parameter, given: Draw | Any) -> list[str]:
@@ -61,12 +66,19 @@ def fill(p: Parameter, given: Draw | Any) -> list[str]:
             value = f"{literal(given.low, 'int32')} + {value}" if given.low else value
         else:
             value = f"uniform({bare(literal(given.low, 'float64'))}, {literal(given.high - given.low, 'float64')})"
-        value = (
-            f"narrow_{p.slot.dtype}({value})" if p.slot.dtype in HALVES else f"({stored_type(p.slot.dtype)})({value})"
-        )
+        value = _narrowed(value, p.slot.dtype)
     return [*seeded, f"  for (i = 0; i < {p.slot.size}u; ++i) {p.name}_data[i] = {value};"]
 
 
+def _narrowed(value: str, dtype: str) -> str:
+    """A double as a dtype, rounded as numpy does: by way of float32, but for float16, which is rounded once."""
+    if dtype not in HALVES:
+        return f"({stored_type(dtype)})({value})"
+    single = f"{_ODD.name}({value})" if dtype == "float16" else f"(float)({value})"
+    return f"{TO_BITS[dtype].name}({single})"
+
+
+_ODD = Helper("odd", ("float64",))
 _TWISTER = """\
 static uint32_t state[624];
 static int drawn;
@@ -113,25 +125,3 @@ static double uniform(double low, double width) {
   return low + offset;
 }
 """.splitlines()
-_NARROW = {
-    "float16": """
-static uint16_t narrow_float16(double v) {
-  const uint32_t sign = v < 0.0 ? 0x8000u : 0u;
-  uint32_t bits;
-  int exponent;
-  if (v == 0.0) return 0;
-  frexp(v, &exponent);
-  if (exponent < -13) exponent = -13;
-  if (exponent > 17) exponent = 17;
-  bits = ((uint32_t)(exponent + 14) << 10) + (uint32_t)rint(ldexp(fabs(v), 11 - exponent)) - 1024u;
-  return (uint16_t)(sign | (bits < 0x7c00u ? bits : 0x7c00u));
-}
-""".splitlines(),
-    "bfloat16": """
-static uint16_t narrow_bfloat16(double v) {
-  union { float value; uint32_t bits; } u;
-  u.value = (float)v;
-  return (uint16_t)((u.bits + 0x7fffu + ((u.bits >> 16) & 1u)) >> 16);
-}
-""".splitlines(),
-}

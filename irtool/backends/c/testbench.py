@@ -10,6 +10,7 @@ from typing import Any
 
 from ...tir import dtypes
 from ..c_types import bare, literal, stored_type
+from ..formulas.support import FROM_BITS, INLINE, definitions
 from ..interface.entry import EntryPoint
 from ..sources import Sample
 from ..vectors.types import HALVES
@@ -47,9 +48,9 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
     inputs = list(zip(entry.inputs, sample.inputs, strict=True))
     for p, given in inputs:
         lines += draws.given_values(p, given)
-    lines += ["", *draws.generator(inputs), "", *_COMPARE]
     used = {p.slot.dtype for p in entry.outputs}
-    lines += [text for dtype, text in _WIDEN.items() if dtype in used]
+    support = definitions([*draws.helpers(inputs), *(h for dtype, h in FROM_BITS.items() if dtype in used)])
+    lines += [*(INLINE if support else ("",)), *support, *draws.generator(inputs), "", *_COMPARE]
     lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;", *prepared]
     if has_weights:
         lines += [
@@ -66,7 +67,7 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
     ]
     for p, (step, values) in zip(entry.outputs, steps):
         element = f"{p.name}_data[i * {step}u]"
-        wide = f"widen_{p.slot.dtype}({element})" if p.slot.dtype in HALVES else f"(double){element}"
+        wide = f"(double){FROM_BITS[p.slot.dtype].name}({element})" if p.slot.dtype in HALVES else f"(double){element}"
         allowed = _allowed(_coarsest(p.slot.dtype, held), values)
         lines += [
             f"  for (i = 0; i < {values.size}u; ++i)",
@@ -102,20 +103,3 @@ _COMPARE = (
     "}",
     "",
 )
-_WIDEN = {
-    "float16": """\
-static double widen_float16(uint16_t h) {
-  const int exponent = (h >> 10) & 31, sign = h & 0x8000 ? -1 : 1;
-  const double fraction = (double)(h & 0x3ff);
-  if (exponent == 31) return fraction > 0.0 ? (double)NAN : sign * (double)INFINITY;
-  return sign * (exponent ? ldexp(1024.0 + fraction, exponent - 25) : ldexp(fraction, -24));
-}
-""",
-    "bfloat16": """\
-static double widen_bfloat16(uint16_t b) {
-  union { uint32_t bits; float value; } v;
-  v.bits = (uint32_t)b << 16;
-  return (double)v.value;
-}
-""",
-}
