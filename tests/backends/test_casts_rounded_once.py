@@ -44,3 +44,22 @@ def test_casts_are_rounded_once(dtype):
         got = np.asarray(got).astype("float64")
         np.testing.assert_array_equal(got, want)
         np.testing.assert_array_equal(np.signbit(got)[~np.isnan(x)], np.signbit(want)[~np.isnan(x)])
+
+
+@pytest.mark.parametrize("dtype", list(BITS))
+@pytest.mark.parametrize(
+    ("mcpu", "lanes"), [("x86-64-v2", 2), ("x86-64-v3", 4), ("x86-64-v4", 8), ("sapphirerapids", 8)]
+)
+def test_casts_of_doubles_are_vectors(dtype, mcpu, lanes, tmp_path):
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 64), float64]) {{ cast(%x, dtype="{dtype}") }}'
+    irtool.build(irtool.infer_types(irtool.parse(text)), mcpu=mcpu, emit="c", name="net", out_dir=tmp_path)
+    assert f"irt_vodd_f64x{lanes}(" in (tmp_path / "net.c").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dtype", list(BITS))
+def test_llvm_rounds_once(dtype):
+    pytest.importorskip("llvmlite")
+    x = halfway(dtype)
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[({len(x)}), float64]) {{ cast(%x, dtype="{dtype}") }}'
+    got = irtool.build(irtool.infer_types(irtool.parse(text)), target="llvm").run([x])
+    np.testing.assert_array_equal(np.asarray(got).astype("float64"), np.asarray(convert(x, dtype)).astype("float64"))

@@ -114,6 +114,15 @@ _TO_INT32 = """IRT_INLINE irt_i32x{lanes} irt_vto_int32_{n}({t} x) {{
   irt_i32x{lanes} y = __builtin_convertvector(irt_vselect_{n}(fits, x, -2147483648.0$f - ({t}){{0}}), irt_i32x{lanes});
 $apart  return y;
 }}"""
+# See the function `odd` in `support`.
+_ODD = """IRT_INLINE irt_f32x{lanes} irt_vodd_{n}({t} x) {{
+  irt_f32x{lanes} y = __builtin_convertvector(x, irt_f32x{lanes});
+  {t} back = __builtin_convertvector(y, {t});
+  {i} differs = (x - x == 0.0) & (back != x);
+  {i} larger = differs & (((x > 0.0) & (back > x)) | ((x < 0.0) & (back < x)));
+  irt_i32x{lanes} bits = (irt_i32x{lanes})y + __builtin_convertvector(larger, irt_i32x{lanes});
+  return (irt_f32x{lanes})(bits | (__builtin_convertvector(differs, irt_i32x{lanes}) & 1));
+}}"""
 _APART = kept_apart("w", " && {lanes} <= 4")
 # Integers of 8 and 16 bits as int32, which gcc makes of several shuffles.
 _WIDEN = """IRT_INLINE irt_i32x{lanes} irt_vwiden_{n}({t} x) {{
@@ -175,6 +184,7 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("round_bfloat16", "float32"): _ROUND_BFLOAT16,
     ("to_int32", "float32"): fill(_TO_INT32, f="f", apart=_APART),
     ("to_int32", "float64"): fill(_TO_INT32, f="", apart=_APART),
+    ("odd", "float64"): _ODD,
     **{("widen", d): _widen(d) for d in ("uint8", "int8", "uint16", "int16")},
     **{(f"narrow_{d}", "int32"): _narrow(d) for d in ("uint8", "int8")},
 }
@@ -193,6 +203,7 @@ TYPES: dict[str, tuple[str, ...]] = {
         ("h2f", "f2h", "round_float16", "b2f", "f2b", "round_bfloat16"), ("int16", "uint16", "int32", "uint32")
     ),
     "to_int32": ("int32",),
+    "odd": ("float32", "int32"),
     "widen": ("int16", "uint16", "int32"),
     "narrow_uint8": ("uint8",),
     "narrow_int8": ("int8",),

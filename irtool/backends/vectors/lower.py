@@ -326,7 +326,8 @@ class Lowering:
         """A number as another type; it is for the caller to append it."""
         source, target = e.value.dtype, e.dtype
         if source == "float64" and target in HALVES:  # rounded once, which two conversions do not
-            raise Scalar
+            value, source = self._add(self._apply("odd", source, value, result="float32"), body), "float32"
+            return self._rounded(value, target, body)
         if self._is_native(source) or self._is_native(target):
             return self.halves.cast(e, value, body)
         if source in WIDE and value.type.dtype == "int32":  # joined of its parts
