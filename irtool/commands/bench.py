@@ -26,7 +26,7 @@ from .measured_build import measured_build
 from .mistakes import ClashingOptions
 from .notes import say_random
 from .output import write_text
-from .param_facts import ARRAYS, ONE_ARRAY, Given, main_option, type_options
+from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, main_option, type_options
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .verbosity import is_quiet
@@ -97,7 +97,7 @@ def command(
     level: int,
     entry: str,
     precision: PrecisionChoice,
-    given: Given,
+    param_facts: ParamFacts,
     missing_constants: str,
     seed: int,
     seconds: float,
@@ -133,7 +133,7 @@ def command(
         raise UsageError("--json and --trace cannot both be printed", code=ClashingOptions)
     before = Record.read(earlier) if earlier is not None else None
     options = measured_build(target, level, entry, flags)
-    workload = _workload(file, given, missing_constants, seed, options, precision)
+    workload = _workload(file, param_facts, missing_constants, seed, options, precision)
     told = {"target": target, "level": level, "precision": precision.name, **as_flags(**flags)}
     record = Record(file, _machine(options), told)
     _measure_whole(record, workload, options, (seconds, rounds), interp)
@@ -164,7 +164,7 @@ class _Workload:
 
 
 def _workload(
-    file: str, given: Given, missing_constants: str, seed: int, options: Options, precision: PrecisionChoice
+    file: str, param_facts: ParamFacts, missing_constants: str, seed: int, options: Options, precision: PrecisionChoice
 ) -> _Workload:
     """The network in its precision. Raises IrError for a module without the entry, or with types that are not known."""
     from ..diagnostics import IrError
@@ -173,15 +173,15 @@ def _workload(
     from .parameter_values import parameter_values
 
     (entry,) = options.entries
-    read = read_entry_module(file, given, entry, missing_constants, seed)
+    read = read_entry_module(file, param_facts, entry, missing_constants, seed)
     function = read.module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} in {file} has been lowered: it cannot be run by itself", code=NoSuchEntry)
-    values, missing = parameter_values(function, read.module, entry, read.given, seed, True, read.places)
+    values, missing = parameter_values(function, read.module, entry, read.param_facts, seed, True, read.places)
     say_random(missing, max(len(read.places), len(function.params)), seed)
     machine = options.backend.machine()
     context = {"opt_level": options.opt_level, "target": options.target}
-    lowered = precision.lower(read.module, entry, read.given.names, machine, **context)
+    lowered = precision.lower(read.module, entry, read.param_facts.names, machine, **context)
     return _Workload(lowered.module, entry, values)
 
 

@@ -24,7 +24,7 @@ from .build_options import (
 from .compiler_options import level_option, missing_constants_option
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
-from .param_facts import ARRAYS, Given, type_options, warn
+from .param_facts import ARRAYS, ParamFacts, type_options, warn
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
@@ -94,7 +94,7 @@ def command(
     chosen: PassChoice,
     entries: tuple[str, ...],
     precision: PrecisionChoice,
-    given: Given,
+    param_facts: ParamFacts,
     inputs: tuple[str, ...],
     missing_constants: str,
     flags: Mapping[str, Any],
@@ -127,7 +127,7 @@ def command(
     input_file = read_input(file)
     watching = _watching(chosen, printed, reports)
     unfiled: list[str] = []
-    said: list[str] = []
+    messages: list[str] = []
 
     def texts(artifact: Any) -> dict[str, str]:
         found = reports.texts(artifact, entries[0])
@@ -135,7 +135,7 @@ def command(
         return {path: text for path, text in found if path != "-"}
 
     start = time.perf_counter()
-    with conversions_as_notes(said):
+    with conversions_as_notes(messages):
         options = choose_options(
             target,
             (flags,),
@@ -150,12 +150,14 @@ def command(
         options, notes = with_table(options, schedules.tuned)
         # What is asked of the passes is not in the cache.
         cached = cache and not (reports.graph_file or watching)
-        source = _build_input(input_file, given, entries[0], missing_constants, inputs, chosen.passes, precision, said)
+        source = _build_input(
+            input_file, param_facts, entries[0], missing_constants, inputs, chosen.passes, precision, messages
+        )
         session = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts)
         with steps_shown("reading", reports.quiet or bool(watching)):  # what watches prints by itself
             artifact = session.build(source, goal.folder)
     seconds = time.perf_counter() - start
-    for warning in artifact.report["warnings"][len(said) :]:  # what an earlier build, from the cache, had to say
+    for warning in artifact.report["warnings"][len(messages) :]:  # what an earlier build, from the cache, had to say
         click.echo(warning, err=True)
     report_instruments(watching)
     for text in unfiled:
@@ -188,32 +190,32 @@ def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -
 
 def _build_input(
     input_file: InputModule,
-    asked: Given,
+    requested: ParamFacts,
     entry: str,
     missing_constants: str,
     inputs: Sequence[str],
     passes: Sequence[str],
     precision: PrecisionChoice,
-    said: list[str],
+    messages: list[str],
 ) -> BuildInput:
-    """The input of the build; `said` gets the messages of reading it."""
+    """The input of the build; `messages` gets those of reading it."""
     from ..driver.session import BuildInput
 
-    given = asked
+    param_facts = requested
 
     def module() -> Module:
-        nonlocal given
-        result, given = module_to_build(input_file, asked, entry, missing_constants, said)
+        nonlocal param_facts
+        result, param_facts = module_to_build(input_file, requested, entry, missing_constants, messages)
         return result
 
     def weights() -> Mapping[str, Any]:
-        return given.weights if given.params or input_file.has_weights else {}
+        return param_facts.weights if param_facts.params or input_file.has_weights else {}
 
     def calibration() -> Any:
-        return precision.calibration(given.names)
+        return precision.calibration(param_facts.names)
 
     def identify(key: Key) -> None:
-        told = (input_file.key(), asked.key(), missing_constants, precision.key())
+        told = (input_file.key(), requested.key(), missing_constants, precision.key())
         key.add(repr(told).encode("utf-8", "surrogatepass"))
 
     return BuildInput(
@@ -222,16 +224,16 @@ def _build_input(
         identify,
         inputs or None,
         passes,
-        said,
+        messages,
         calibration if precision.files else None,
         lambda: progress_bar("calibrating"),
     )
 
 
 def module_to_build(
-    input_file: InputModule, given: Given, entry: str, missing_constants: str, said: list[str]
-) -> tuple[Module, Given]:
-    """The module to compile, constants filled in, and the known facts of its parameters; `said` gets the messages."""
+    input_file: InputModule, param_facts: ParamFacts, entry: str, missing_constants: str, messages: list[str]
+) -> tuple[Module, ParamFacts]:
+    """The module to compile, constants filled in, and the known facts of its parameters; `messages` gets those of reading it."""
     from ..diagnostics import render
     from ..ir.odd_weights import odd_weights
     from ..passes.core.bind import fill_missing_constants
@@ -239,17 +241,17 @@ def module_to_build(
 
     def say(diagnostic: Diagnostic) -> None:
         warn(diagnostic)
-        said.append(render([diagnostic]))
+        messages.append(render([diagnostic]))
 
-    module, given = module_of(input_file, given, said, is_settled=True)
+    module, param_facts = module_of(input_file, param_facts, messages, is_settled=True)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
-    for odd in odd_weights(module, given.weights):
+    for odd in odd_weights(module, param_facts.weights):
         say(odd)
-    module = given.specialize(module, entry, say)
+    module = param_facts.specialize(module, entry, say)
     sentence = say_constants(module, missing_constants)
-    said += [f"note: {sentence}"] if sentence else []
-    return fill_missing_constants(module, missing_constants), given
+    messages += [f"note: {sentence}"] if sentence else []
+    return fill_missing_constants(module, missing_constants), param_facts
 
 
 def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: float) -> None:

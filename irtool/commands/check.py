@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import param_types
-from .param_facts import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
+from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, entry_option, type_options
 from .pass_options import loads_files
 from .verbosity import is_quiet
 from .wrong_usage import Command
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Wanted:
     """The checks of a command line beside that of the syntax."""
 
-    given: Given
+    param_facts: ParamFacts
     entry: str | None
     syntax_only: bool
     round_trip: bool
@@ -112,12 +112,12 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     diagnostics: list[Diagnostic] = []
     try:
         input_file = read_input(path)
-        module, given, said = input_file.examine(wanted.given, is_settled=wanted.target is not None)
-        wanted, diagnostics, name = replace(wanted, given=given), list(said), input_file.name
+        module, param_facts, said = input_file.examine(wanted.param_facts, is_settled=wanted.target is not None)
+        wanted, diagnostics, name = replace(wanted, param_facts=param_facts), list(said), input_file.name
         if module is None or any(d.level == "error" for d in diagnostics):
             return diagnostics
         if not wanted.syntax_only:
-            diagnostics += odd_weights(module, given.weights)
+            diagnostics += odd_weights(module, param_facts.weights)
         if wanted.round_trip:
             diagnostics += _round_trip(module, name)
         if wanted.normal_form:
@@ -127,7 +127,7 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
         if wanted.partial:
             from .unknown_nodes import find_unknown, show_unknown
 
-            unknown = find_unknown(module, name, wanted.given, wanted.entry)
+            unknown = find_unknown(module, name, wanted.param_facts, wanted.entry)
             if style == "text":
                 click.echo(show_unknown(name, unknown))
             else:
@@ -146,7 +146,7 @@ def _typed(module: Module, wanted: Wanted, say: Callable[[Diagnostic], None]) ->
     problems = list(verify(module))
     if problems:
         return problems
-    module = wanted.given.apply(module, wanted.entry, say)
+    module = wanted.param_facts.apply(module, wanted.entry, say)
     module, open_types = infer_known_types(module)
     if wanted.target is not None and not open_types:
         from ..driver import unsupported

@@ -14,7 +14,7 @@ import click
 from . import param_types
 from .mistakes import ClashingOptions
 from .notes import say
-from .param_facts import ARRAYS, Given, type_options
+from .param_facts import ARRAYS, ParamFacts, type_options
 from .pass_options import loads_files
 from .wrong_usage import Command
 
@@ -45,7 +45,7 @@ _MOST_LINES = 200
 )
 @type_options(ARRAYS)
 @loads_files
-def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool, given: Given) -> None:
+def command(left: str, right: str, types: str, infer: bool, quiet: bool, values: bool, param_facts: ParamFacts) -> None:
     """Compare two modules up to the names of bound variables; print the locations of differences, then a diff.
 
     For differing constants, report the number of differing elements, the maximum difference and its index. The exit code
@@ -63,7 +63,7 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     if left == right == "-":
         raise UsageError("standard input can be read once only", code=ClashingOptions)
     try:
-        modules = _read(left, right, infer or values, given)
+        modules = _read(left, right, infer or values, param_facts)
         notes: list[str] = []
         found = list(islice(_value_differences(*modules, notes) if values else _places(*modules), _MOST_PLACES + 1))
         lines = [] if values else _text(*modules, left, right, types)
@@ -83,26 +83,28 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     raise click.exceptions.Exit(1)
 
 
-def _read(left: str, right: str, infer: bool, given: Given) -> tuple[Module, Module]:
+def _read(left: str, right: str, infer: bool, param_facts: ParamFacts) -> tuple[Module, Module]:
     from ..infer import infer_types
 
-    a, b = _read_one(left, given), _read_one(right, given)
+    a, b = _read_one(left, param_facts), _read_one(right, param_facts)
     return (infer_types(a), infer_types(b)) if infer else (a, b)
 
 
-def _read_one(path: str, given: Given) -> Module:
+def _read_one(path: str, param_facts: ParamFacts) -> Module:
     """A module with its parameters' known facts: its own weights, and those of the given ones that it has parameters for."""
     from ..parser.params import ParameterFile
     from .input_module import read_module
 
-    module, known = read_module(path, replace(given, params=()))
+    module, known = read_module(path, replace(param_facts, params=()))
     functions = module.relay_functions
-    if not functions or (known.bound is None and not given):
+    if not functions or (known.bound is None and not param_facts):
         return module
     entry = "main" if "main" in functions else next(iter(functions))
     own = known.bound if known.bound is not None else ParameterFile()
     names = {p.name for p in functions[entry].params} - own.keys()
-    taken = [ParameterFile(given.weights.origins[n], {n: a}) for n, a in given.weights.items() if n in names]
+    taken = [
+        ParameterFile(param_facts.weights.origins[n], {n: a}) for n, a in param_facts.weights.items() if n in names
+    ]
     return replace(known, bound=ParameterFile.merged([own, *taken])).bind(module, entry)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .notes import say_constants
-from .param_facts import Given, warn
+from .param_facts import ParamFacts, warn
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -23,11 +23,11 @@ class EntryModule:
     """
 
     module: Module
-    given: Given
+    param_facts: ParamFacts
     places: Mapping[str, int]
 
 
-def read_entry_module(file: str, given: Given, entry: str, missing_constants: str, seed: int) -> EntryModule:
+def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_constants: str, seed: int) -> EntryModule:
     """The module of a file; how constants without data are made is said.
 
     Raises IrError for a module without the entry, or with types that are not known.
@@ -40,7 +40,7 @@ def read_entry_module(file: str, given: Given, entry: str, missing_constants: st
     from ..passes.core.bind import fill_missing_constants
     from .input_module import read_module
 
-    module, given = read_module(file, given, is_settled=True)
+    module, param_facts = read_module(file, param_facts, is_settled=True)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
         raise IrError(f"there is no function @{entry} in {file} (it has {have})", code=NoSuchEntry)
@@ -48,9 +48,9 @@ def read_entry_module(file: str, given: Given, entry: str, missing_constants: st
         module = fill_missing_constants(module, missing_constants)
     function = module.functions[entry]
     places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
-    for odd in odd_weights(module, given.weights):
+    for odd in odd_weights(module, param_facts.weights):
         warn(odd)
-    module = given.bind(module, entry)
+    module = param_facts.bind(module, entry)
     say_constants(module, missing_constants, seed)
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
-    return EntryModule(module, given, places)
+    return EntryModule(module, param_facts, places)

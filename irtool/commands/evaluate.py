@@ -12,7 +12,7 @@ from .compiler_options import missing_constants_option
 from .entry_module import read_entry_module
 from .mistakes import ClashingOptions
 from .notes import say_warning
-from .param_facts import Given, main_option, type_options
+from .param_facts import ParamFacts, main_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, machine_of, precision_options
 from .ways import check_way
@@ -73,7 +73,7 @@ FLOAT = "float"
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def command(
     file: str,
-    given: Given,
+    param_facts: ParamFacts,
     labels: str | None,
     against: str | None,
     via: str,
@@ -101,23 +101,23 @@ def command(
     from ..passes import run_passes
     from .scoring import Scoring
 
-    if not given.inputs and not given.single:
+    if not param_facts.inputs and not param_facts.single:
         raise UsageError("there is nothing to run: --inputs set.npz gives samples by input name", code=ClashingOptions)
     if labels is None and against is None:
         raise UsageError("there is nothing to measure: give --labels, --against, or both", code=ClashingOptions)
-    read = read_entry_module(file, _one_sample(given), entry, missing_constants, 0)
+    read = read_entry_module(file, _one_sample(param_facts), entry, missing_constants, 0)
     exact = module = read.module
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    samples = _samples(function, given, read.given.names)
+    samples = _samples(function, param_facts, read.param_facts.names)
     scoring = Scoring.read(labels, None if against == FLOAT else against, output_names(exact[entry]), len(samples))
     if chosen.passes:
         module = run_passes(module, chosen.passes, opt_level=level, instruments=chosen.instruments, **chosen.context)
-    if _is_calibrated_on(precision, given):
+    if _is_calibrated_on(precision, param_facts):
         say_warning("the set is also what calibrates: its errors are better than those on other data")
     machine = machine_of([via])
-    module = precision.lower(module, entry, read.given.names, machine, opt_level=level, **chosen.context).module
+    module = precision.lower(module, entry, read.param_facts.names, machine, opt_level=level, **chosen.context).module
     outputs = _outputs(_runner(module, entry, via, level, chosen), samples)
     report_instruments(chosen.instruments)
     beside = None
@@ -131,26 +131,26 @@ def command(
         _show(rows, len(samples))
 
 
-def _one_sample(given: Given) -> Given:
+def _one_sample(param_facts: ParamFacts) -> ParamFacts:
     """Known facts of parameters without the arrays of the set, which have the shapes of many samples."""
     from dataclasses import replace
 
-    return replace(given, inputs=(), single={})
+    return replace(param_facts, inputs=(), single={})
 
 
-def _samples(function: Function, given: Given, names: Mapping[str, str]) -> list[list[Any]]:
+def _samples(function: Function, param_facts: ParamFacts, names: Mapping[str, str]) -> list[list[Any]]:
     """The inputs of each sample. Raises IrError for those that do not fit, and that are missing."""
     from dataclasses import replace
 
     from ..quantization.samples import samples_in
 
-    return samples_in(function, dict(replace(given, names=names, bound=None).values), "the data of --inputs")
+    return samples_in(function, dict(replace(param_facts, names=names, bound=None).values), "the data of --inputs")
 
 
-def _is_calibrated_on(precision: PrecisionChoice, given: Given) -> bool:
+def _is_calibrated_on(precision: PrecisionChoice, param_facts: ParamFacts) -> bool:
     from .param_facts import digest
 
-    files = {digest(path) for path in (*given.inputs, *given.single.values())}
+    files = {digest(path) for path in (*param_facts.inputs, *param_facts.single.values())}
     return any(key in files for key in precision.key())  # type: ignore[attr-defined]  # a list
 
 

@@ -11,7 +11,7 @@ import click
 from . import param_types
 from .mistakes import BadValue, ClashingOptions
 from .output import write_parts, write_text
-from .param_facts import ARRAYS, Given, entry_of, entry_option, type_options
+from .param_facts import ARRAYS, ParamFacts, entry_of, entry_option, type_options
 from .pass_options import loads_files
 from .source import file_or_stdin
 from .wrong_usage import Command
@@ -61,7 +61,7 @@ def command(
     file: str,
     format_text: str | None,
     output: str,
-    given: Given,
+    param_facts: ParamFacts,
     entry: str | None,
     quiet: bool,
     **options: Any,
@@ -81,12 +81,12 @@ def command(
     from .input_module import read_module
 
     form = _with_options(parse_export(format_text or _format_of(output)), options)
-    module, given = read_module(file, given)
+    module, param_facts = read_module(file, param_facts)
     name = entry_of(module, entry)
-    module = infer_types(given.specialize(module, name))
+    module = infer_types(param_facts.specialize(module, name))
     stem = file if file != "-" else "module"
     main = os.path.basename(stem).split(".")[0] + form.ending if output == "-" else os.path.basename(output)
-    files = form.write(module, Request(main, name, fit_weights(module, name, given.weights)))
+    files = form.write(module, Request(main, name, fit_weights(module, name, param_facts.weights)))
     if output != "-":
         for written in files:
             path = os.path.join(os.path.dirname(output), written.name)
@@ -104,11 +104,11 @@ def _with_options(form: Export, options: Mapping[str, Any]) -> Export:
     """The format with the options that were given on their own. Raises UsageError for one that it does not have."""
     from ..diagnostics import UsageError
 
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name in chosen:
         if name not in {f.name for f in form.fields()}:
             raise UsageError(f"the format {form.name} has no option --{name.replace('_', '-')}", code=ClashingOptions)
-    return type(form)(**{**{f.name: getattr(form, f.name) for f in form.fields()}, **given})
+    return type(form)(**{**{f.name: getattr(form, f.name) for f in form.fields()}, **chosen})
 
 
 def _format_of(output: str) -> str:

@@ -7,7 +7,7 @@ import click
 from . import param_types
 from .fixed_values import fixed_arrays
 from .mistakes import BadValue
-from .param_facts import Given, shape_options
+from .param_facts import ParamFacts, shape_options
 from .printing import types_option
 from .source import file_or_stdin
 from .text_and_weights import EMBEDDED, check_options, optional_weights_options, print_text, write_with_weights
@@ -26,7 +26,7 @@ def command(
     output: str | None,
     params_format: str,
     params_out: str | None,
-    given: Given,
+    param_facts: ParamFacts,
     types: str,
     spans: bool,
     quiet: bool,
@@ -57,10 +57,10 @@ def command(
     with progress_bar("importing") as step:
         module, weights = from_onnx(
             input_file.load(),
-            given.shapes,
-            given.dims,
+            param_facts.shapes,
+            param_facts.dims,
             constants=params_format == EMBEDDED,
-            values=fixed_arrays(given.fixed),
+            values=fixed_arrays(param_facts.fixed),
             progress=step,
             say=warn,
             open_extents=True,

@@ -13,7 +13,7 @@ import click
 from ..visible import visible
 from . import param_types
 from .mistakes import ClashingOptions
-from .param_facts import ARRAYS, Given, type_options
+from .param_facts import ARRAYS, ParamFacts, type_options
 from .pass_options import loads_files
 from .tables import drawer
 from .wrong_usage import Command, WrongUsage
@@ -63,7 +63,7 @@ def command(
     nodes: bool,
     target: str | None,
     style: str,
-    given: Given,
+    param_facts: ParamFacts,
 ) -> None:
     """Print the functions of each file (`-`: standard input) with their types, their parameters and dynamic dimensions, and
     the number of calls of each operator.
@@ -86,7 +86,7 @@ def command(
     if nodes and (storage or cost or memory or target is not None):
         raise WrongUsage("--nodes prints the nodes of a model, and nothing else", ClashingOptions)
     found = {
-        file: _nodes(file) if nodes else _record(file, storage, target, given, cost or memory)
+        file: _nodes(file) if nodes else _record(file, storage, target, param_facts, cost or memory)
         for file in dict.fromkeys(files)
     }
     if style == "json":
@@ -140,7 +140,7 @@ def _list_nodes(lines: list[str]) -> Iterator[str]:
         yield f"{n:{width}}  {visible(line)}"
 
 
-def _record(file: str, storage: bool, target: str | None, given: Given, cost: bool) -> dict[str, Any]:
+def _record(file: str, storage: bool, target: str | None, param_facts: ParamFacts, cost: bool) -> dict[str, Any]:
     from ..infer import infer_types
     from ..ir import Function
 
@@ -149,8 +149,8 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
         from ..lower.storage_record import storage_record
 
         wanted = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
-        return storage_record(infer_types(_read(file, given)), wanted)
-    whole = _read(file, given)
+        return storage_record(infer_types(_read(file, param_facts)), wanted)
+    whole = _read(file, param_facts)
     module = infer_types(whole)
     record: dict[str, Any] = {
         "functions": {
@@ -166,12 +166,12 @@ def _record(file: str, storage: bool, target: str | None, given: Given, cost: bo
     return record
 
 
-def _read(file: str, given: Given) -> Module:
+def _read(file: str, param_facts: ParamFacts) -> Module:
     """The module of a file with known facts of its parameters, weights as constants."""
     from .input_module import read_module
 
-    module, given = read_module(file, given)
-    return given.apply(module, None)
+    module, param_facts = read_module(file, param_facts)
+    return param_facts.apply(module, None)
 
 
 def _describe(f: Any) -> dict[str, Any]:

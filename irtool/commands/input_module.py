@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..diagnostics import Diagnostic, IrError, render
 from ..frontends.onnx.recognise import is_binary, is_text
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
-from .param_facts import Given, digest
+from .param_facts import ParamFacts, digest
 from .source import constants_beside, decode_text, examine_text, read_data
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class InputModule(Protocol):
     def key(self) -> object:
         """A key that is equal for equal contents."""
 
-    def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, Sequence[Diagnostic]]:
+    def examine(
+        self, param_facts: ParamFacts, is_settled: bool = False
+    ) -> tuple[Module | None, ParamFacts, Sequence[Diagnostic]]:
         """The module, None if it has errors; the known facts of its parameters, its own weights among them; and all diagnostics.
 
         Raises IrError for a file that cannot be read, and with `is_settled` for inputs of a model that have extents without a
@@ -60,7 +62,9 @@ class RelayText:
         beside = constants_beside(self.text, self.name)
         return self.text, self.name, beside and digest(beside), tuple(weights_beside(self.name))
 
-    def examine(self, given: Given, is_settled: bool = False) -> tuple[Module | None, Given, list[Diagnostic]]:
+    def examine(
+        self, param_facts: ParamFacts, is_settled: bool = False
+    ) -> tuple[Module | None, ParamFacts, list[Diagnostic]]:
         """See `InputModule`. What needs settled extents needs weights, too: those that lie beside the text and are not given are
         named. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
         from ..parser.mistakes import FromPrelude
@@ -68,18 +72,18 @@ class RelayText:
 
         module, found = examine_text(self.text, self.name)
         if is_settled and module is not None:
-            found = [*found, *forgotten_weights(module, self.name, given)]
-        if given.prelude:
+            found = [*found, *forgotten_weights(module, self.name, param_facts)]
+        if param_facts.prelude:
             found = [d for d in found if d.code is not FromPrelude]
-        if module is not None and (given.dims or is_settled):
+        if module is not None and (param_facts.dims or is_settled):
             from .named_dimensions import batch_of_one, with_extents
 
-            if given.dims:
-                module = with_extents(module, given.dims, self.name)
+            if param_facts.dims:
+                module = with_extents(module, param_facts.dims, self.name)
             if is_settled:
-                module, notes = batch_of_one(module, given, self.name)
+                module, notes = batch_of_one(module, param_facts, self.name)
                 found = [*found, *notes]
-        return module, given, found
+        return module, param_facts, found
 
 
 def read_input(path: str) -> InputModule:
@@ -104,32 +108,32 @@ def _is_model(head: bytes, path: str) -> bool:
 
 
 def read_module(
-    path: str, given: Given | None = None, said: list[str] | None = None, is_settled: bool = False
-) -> tuple[Module, Given]:
-    """The module of a file, and the known facts of its parameters, beginning with `given`.
+    path: str, param_facts: ParamFacts | None = None, messages: list[str] | None = None, is_settled: bool = False
+) -> tuple[Module, ParamFacts]:
+    """The module of a file, and the known facts of its parameters, beginning with `param_facts`.
 
-    Warnings go to standard error, and to `said`. Raises IrError for errors, and with `is_settled` for inputs of a model that
+    Warnings go to standard error, and to `messages`. Raises IrError for errors, and with `is_settled` for inputs of a model that
     have extents without a number.
     """
-    return module_of(read_input(path), Given() if given is None else given, said, is_settled)
+    return module_of(read_input(path), ParamFacts() if param_facts is None else param_facts, messages, is_settled)
 
 
 def module_of(
-    input_file: InputModule, given: Given, said: list[str] | None = None, is_settled: bool = False
-) -> tuple[Module, Given]:
+    input_file: InputModule, param_facts: ParamFacts, messages: list[str] | None = None, is_settled: bool = False
+) -> tuple[Module, ParamFacts]:
     """The same for a file that has been read."""
-    module, given, found = input_file.examine(given, is_settled)
+    module, param_facts, found = input_file.examine(param_facts, is_settled)
     if module is None or any(d.level == "error" for d in found):
         raise IrError(found)
     if found:
         warnings = render(found)
         print(warnings, file=sys.stderr)
-        if said is not None:
-            said.append(warnings)
-    return module, given
+        if messages is not None:
+            messages.append(warnings)
+    return module, param_facts
 
 
-def read_whole(path: str, given: Given | None = None) -> Module:
+def read_whole(path: str, param_facts: ParamFacts | None = None) -> Module:
     """The module of a file with the weights that the file brings along as constants."""
-    module, known = read_module(path, given)
+    module, known = read_module(path, param_facts)
     return known.bind(module, "main") if known.bound is not None else module

@@ -13,7 +13,7 @@ from .mistakes import BadValue, ClashingOptions
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module, Type, Var
-    from .param_facts import Given
+    from .param_facts import ParamFacts
 
 
 def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
@@ -48,7 +48,7 @@ def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
     return annotate_params(module, "main", types)
 
 
-def batch_of_one(module: Module, given: Given, name: str) -> tuple[Module, list[Diagnostic]]:
+def batch_of_one(module: Module, param_facts: ParamFacts, name: str) -> tuple[Module, list[Diagnostic]]:
     """The module whose open first extents are 1, and a note, where these are named and nothing else of `@main` is open.
 
     The rule is that of ONNX models (`frontends.onnx.batches`). Parameters with a shape or a value on the command line do not count.
@@ -63,7 +63,7 @@ def batch_of_one(module: Module, given: Given, name: str) -> tuple[Module, list[
     if not isinstance(main, Function):
         return module, []
     rows = input_dims(main)
-    known = {*given.shapes, *given.weights, *given.values}
+    known = {*param_facts.shapes, *param_facts.weights, *param_facts.values}
     open_types = {
         p: t
         for p in main.params

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .param_facts import Given, digest
+from .param_facts import ParamFacts, digest
 from .progress import progress_bar
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class OnnxInput:
 
         return read_model(*load_model(self.name if self.data is None else self.data, self.name))
 
-    def examine(self, given: Given, is_settled: bool = False) -> tuple[Module, Given, Sequence[Diagnostic]]:
+    def examine(
+        self, param_facts: ParamFacts, is_settled: bool = False
+    ) -> tuple[Module, ParamFacts, Sequence[Diagnostic]]:
         """See `InputModule`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
         from ..frontends.onnx.batches import batch_of_one
         from ..frontends.onnx.importer import attempt_of, conversion_with, from_onnx
@@ -56,29 +58,31 @@ class OnnxInput:
         inputs = graph_inputs(model)
         names = relay_names(inputs)
         defaults = default_inputs(model)
-        known = _Known(given, names, inputs, defaults)
-        check_given(model, known.shapes, given.dims)
-        said: list[Diagnostic] = []
+        known = _Known(param_facts, names, inputs, defaults)
+        check_given(model, known.shapes, param_facts.dims)
+        diagnostics: list[Diagnostic] = []
         if is_settled:
-            known.shapes |= batch_of_one(model, known.shapes, given.dims, known.values, said.append)
-            convert = conversion_with(known.shapes, given.dims, known.values)
-            require_extents(model, known.shapes, given.dims, known.values, attempt_of(model, known.values), convert)
+            known.shapes |= batch_of_one(model, known.shapes, param_facts.dims, known.values, diagnostics.append)
+            convert = conversion_with(known.shapes, param_facts.dims, known.values)
+            require_extents(
+                model, known.shapes, param_facts.dims, known.values, attempt_of(model, known.values), convert
+            )
         with progress_bar("importing") as step:
             module, weights = from_onnx(
                 model,
                 known.shapes,
-                given.dims,
+                param_facts.dims,
                 values=known.values,
                 progress=step,
-                say=said.append,
+                say=diagnostics.append,
                 open_extents=not is_settled,
             )
         # arrays of inputs take the place of defaults
-        anew = known.theirs.keys() | {n for n in given.values if n in defaults}
+        anew = known.theirs.keys() | {n for n in param_facts.values if n in defaults}
         merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in anew})
         merged.join(known.theirs)
         shapes = {names.get(n, n): s for n, s in known.shapes.items() if n not in known.values}
-        return module, replace(given, shapes=shapes, bound=merged, names=names), said
+        return module, replace(param_facts, shapes=shapes, bound=merged, names=names), diagnostics
 
 
 class _Known:
@@ -91,7 +95,7 @@ class _Known:
     """
 
     def __init__(
-        self, given: Given, names: Mapping[str, str], inputs: Mapping[str, Any], defaults: Mapping[str, Any]
+        self, param_facts: ParamFacts, names: Mapping[str, str], inputs: Mapping[str, Any], defaults: Mapping[str, Any]
     ) -> None:
         from ..frontends.onnx.inputs import is_open
         from ..parser.params import ParameterFile
@@ -99,16 +103,16 @@ class _Known:
         own = {relay: name for name, relay in names.items()}
         self.values: dict[str, Any] = {}
         self.theirs = ParameterFile()
-        for name, array in given.weights.items():
+        for name, array in param_facts.weights.items():
             input = name if name in inputs else own.get(name)
             if input is None and name in defaults:
                 input = name
             if input is not None:
                 self.values[input] = array
             else:
-                self.theirs.join(ParameterFile(given.weights.origins[name], {name: array}))
-        self.shapes = {own.get(n, n) if n not in inputs else n: s for n, s in given.shapes.items()}
-        for name, array in given.values.items():
+                self.theirs.join(ParameterFile(param_facts.weights.origins[name], {name: array}))
+        self.shapes = {own.get(n, n) if n not in inputs else n: s for n, s in param_facts.shapes.items()}
+        for name, array in param_facts.values.items():
             input = name if name in inputs else own.get(name, "")
             if input in inputs and is_open(inputs[input]):
                 self.shapes.setdefault(input, tuple(getattr(array, "shape", ())))

@@ -16,7 +16,7 @@ from . import param_types
 from .grouped import grouped
 from .mistakes import UnwritableFile
 from .optional_value import OptionalValues
-from .param_facts import ARRAYS, ONE_ARRAY, Given, entry_option, type_options
+from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, entry_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .print_options import PrintChoice, print_options
 from .printing import printing_options
@@ -183,7 +183,7 @@ def command(
     allow_no_match: bool,
     opt_level: int,
     target: str | None,
-    given: Given,
+    param_facts: ParamFacts,
     entry: str | None,
     printed: PrintChoice,
     watched: WatchChoice,
@@ -208,8 +208,8 @@ def command(
 
     timing, limit = watched.timing(), watched.limit()
     with _stage(timing, "parse"):
-        module, given = read_module(file, given)
-    module = given.apply(module, entry)
+        module, param_facts = read_module(file, param_facts)
+    module = param_facts.apply(module, entry)
     if watched.bisect:
         from .bisecting import bisect
 

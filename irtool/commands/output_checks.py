@@ -40,8 +40,8 @@ class OutputChecks:
 
         context = click.get_current_context()
         for name in ("rtol", "atol", "ulp"):
-            given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-            if given and self.expect is None:
+            is_given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+            if is_given and self.expect is None:
                 raise UsageError(f"--{name} is for --expect", code=ClashingOptions)
         if self.labels is not None and not self.top:
             raise UsageError(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Given:
+class ParamFacts:
     """Facts about parameters from a command line.
 
     Attributes:
@@ -149,11 +149,11 @@ class Given:
         return (*told, *[tuple(map(digest, paths)) for paths in files])
 
 
-def warn(given: Diagnostic) -> None:
+def warn(diagnostic: Diagnostic) -> None:
     """Says something on standard error."""
     from ..diagnostics import render
 
-    print(render([given]), file=sys.stderr)
+    print(render([diagnostic]), file=sys.stderr)
 
 
 def entry_of(module: Module, entry: str | None) -> str:
@@ -227,11 +227,11 @@ def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
     return result
 
 
-def _once(given: Mapping[str, Any], name: str, option: str) -> None:
+def _once(param_facts: Mapping[str, Any], name: str, option: str) -> None:
     """Raises UsageError where an option speaks of the name again."""
     from ..diagnostics import UsageError
 
-    if name in given:
+    if name in param_facts:
         raise UsageError(f"{option} is given twice for %{name}", help="each parameter has one", code=ClashingOptions)
 
 
@@ -301,11 +301,11 @@ _PARAMS = click.option(
 
 
 def shape_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds `--shape`, `--dim`, `--value` and `--prelude` alone, for commands that look at a module as it stands; they get one `Given`, `given`."""
+    """Adds `--shape`, `--dim`, `--value` and `--prelude` alone, for commands that look at a module as it stands; they get one `ParamFacts`, `param_facts`."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, shapes: Any, dims: Any, fixed: Any, prelude: bool, **rest: Any) -> Any:
-        return function(*args, given=Given(shapes, dims=dims, fixed=fixed, prelude=prelude), **rest)
+        return function(*args, param_facts=ParamFacts(shapes, dims=dims, fixed=fixed, prelude=prelude), **rest)
 
     return _SHAPE(_DIM(_VALUE(_PRELUDE(wrapped))))
 
@@ -335,7 +335,7 @@ def main_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds `--shape`, `--dim`, `--value`, `--prelude`, `--dtype`, `--params`, `--inputs` (with this help) and, if `single` is its help, `--input`.
 
-    The command gets one `Given`, `given`, in their place.
+    The command gets one `ParamFacts`, `param_facts`, in their place.
     """
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -352,8 +352,8 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             **rest: Any,
         ) -> Any:
             files = rest.pop("single") if single is not None else {}
-            known = Given(shapes, dtypes, params, arrays, files, dims, fixed=fixed, prelude=prelude)
-            return function(*args, given=known, **rest)
+            known = ParamFacts(shapes, dtypes, params, arrays, files, dims, fixed=fixed, prelude=prelude)
+            return function(*args, param_facts=known, **rest)
 
         if single is not None:
             wrapped = click.option(
@@ -381,7 +381,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
 __all__ = [
     "ARRAYS",
     "ONE_ARRAY",
-    "Given",
+    "ParamFacts",
     "digest",
     "entry_of",
     "entry_option",

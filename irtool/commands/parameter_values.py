@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .param_facts import Given
+from .param_facts import ParamFacts
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -18,7 +18,7 @@ def parameter_values(
     function: Function,
     before: Module,
     entry: str,
-    given: Given,
+    param_facts: ParamFacts,
     seed: int,
     random: bool,
     places: Mapping[str, int],
@@ -39,7 +39,7 @@ def parameter_values(
     from ..ir.inputs import check_inputs
     from .images import OPTIONS, is_image
 
-    found, origins = given.values, given.origins
+    found, origins = param_facts.values, param_facts.origins
     names = [p.name for p in function.params]
     for name in found:
         if name not in names:
@@ -66,7 +66,7 @@ def parameter_values(
     try:
         return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
     except IrError as error:
-        if not any(map(is_image, given.single.values())):
+        if not any(map(is_image, param_facts.single.values())):
             raise
         raise IrError([replace(d, help=d.help or OPTIONS) for d in error.diagnostics]) from None
 

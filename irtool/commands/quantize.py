@@ -12,7 +12,7 @@ from . import param_types
 from .calibrate_option import calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_warning
-from .param_facts import ARRAYS, Given, main_option, type_options
+from .param_facts import ARRAYS, ParamFacts, main_option, type_options
 from .printing import types_option
 from .quantize_options import affine_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
@@ -51,7 +51,7 @@ def command(
     mode: str,
     affine: QuantizeOptions,
     qconfig: Mapping[str, Any],
-    given: Given,
+    param_facts: ParamFacts,
     entry: str,
     types: str,
     as_json: bool,
@@ -83,7 +83,7 @@ def command(
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
     check_calibrate(data, "a quantization")
     with conversions_as_notes():
-        module, weights, report = _quantized(file, given, entry, data, mode, affine, qconfig)
+        module, weights, report = _quantized(file, param_facts, entry, data, mode, affine, qconfig)
     if params_format == EMBEDDED:
         module, weights = bind_params(module, weights, entry), {}
     write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
@@ -98,7 +98,7 @@ def command(
 
 def _quantized(
     file: str,
-    given: Given,
+    param_facts: ParamFacts,
     entry: str,
     data: tuple[str, ...],
     mode: str,
@@ -110,9 +110,9 @@ def _quantized(
     from .input_module import read_module
     from .progress import progress_bar
 
-    module, given = read_module(file, given, is_settled=True)
-    module = given.bind(module, entry) if given else module
-    calibration = read_calibration(data, given.names)
+    module, param_facts = read_module(file, param_facts, is_settled=True)
+    module = param_facts.bind(module, entry) if param_facts else module
+    calibration = read_calibration(data, param_facts.names)
     if is_random(data):
         say_random_ranges(affine.samples, affine.seed)
     with progress_bar("calibrating") as step:

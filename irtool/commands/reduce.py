@@ -13,7 +13,7 @@ import click
 from . import param_types
 from .grouped import grouped
 from .mistakes import ClashingOptions
-from .param_facts import ARRAYS, Given, entry_of, main_option, type_options
+from .param_facts import ARRAYS, ParamFacts, entry_of, main_option, type_options
 from .pass_options import PassChoice, pass_options
 from .progress import progress_bar
 from .regular_expression import pattern
@@ -140,7 +140,7 @@ def command(
     opt_level: int,
     target: str | None,
     expected: Expectation,
-    given: Given,
+    param_facts: ParamFacts,
     output: str | None,
     verbose: bool,
     quiet: bool,
@@ -170,7 +170,7 @@ def command(
     predicate = expected.predicate(words, chosen, level)
     passes = [*chosen.passes, *([f"default<O{level}>"] if level is not None and expected.via == "interp" else [])]
     context = {**chosen.context, "opt_level": opt_level, "target": target, "instruments": chosen.instruments}
-    case = Case(infer_types(_read(file, given, expected)), _single(passes), context)
+    case = Case(infer_types(_read(file, param_facts, expected)), _single(passes), context)
     if not predicate(case):
         if expected.diff:
             _require_inputs(case.module, expected)
@@ -185,13 +185,13 @@ def command(
         click.echo(told, err=True)
 
 
-def _read(file: str, given: Given, expected: Expectation) -> Module:
+def _read(file: str, param_facts: ParamFacts, expected: Expectation) -> Module:
     """The module with known facts of its parameters; modules that are run have numbers as extents."""
     from .input_module import read_module
 
-    module, given = read_module(file, given, is_settled=expected.diff or expected.via != "interp")
+    module, param_facts = read_module(file, param_facts, is_settled=expected.diff or expected.via != "interp")
     named = None if expected.entry == "main" else expected.entry
-    return given.apply(module, named)
+    return param_facts.apply(module, named)
 
 
 def _require_inputs(module: Module, expected: Expectation) -> None:

@@ -19,7 +19,7 @@ from .images import ImageRule, image_options
 from .mistakes import ClashingOptions
 from .notes import say_random, say_warning
 from .output_checks import OutputChecks, output_check_options
-from .param_facts import Given, main_option, type_options, warn
+from .param_facts import ParamFacts, main_option, type_options, warn
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
@@ -126,7 +126,7 @@ def command(
     via: str,
     compare: list[str],
     entry: str,
-    given: Given,
+    param_facts: ParamFacts,
     image: ImageRule,
     seed: int,
     random: bool,
@@ -170,19 +170,19 @@ def command(
         raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
     compiling = _compiling(compare or [via], {"cc": cc, "mcpu": mcpu, "cflags": cflags, "sanitize": sanitize}, runner)
     checks.check()
-    image.check(given.single)
-    read = read_entry_module(file, replace(given, image=image), entry, missing_constants, seed)
+    image.check(param_facts.single)
+    read = read_entry_module(file, replace(param_facts, image=image), entry, missing_constants, seed)
     module = before = read.module
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
     exact = module
     machine = machine_of(compare or [via], compiling.options)
-    lowered = precision.lower(module, entry, read.given.names, machine, opt_level=level, **chosen.context)
+    lowered = precision.lower(module, entry, read.param_facts.names, machine, opt_level=level, **chosen.context)
     module = lowered.module
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    values, missing = parameter_values(function, before, entry, read.given, seed, random, read.places)
+    values, missing = parameter_values(function, before, entry, read.param_facts, seed, random, read.places)
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
@@ -214,15 +214,15 @@ def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tup
     """Options for compiling and running C. Raises UsageError if none of the ways of running is C."""
     from ..diagnostics import UsageError
 
-    given = {name: value for name, value in flags.items() if value}
-    if (given or runner) and not any(w.partition("{")[0] == "c" for w in ways):
-        *most, last = [f"--{name}" for name in (*given, *(["runner"] if runner else []))]
+    options = {name: value for name, value in flags.items() if value}
+    if (options or runner) and not any(w.partition("{")[0] == "c" for w in ways):
+        *most, last = [f"--{name}" for name in (*options, *(["runner"] if runner else []))]
         raise UsageError(
             f"{', '.join(most)} and {last} are for compiled C" if most else f"{last} is for compiled C",
             help="run with --via=c or --compare=interp,c",
             code=ClashingOptions,
         )
-    return _Compiling({**given, "emit": "exe" if runner or "sanitize" in given else ""}, runner)
+    return _Compiling({**options, "emit": "exe" if runner or "sanitize" in options else ""}, runner)
 
 
 @dataclass(frozen=True)
@@ -283,8 +283,8 @@ def _run(
         timing.import_all()
         watched.append(timing)
     start = time.perf_counter()
-    given, runner = (compiling.options, compiling.runner) if way.partition("{")[0] == "c" else ({}, ())
-    artifact = build(module, None, way, level, entry=entry, instruments=watched, **given, **chosen.context)
+    options, runner = (compiling.options, compiling.runner) if way.partition("{")[0] == "c" else ({}, ())
+    artifact = build(module, None, way, level, entry=entry, instruments=watched, **options, **chosen.context)
     special = artifact.specialized(values)
     if special.baked:
         if special.refusal is not None and compares and not (special.inputs and special.artifact.report["kernels"]):

@@ -25,7 +25,7 @@ from .compiler_options import (
 from .measured_build import measured_build
 from .mistakes import ClashingOptions, UnwritableFile
 from .notes import conversions_as_notes
-from .param_facts import ARRAYS, Given, main_option, type_options
+from .param_facts import ARRAYS, ParamFacts, main_option, type_options
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .wrong_usage import Command
@@ -123,7 +123,7 @@ def command(
     level: int,
     entry: str,
     precision: PrecisionChoice,
-    given: Given,
+    param_facts: ParamFacts,
     missing_constants: str,
     quiet: bool,
     **flags: Any,
@@ -155,11 +155,15 @@ def command(
     table = Table.read(output) if os.path.exists(output) else Table()
     said: list[str] = []
     with conversions_as_notes(said):
-        module, given = module_to_build(read_input(file), given, entry, missing_constants, said)
-        source = bind_weights(module, given.weights if given.params or given.bound is not None else {}, (entry,), None)
+        module, param_facts = module_to_build(read_input(file), param_facts, entry, missing_constants, said)
+        source = bind_weights(
+            module, param_facts.weights if param_facts.params or param_facts.bound is not None else {}, (entry,), None
+        )
         source = require_types(source, (entry,))
         machine = options.backend.machine().resized(dict(options.sizes))
-        source = precision.lower(source, entry, given.names, machine, opt_level=level, target=options.target).module
+        source = precision.lower(
+            source, entry, param_facts.names, machine, opt_level=level, target=options.target
+        ).module
         prepared = prepare_entries(source, options, ())
     _write(table, output)  # what cannot be written is said before anything is measured
     alone = bool(getattr(options.backend, "openmp", False))

@@ -9,7 +9,7 @@ from typing import Any
 from ..diagnostics import Diagnostic
 from ..infer import infer_partial
 from ..ir import Module
-from .param_facts import Given, entry_of
+from .param_facts import ParamFacts, entry_of
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Unknown(Diagnostic):
     details: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
-def find_unknown(module: Module, name: str, given: Given, entry: str | None) -> list[Unknown]:
+def find_unknown(module: Module, name: str, param_facts: ParamFacts, entry: str | None) -> list[Unknown]:
     """The counts of unknown types in the file of that name, and then each expression with a partly unknown type."""
-    chosen = entry_of(module, entry) if given or entry else "main"
-    arrays = {**given.values, **given.weights}
-    result = infer_partial(module, given.shapes, given.dtypes, arrays, chosen)
+    chosen = entry_of(module, entry) if param_facts or entry else "main"
+    arrays = {**param_facts.values, **param_facts.weights}
+    result = infer_partial(module, param_facts.shapes, param_facts.dtypes, arrays, chosen)
     counts = {
         "shape_num_unknown_nodes": result.shape_num_unknown_nodes,
         "dtype_num_unknown_nodes": result.dtype_num_unknown_nodes,

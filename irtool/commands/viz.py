@@ -11,7 +11,7 @@ import click
 from . import param_types
 from .mistakes import ClashingOptions
 from .output import write_text
-from .param_facts import ARRAYS, Given, entry_option, type_options
+from .param_facts import ARRAYS, ParamFacts, entry_option, type_options
 from .pass_options import PassChoice, pass_options
 from .regular_expression import pattern
 from .source import file_or_stdin
@@ -86,7 +86,7 @@ def command(
     kernel: re.Pattern[str] | None,
     target: str,
     chosen: PassChoice,
-    given: Given,
+    param_facts: ParamFacts,
     entry: str | None,
 ) -> None:
     """Draw the functions of a module: operators, their operands, types and sizes of values.
@@ -110,7 +110,7 @@ def command(
     style = style or _ENDINGS.get(os.path.splitext(output or "")[1].lower(), "text")
     if pipeline or schedule:
         style = _page_style(pipeline, schedule, asked or output is not None, style)
-    module, text, name = _read(file, given, entry)
+    module, text, name = _read(file, param_facts, entry)
     if pipeline or schedule:
         page = (
             _draw_schedule(module, chosen, name, target, kernel)
@@ -128,14 +128,14 @@ def command(
     write_text(output, _write(drawing, style))
 
 
-def _read(file: str, given: Given, entry: str | None) -> tuple[Module, str | None, str]:
+def _read(file: str, param_facts: ParamFacts, entry: str | None) -> tuple[Module, str | None, str]:
     """A module, the text of its spans, if it was read from text, and its name."""
     from .input_module import RelayText, module_of, read_input
 
     input_file = read_input(file)
-    module, given = module_of(input_file, given)
+    module, param_facts = module_of(input_file, param_facts)
     text = input_file.text if isinstance(input_file, RelayText) else None
-    module = given.apply(module, entry)
+    module = param_facts.apply(module, entry)
     return module, text, os.path.basename(input_file.name)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..diagnostics import Diagnostic
 from ..files import open_file
-from .param_facts import Given
+from .param_facts import ParamFacts
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -37,7 +37,7 @@ def weights_beside(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             continue
 
 
-def forgotten_weights(module: Module, text: str, given: Given) -> list[Diagnostic]:
+def forgotten_weights(module: Module, text: str, param_facts: ParamFacts) -> list[Diagnostic]:
     """A note for each file beside the text that has values of parameters of `@main`, the only function, which nothing gives."""
     functions = module.relay_functions
     if "main" not in functions and len(functions) != 1:
@@ -46,7 +46,7 @@ def forgotten_weights(module: Module, text: str, given: Given) -> list[Diagnosti
     notes = []
     for path, names in weights_beside(text):
         without = [p.name for p in function.params if p.name in names]
-        without = [n for n in without if n not in given.weights and n not in given.values]
+        without = [n for n in without if n not in param_facts.weights and n not in param_facts.values]
         if without:
             subject = (
                 f"%{without[0]} has no value" if len(without) == 1 else f"{len(without)} parameters have no values"

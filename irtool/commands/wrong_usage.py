@@ -103,10 +103,10 @@ def refused_value(error: click.BadParameter, words: Sequence[str]) -> str | None
     parameter, ctx = error.param, error.ctx
     if parameter is None or ctx is None:
         return None
-    given: list[str] = list(words if ctx.parent is None else ctx.meta.get(_WORDS, ()))
+    param_facts: list[str] = list(words if ctx.parent is None else ctx.meta.get(_WORDS, ()))
     parser = ctx.command.make_parser(ctx)
     parser.ignore_unknown_options = True
-    values, _, _ = parser.parse_args(given)
+    values, _, _ = parser.parse_args(param_facts)
     found = values.get(parameter.name or "")
     for value in found if isinstance(found, list | tuple) else [found]:
         if isinstance(value, str):
