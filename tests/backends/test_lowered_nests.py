@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from irtool.backends.c.streams import fence_streams
+from irtool.backends.formulas.support import END_STREAM
 from irtool.backends.formulas.vector_math import function_for
 from irtool.backends.vectors import ir
 from irtool.backends.vectors.nest import NestLowering, lower_parts
+from irtool.backends.vectors.types import VectorType
+from irtool.schedule.graph.threads import shared_loops
 from irtool.tir.expr import Call, Var, add, const, less, mul, select
 from irtool.tir.simplify import Simplifier
-from irtool.tir.stmt import VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
+from irtool.tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
 from tests.backends.vector_text import show_body
 
 X, W, Y = Buffer("x", (64,)), Buffer("w", (64,)), Buffer("y", (64,))
@@ -90,3 +96,21 @@ def test_a_part_that_is_lowered_is_left_alone() -> None:
     lowered = lower_parts(Allocate(ACC, loop), rule)
     assert [type(s) for s in seen] == [Allocate, For]
     assert isinstance(lowered, Allocate) and isinstance(lowered.body, Lowered) and lowered.body.body is loop
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_step_of_the_outermost_loop_ends_with_a_fence(streams: bool) -> None:
+    """Of loops that threads share as one, each step of the innermost."""
+    square = ir.CopySquare(VectorType("float32", 16), 16, Y, const(0), 16, X, const(0), 16, streams)
+    copies = For(Var("k"), 4, Lowered(Seq(()), square))
+    shared = For(Var("y"), 2, For(Var("x"), 3, copies, PARALLEL), PARALLEL)
+    nest = Seq([shared, For(Var("z"), 2, update(0))])
+    fenced = fence_streams(nest)
+    if not streams:
+        assert fenced is nest
+        return
+    assert isinstance(fenced, Seq) and fenced.stmts[1] is nest.stmts[1]
+    inner = shared_loops(fenced.stmts[0])[-1]  # type: ignore[arg-type]
+    assert inner.var.name == "x" and isinstance(inner.body, Seq)
+    copy, fence = inner.body.stmts
+    assert copy is copies and isinstance(fence, Lowered) and fence.code == END_STREAM

@@ -36,7 +36,6 @@ from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
 from ..formulas.runs import sum_of
 from ..formulas.support import (
-    END_STREAM,
     FROM_BITS,
     KEEP_APART,
     KEEP_BRANCHES,
@@ -67,6 +66,7 @@ from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, re
 from .narrow_scopes import narrow_scopes
 from .shares import SharePrinter
 from .short_loops import mark_short_loops
+from .streams import fence_streams
 from .team import LOOP_WORK, WORKER, Division, divide
 from .vectors import VectorPrinter
 
@@ -124,8 +124,6 @@ class KernelWriter:
         """Threads of its regions take denormal numbers for zeros."""
         self.division: Division | None = None
         self.waits = False
-        self.is_inside = self.streams = False
-        """In a loop; with stores past the caches in it."""
         self.names = Identifiers(name, "ws", WORKER)
         wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
         self.index_type = "int64_t" if wide else "int32_t"
@@ -242,14 +240,13 @@ class KernelWriter:
                 self._wait()
                 ends, inner = self._shares.open(s)
                 self.waits = True
-                stack += [*ends, *self._ending(), inner]
+                stack += [*ends, inner]
             elif self.division and isinstance(s, For) and s in self.division.common:
                 self._wait()
-                stack += [code.close, self._wait, *self._ending(), s.body]
+                stack += [code.close, self._wait, s.body]
                 self._for(s)
             elif isinstance(s, For):
-                is_last = s.kind != PARALLEL or len(shared_loops(s)) == 1  # of loops that threads share as one
-                stack += [*self._region(s), code.close, *(self._ending() if is_last else []), s.body]
+                stack += [*self._region(s), code.close, s.body]
                 self._for(s)
             elif isinstance(s, If):
                 code.open(f"if ({self.value(s.cond)})")
@@ -278,20 +275,6 @@ class KernelWriter:
             pair = keeps_in_place(top, self.updated) if self.updated else None
             stack += [top] if pair is None else [self.code.close, top, partial(self._unless_same, *pair)]
         return stack
-
-    def _ending(self) -> list[Callable[[], None]]:
-        """What ends the body of a loop that is in no other one."""
-        if self.is_inside:
-            return []
-        self.is_inside = True
-        return [self._end_streams]
-
-    def _end_streams(self) -> None:
-        """Lets the other threads see what was stored past the caches in a loop."""
-        self.is_inside = False
-        if self.streams:
-            self.code.line(f"{self.expressions.helper(END_STREAM)};")
-        self.streams = False
 
     def _unless_same(self, source: Buffer, target: Buffer) -> None:
         """Begins a block that is left out where both buffers are the same memory."""
@@ -489,7 +472,7 @@ class KernelWriter:
 
         body = unroll(flat(body, self.simplify, self._is_variable), self.simplify)
         body = mark_short_loops(body, self.simplify)
-        return NestLowering(self.simplify, function, self.kernel.native_halves, rule).lower(body)
+        return fence_streams(NestLowering(self.simplify, function, self.kernel.native_halves, rule).lower(body))
 
     def _in_scalars(self, body: Stmt) -> Stmt:
         body = flat(narrow_scopes(body), self.simplify, self._is_variable)
@@ -500,18 +483,20 @@ class KernelWriter:
         run = find_run(s, self.simplify) if isinstance(s, For) else None
         return None if run is None else Lowered(s, run)
 
-    def _print(self, code: ir.Body | ir.CopySquare | Run | For) -> None:
-        """Vectors, sums of products of long words, or a block of matrix tiles."""
+    def _print(self, code: ir.Body | ir.CopySquare | Run | Helper | For) -> None:
+        """Vectors, sums of products of long words, a call of a support function, or a block of matrix tiles."""
         if isinstance(code, For):
             self._tile_block(code)
             return
         if isinstance(code, Run):
             self._print_run(code)
             return
+        if isinstance(code, Helper):
+            self.code.line(f"{self.expressions.helper(code)};")
+            return
         printer = VectorPrinter(self.expressions, self.place, self._element, self.registers, self.vector_types)
         if isinstance(code, ir.CopySquare):
             self.vector_functions[code.function] = None
-            self.streams |= code.streams
             lines = printer.print_square(code)
         else:
             self.vector_functions.update(dict.fromkeys(code.functions))
