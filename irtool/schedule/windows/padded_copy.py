@@ -1,4 +1,4 @@
-"""Reductions of a padded copy, opened to reductions of what is copied.
+"""Reductions of a padded copy, opened to reductions of its source.
 
 for y: pad[y] = 1 <= y && y < n + 1 ? x[y - 1] : 0
 for y, k: acc += pad[y + k] * w[k]                       ⇒       for y, k: acc += (0 <= y + k - 1 … ? x[y + k - 1] : 0) * w[k]
