@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import irtool
-from irtool.tir.expr import const
+from irtool.schedule.graph.transpose_operands import _with_copy
+from irtool.tir.expr import Var, const
+from irtool.tir.forms import Reduction
 from irtool.tir.renaming import fresh_copy
 from irtool.tir.stmt import Allocate, Buffer, Scope, Store, blocked
 
@@ -73,6 +75,22 @@ def test_fresh_copies_keep_facts():
     copied = fresh_copy(Allocate(FULL, Store(FULL, (const(0), const(0)), FULL[0, 0])))
     assert isinstance(copied, Allocate)
     assert facts_of(copied.buffer) == facts_of(FULL)
+
+
+def test_a_transposed_copy_of_words_in_memory_holds_words():
+    x = Buffer("x", (8, 4), "int32", Scope.PARAM, numbers="int8")
+    acc, out = Buffer("acc", (), "int32", Scope.LOCAL), Buffer("out", (8,), "int32", Scope.PARAM)
+    o, k = Var("o"), Var("k")
+    read = x[o, k]
+    r = Reduction(((o, 8),), acc, const(0), ((k, 4),), acc.element() + read, (Store(out, (o,), acc.element()),))
+    copy, _ = _with_copy(r, read, 0)
+    assert facts_of(copy.stores[0].buffer) == {
+        **facts_of(x),
+        "name": "x_t",
+        "shape": (4, 8),
+        "scope": Scope.GLOBAL,
+        "numbers": "",
+    }
 
 
 def _copied_by_hand(path: Path) -> list[str]:

@@ -77,7 +77,7 @@ def _with_copy(r: Reduction, e: Load, axis: int) -> tuple[Map, Reduction]:
     source = e.source
     order = [n for n in range(source.ndim) if n != axis] + [axis]
     shape = [source.shape[n] for n in order]
-    buffer = source.replace(name=f"{source.name or 'operand'}_t", shape=shape, scope=Scope.GLOBAL)
+    buffer = source.replace(name=f"{source.name or 'operand'}_t", shape=shape, scope=Scope.GLOBAL, numbers="")
     loops = tuple((Var(f"t{n}"), source.shape[n]) for n in order)
     index = {n: x for n, (x, _) in zip(order, loops)}
     value = Load(source, tuple(index[n] for n in range(source.ndim)))
