@@ -15,6 +15,7 @@ from ..conversion import convert
 from ..dtypes import is_float
 from ..shapes import require_compatible, require_floats, require_rank, tensor
 from .resample import round_half_away
+from .sampling import GridSampling
 
 CUBIC = -0.75
 """The coefficient of the cubic kernel, PyTorch's."""
@@ -233,35 +234,14 @@ class GridSample(Operator):
                 p = te.select(te.all(p >= f(start), p <= f(size + start)), p, mirrored)
             return te.max2(te.min2(p, f(extent - 1)), f(0))
 
-        def element(n: Any, c: Any, *i: Any) -> Any:
-            def read(at: Sequence[Any]) -> Any:
-                whole = [te.cast(a, "int32") for a in at]
-                inside = te.all(*[te.all(a >= 0, a < d) for a, d in zip(whole, spatial, strict=True)])
-                return te.if_then_else(inside, data[(n, c, *whole)], te.const(0, data.dtype))
+        def coordinate(k: int, extent: int) -> Any:
+            at = len(spatial) - 1 - k
+            shape = (out_type.shape[0], *out_type.shape[2:])
+            return te.compute(
+                shape, lambda n, *i: to_pixels(grid[(n, at, *i)], extent), name="coordinate", tag="injective"
+            )
 
-            points = [to_pixels(grid[(n, len(spatial) - 1 - k, *i)], d) for k, d in enumerate(spatial)]
-            if self.method == "bicubic":
-                lows = [te.floor(p) for p in points]
-                weights = [self._cubic(p - low) for p, low in zip(points, lows, strict=True)]
-                total = f(0)
-                for r in range(4):
-                    line = f(0)
-                    for s in range(4):
-                        at = [bring_in(lows[0] + f(r - 1), spatial[0]), bring_in(lows[1] + f(s - 1), spatial[1])]
-                        line = line + te.cast(read(at), real) * weights[1][s]
-                    total = total + line * weights[0][r]
-                return te.cast(total, out_type.dtype)
-            points = [bring_in(p, d) for p, d in zip(points, spatial, strict=True)]
-            if self.method == "nearest":
-                return read([te.round(p) for p in points])
-            lows = [te.floor(p) for p in points]
-            total = f(0)
-            for corner in itertools.product((0, 1), repeat=len(spatial)):
-                weight = f(1)
-                for p, low, side in zip(points, lows, corner, strict=True):
-                    weight = weight * ((p - low) if side else (f(1) - (p - low)))
-                at = [low + f(side) for low, side in zip(lows, corner, strict=True)]
-                total = total + te.cast(read(at), real) * weight
-            return te.cast(total, out_type.dtype)
-
-        return te.compute(out_type.shape, element, name="grid_sample", tag="injective")
+        points = [coordinate(k, d) for k, d in enumerate(spatial)]
+        sampling = GridSampling(data, points, out_type, bring_in, self._cubic)
+        methods = {"nearest": sampling.nearest, "bilinear": sampling.linear, "bicubic": sampling.cubic}
+        return methods[self.method]()
