@@ -12,7 +12,7 @@ from math import gcd
 
 from ...tir.expr import Binary, Const, Expr, Load, Var, children, post_order
 from ...tir.simplify import Simplifier
-from ..cost.machine import FEWEST_LANES
+from ..cost.machine import FEWEST_LANES, SHORTEST_PERIOD
 from ..primitives import fuse, reorder, split
 from .affine import coefficients, depends, loads, offsets, operands, simplifier
 from .block import Block
@@ -107,6 +107,17 @@ def split_groups(r: Reduction) -> Reduction:
         if factor:
             r = split(Block.of(r), v, [extent // factor, factor], [f"{v.name}_g", v.name]).result()
     return r
+
+
+def split_periods(m: Map) -> Map:
+    """Splits axes along which an operand begins again after so many elements (copies of it one behind the other), if a period fills
+    vectors."""
+    for v, extent in m.loops:
+        indices = chain.from_iterable(e.indices for e in loads(*(s.value for s in m.stores)))
+        factor = _divisor(simplifier(m.loops), list(indices), v, extent)
+        if factor >= SHORTEST_PERIOD:
+            m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_p", v.name]).result()
+    return m
 
 
 def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int, block: int = 0) -> int:

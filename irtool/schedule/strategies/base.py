@@ -22,7 +22,7 @@ from ...tir.forms import AnyForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads
-from ..core.axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_sums
+from ..core.axes import fuse_axes, fuse_sums, split_blocks, split_groups, split_periods, split_sums
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Form, Map, Reduction
 from ..core.guards import extract_predicates
@@ -123,7 +123,7 @@ class Stage:
     def _flat(self) -> tuple[Map, list[str]]:
         assert isinstance(self.form, Map)
         with tracing() as trace:
-            return fuse_axes(split_blocks(self.form)), trace
+            return fuse_axes(split_periods(split_blocks(self.form))), trace
 
     def _tell(self, prepared: tuple[Form, list[str]]) -> Form:
         """A form made ready for strategies; a trace has what was done to it, once, if what is traced uses it."""
