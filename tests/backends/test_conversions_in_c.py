@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from irtool.backends.formulas import support, vector_dots, vector_math, vector_pairs, vector_types
+from irtool.backends.formulas import support, vector_dots, vector_math, vector_types
 from irtool.tir import dtypes
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 EVERY = ("select", "clamp", "min", "max", "load", "put")
 FLOATS = ("minimum", "maximum", "even", "third")
-INT32 = (*vector_dots.DOTS, vector_dots.DOT_WIDE, vector_pairs.DOT_PAIR)
+INT32 = (*vector_dots.DOTS, vector_dots.DOT_WIDE, vector_dots.DOT_PAIR)
 WANTED = sorted(
     {
         *vector_math.FUNCTIONS,

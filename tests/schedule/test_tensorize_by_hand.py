@@ -82,9 +82,9 @@ def test_an_intrinsic_gives_what_its_loop_gives(name: str, case: str, target: st
 
 
 def test_every_intrinsic_of_the_backends_has_a_meaning() -> None:
-    from irtool.backends.formulas import vector_dots, vector_matrices, vector_pairs
+    from irtool.backends.formulas import vector_dots, vector_matrices
 
-    written = {n for n in (*vector_dots.TYPES, *vector_pairs.TYPES) if n.startswith("dot")}
+    written = {n for n in vector_dots.TYPES if n.startswith("dot")}
     written |= set(vector_matrices.PRODUCTS.values())
     # That weights are narrow, no nest says: who writes a schedule cannot promise it.
     assert written - {NARROW} == set(intrinsics()) == {*ALL_DOTS, DOT_PAIR, DOT_WIDE} - {NARROW}

@@ -12,12 +12,10 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
-from ...tir.int8_dot import ALL_DOTS, PACKS
-from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
 from ...tir.intrinsics import PRODUCT
 from ...tir.simplify import Simplifier
+from ...tir.word_functions import DOTS, PACKS
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
@@ -101,7 +99,7 @@ class Writer:
             else:
                 kids = children(e)
                 dot = e.b if isinstance(e, Binary) and e.op == "+" and uses.get(e.b) == 1 and depth.get(e.b) else None
-                if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in ALL_DOTS:
+                if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in DOTS:
                     made = self.helper(
                         Helper(dot.name), text[e.a], *(text[k] for k in children(dot))
                     )  # it adds by itself
@@ -238,10 +236,10 @@ class Writer:
             return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
-        if name in (*PACKS, PACK_PAIR, DOT_PAIR, PACK_WIDE):
+        if name in PACKS:
             return self.helper(Helper(name), *kids)
-        if name == DOT_WIDE or name in ALL_DOTS:
-            return self.helper(Helper(name), "0", *kids)
+        if name in DOTS:
+            return self.helper(Helper(name), literal(0, dtype), *kids)
         if not dtypes.is_float(dtype):
             if name == "pow":
                 return self.helper(Helper(name, (dtype,)), *kids)

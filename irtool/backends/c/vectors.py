@@ -15,7 +15,6 @@ from ..formulas.support import HOLD, TO_BITS
 from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
 from ..formulas.vector_matrices import TYPES as MATRIX_TYPES
-from ..formulas.vector_pairs import TYPES as PAIRED
 from ..formulas.vector_types import vector_type
 from ..vectors import ir
 from ..vectors.types import VectorType
@@ -82,9 +81,7 @@ class VectorPrinter:
         name, dtype, lanes = function
         t = VectorType(dtype, lanes)
         self.types[t.mask] = None
-        self.types.update(
-            {(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()), *PAIRED.get(name, ()))}
-        )
+        self.types.update({(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()))})
         self.types.update(dict.fromkeys((*squares.types(name, t), *shifts.types(name, t), *MATRIX_TYPES.get(name, ()))))
         return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 

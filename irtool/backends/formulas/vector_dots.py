@@ -1,11 +1,12 @@
-"""Words of bytes, and sums of their products (see `tir.int8_dot`), as C text for a type of vectors.
+"""Words, and sums of their products (see `tir.word_functions`), as C text for a type of vectors.
 
-Every text gives the same bits: sums of 32 bits wrap, and no product saturates. Those of processors' instructions are rows of
-`backends.instructions`; the text here is for processors without.
+Every text gives the same bits: sums of 32 bits wrap, and no product saturates; of bfloat16, the upper product is added first. Those of
+processors' instructions are rows of `backends.instructions`; the text here is for processors without.
 """
 
 from __future__ import annotations
 
+from ...tir.bf16_dot import DOT_PAIR
 from ...tir.int8_dot import DOTS, STEPS
 from ...tir.int16_dot import DOT_WIDE
 from ..vectors.types import VectorType
@@ -22,13 +23,24 @@ _LOADED = {
 }
 """What loads words: of which numbers, and how one is made of them."""
 
-TYPES: dict[str, tuple[str, ...]] = dict.fromkeys((*DOTS, *_LOADED, DOT_WIDE), ("uint32",))
+TYPES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys((*DOTS, *_LOADED, DOT_WIDE), ("uint32",)),
+    DOT_PAIR: ("int32", "uint32"),
+}
 """The dtypes of vectors that a function uses beside its own."""
 
-_WIDE_PLAIN = """
+_PLAIN = {
+    DOT_WIDE: """
   const $t al = ($t)(($u)a << 16) >> 16, bl = ($t)(($u)b << 16) >> 16, ah = a >> 16, bh = b >> 16;
   return ($t)(($u)acc + ($u)(al * bl) + ($u)(ah * bh));
-"""
+""",
+    DOT_PAIR: """
+  acc += ($t)($i)(($u)a & 0xffff0000u) * ($t)($i)(($u)b & 0xffff0000u);
+  return acc + ($t)($i)(($u)a << 16) * ($t)($i)(($u)b << 16);
+""",
+}
+"""Of words of two numbers: both halves are widened, by shifts and masks. The second operand is usually the one that several sums share:
+compilers widen it once."""
 
 _WORDS = """
 IRT_INLINE $t irt_v${name}_$n(const void *p) {
@@ -49,17 +61,15 @@ IRT_INLINE $t irt_v${name}_$n(const void *p) {
 def written(name: str, t: VectorType) -> str:
     """The text of such a function, with braces doubled; empty for other names."""
     whole = vector_type(*t)
-    words = {"t": whole, "u": f"irt_u32x{t.lanes}", "lanes": str(t.lanes), "n": whole[4:]}
+    words = {"t": whole, "i": f"irt_i32x{t.lanes}", "u": f"irt_u32x{t.lanes}", "lanes": str(t.lanes), "n": whole[4:]}
     if name in _LOADED:
         number, word = _LOADED[name]
         made = fill(_WORDS, name=name, number=number, word=word, **words)
-    elif name == DOT_WIDE:
-        head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
-        made = "\n".join([head, by_instructions(name, t.lanes, words, fill(_WIDE_PLAIN, **words)), "}"])
-    elif name in DOTS:
-        head = fill("IRT_INLINE $t irt_v${name}_$n($t acc, $t a, $t b) {", name=name, **words)
-        plain = fill(_plain(*DOTS[name]), **words)
-        made = "\n".join([head, by_instructions(name, t.lanes, words, plain), "}"])
+    elif name in TYPES:
+        operand = words["i"] if name == DOT_PAIR else whole
+        head = f"IRT_INLINE {whole} irt_v{name}_{whole[4:]}({whole} acc, {operand} a, {operand} b) {{"
+        plain = _PLAIN[name] if name in _PLAIN else _plain(*DOTS[name])
+        made = "\n".join([head, by_instructions(name, t.lanes, words, fill(plain, **words)), "}"])
     else:
         return ""
     return "\n".join(line for line in made.split("\n") if line).replace("{", "{{").replace("}", "}}")

@@ -28,7 +28,6 @@ from . import (
     vector_lanes,
     vector_logarithms,
     vector_matrices,
-    vector_pairs,
     vector_places,
     vector_power_tables,
     vector_powers,
@@ -192,7 +191,6 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         vector_dots,
         vector_halves,
         vector_matrices,
-        vector_pairs,
         vector_power_tables,
         vector_tables,
     )

@@ -14,11 +14,11 @@ PAIRS = {
     + _BITS[: len(_BITS) // 2]
     + "  p.f = a;\n  q.f = b;\n"
     "  return (int32_t)(p.u >> 16 | (q.u & 0xffff0000u));\n}",
-    DOT_PAIR: f"IRT_INLINE float irt_{DOT_PAIR}(int32_t a, int32_t b) {{\n"
+    DOT_PAIR: f"IRT_INLINE float irt_{DOT_PAIR}(float acc, int32_t a, int32_t b) {{\n"
     + _BITS
     + "  p.u = (uint32_t)a << 16;\n  q.u = (uint32_t)b << 16;\n"
     "  r.u = (uint32_t)a & 0xffff0000u;\n  s.u = (uint32_t)b & 0xffff0000u;\n"
-    "  return r.f * s.f + p.f * q.f;\n}",
+    "  acc += r.f * s.f;\n  return acc + p.f * q.f;\n}",
 }
 """The same of words of two bfloat16 numbers, by name (see `tir.bf16_dot`)."""
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...tir import dtypes
-from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
-from ...tir.int8_dot import ALL_DOTS, PACKS
-from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
+from ...tir.int16_dot import PACK_WIDE
 from ...tir.intrinsics import PRODUCT
 from ...tir.simplify import Simplifier
+from ...tir.word_functions import DOTS, WORD_FUNCTIONS
 from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
@@ -239,21 +238,10 @@ class Expressions:
             return self._widened(made, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
-        if name == PACK_WIDE:
-            how = "zext" if dtypes.is_unsigned(source) else "sext"
-            wide = [("i16", self.b.value(f"{how} i8 {k} to i16") if dtypes.bits(source) == 8 else k) for k in kids]
-            return self._widened(self.helper(Helper(name), value_type(dtype), *wide), dtype)
-        if name in PACKS or name == DOT_WIDE or name in ALL_DOTS:
-            u, result = value_type(source), value_type(dtype)
-            start = [] if name in PACKS else [("i32", "0")]
-            args = [*start, *((u, self._narrowed(k, source)) for k in kids)]
-            return self._widened(self.helper(Helper(name), result, *args), dtype)
-        if name in (PACK_PAIR, DOT_PAIR):
-            u, result = ("float", "i32") if name == PACK_PAIR else ("i32", "float")
-            made = self.helper(
-                Helper(name), result, *((u, self._narrowed(k, source) if u == "i32" else k) for k in kids)
-            )
-            return self._widened(made, dtype) if result == "i32" else made
+        if name in WORD_FUNCTIONS:
+            args = [(value_type(dtype), literal(0, dtype))] if name in DOTS else []
+            args += [self._operand(k, source, name) for k in kids]
+            return self._widened(self.helper(Helper(name), value_type(dtype), *args), dtype)
         if not dtypes.is_float(dtype):
             if name == "pow":
                 u = value_type(dtype)
@@ -276,6 +264,13 @@ class Expressions:
         else:
             raise IrError(f"no LLVM IR for the intrinsic {name}")
         return made if name in WHOLE else self.rounded(made, dtype)
+
+    def _operand(self, value: str, source: str, function: str) -> tuple[str, str]:
+        """An operand of a function of words; `pack2_i16` takes bytes, too."""
+        if function == PACK_WIDE and dtypes.bits(source) == 8:
+            how = "zext" if dtypes.is_unsigned(source) else "sext"
+            return "i16", self.b.value(f"{how} i8 {value} to i16")
+        return value_type(source), self._narrowed(value, source)
 
     def _outside(self, name: str, t: str, args: Sequence[str]) -> str:
         """A call of libm, or of LLVM's own twin of that."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...tir import dtypes
-from ...tir.bf16_dot import DOT_PAIR, PACK_PAIR
 from ...tir.expr import (
     QUOTIENTS,
     Binary,
@@ -25,13 +24,12 @@ from ...tir.expr import (
     const,
     post_order,
 )
-from ...tir.int8_dot import DOTS, PACK
-from ...tir.int16_dot import DOT_WIDE, PACK_WIDE
 from ...tir.native_halves import HALF
 from ...tir.shuffles import find_shuffle
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Scope, Store, pre_order
 from ...tir.tables import looked_up
+from ...tir.word_functions import DOTS, PACKS
 from . import ir
 from .channels import MOST, Channel
 from .halves import HalfLowering
@@ -484,13 +482,11 @@ class Lowering:
             if dtypes.bits(source) != dtypes.bits(target) or {source, target} & {"bool", *HALVES}:
                 raise Scalar
             return Bitcast(self._type(target), *args)
-        if e.name in (PACK, PACK_WIDE, PACK_PAIR):
+        if e.name in PACKS and e.dtype == "int32":
             return Pack(self._type("int32"), tuple(args))
-        if e.name == DOT_WIDE or e.name in DOTS:
-            return self._apply(e.name, "int32", self._add(Splat(self._type("int32"), const(0)), body), *args)
-        if e.name == DOT_PAIR:
-            start = self._add(Splat(self._type("float32"), const(0.0, "float32")), body)
-            return self._apply(e.name, "float32", start, *args)
+        if e.name in DOTS and e.args[0].dtype == "int32":
+            start = self._add(Splat(self._type(e.dtype), const(0, e.dtype)), body)
+            return self._apply(e.name, e.dtype, start, *args)
         if self.native_halves:
             made = self.halves.call(e, args, body)
             if isinstance(made, Value):

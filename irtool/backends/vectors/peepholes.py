@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...tir import dtypes
-from ...tir.bf16_dot import DOT_PAIR
 from ...tir.expr import Const, Expr
-from ...tir.int8_dot import DOTS, STEPS
-from ...tir.int16_dot import DOT_WIDE
+from ...tir.int8_dot import STEPS
 from ...tir.simplify import Simplifier
+from ...tir.word_functions import DOTS
 from .ir import Apply, Arithmetic, Assign, Bitcast, Convert, LoadVector, Pack, Shift, Step, Value, constant_of
 from .types import VectorType
 
@@ -29,7 +28,7 @@ def accumulate(s: Step) -> Sequence[Step] | None:
     dot = s.b if isinstance(s, Arithmetic) and s.op == "+" else None
     if not isinstance(s, Arithmetic) or not isinstance(dot, Apply) or dot.named:
         return None
-    if dot.function[0] not in (DOT_PAIR, DOT_WIDE, *DOTS) or constant_of(dot.args[0]) != 0:
+    if dot.function[0] not in DOTS or constant_of(dot.args[0]) != 0:
         return None
     return [Apply(s.type, dot.function, (s.a, *dot.args[1:]))]
 

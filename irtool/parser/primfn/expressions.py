@@ -11,12 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...tir import dtypes
-from ...tir.bf16_dot import DOT_PAIR, DTYPE, NUMBERS, PACK_PAIR
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
-from ...tir.int8_dot import ALL_DOTS, PACKS, steps_of, word_dtype
-from ...tir.int16_dot import DOT_WIDE, DTYPES, PACK_WIDE
 from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOAT
 from ...tir.stmt import Buffer
+from ...tir.word_functions import WORD_FUNCTIONS
 from .header import read_dtype
 from .tokens import Words
 
@@ -44,13 +42,10 @@ _BITWISE = {
 _PROPAGATING = ("minimum", "maximum")
 _INTRINSICS = {
     **dict.fromkeys((*UNARY_FLOAT, *FLUSHED, *ROUNDING, *TESTS, "fabs", "popcount", "clz", "reinterpret"), 1),
-    **dict.fromkeys((*BINARY_FLOAT, "pow", *ALL_DOTS), 2),
-    **PACKS,
-    **dict.fromkeys((PACK_PAIR, DOT_PAIR, PACK_WIDE, DOT_WIDE), NUMBERS),
+    **dict.fromkeys((*BINARY_FLOAT, "pow"), 2),
+    **{name: f.operands for name, f in WORD_FUNCTIONS.items()},
 }
-_OF_INTEGERS = frozenset(
-    ("popcount", "clz", "reinterpret", "pow", *PACKS, *ALL_DOTS, PACK_PAIR, DOT_PAIR, PACK_WIDE, DOT_WIDE)
-)
+_OF_INTEGERS = frozenset(("popcount", "clz", "reinterpret", "pow", *WORD_FUNCTIONS))
 """Intrinsics that are not of floats alone."""
 _NUMBER = re.compile(r"(?P<digits>[\d.]+(?:[eE][+-]?\d+)?)(?P<suffix>bf16|[fiu]\d*)?")
 _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
@@ -302,18 +297,9 @@ class _Reader:
         dtype = args[0].dtype
         wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
         is_of_floats = name not in _OF_INTEGERS
-        if name in PACKS:
-            wanted = word_dtype(PACKS[name]) if dtype in ("int8", "uint8") else ""
-        elif name == PACK_PAIR:
-            wanted = "int32" if dtype == DTYPE else ""
-        elif name == DOT_PAIR:
-            wanted = "float32" if dtype == "int32" else ""
-        elif name == PACK_WIDE:
-            wanted = "int32" if dtype in DTYPES else ""
-        elif name == DOT_WIDE:
-            wanted = "int32" if dtype == "int32" else ""
-        elif name in ALL_DOTS:
-            wanted = "int32" if dtype == word_dtype(steps_of(name)) else ""
+        if name in WORD_FUNCTIONS:
+            f = WORD_FUNCTIONS[name]
+            wanted = f.result if dtype in f.taken else ""
         if is_of_floats and not dtypes.is_float(dtype):
             raise self.words.wrong(f"@tir.{name} is of a float, not of {dtype}", it.first)
         if any(a.dtype != dtype for a in args):

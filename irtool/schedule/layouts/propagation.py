@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from ...tir.bf16_dot import NUMBERS, PACK_PAIR
+from ...tir.bf16_dot import PACK_PAIR
 from ...tir.expr import Call, Load, Select, Var
 from ...tir.forms import Map, Reduction
-from ...tir.int8_dot import PACKS
-from ...tir.int16_dot import PACK_WIDE
 from ...tir.kernel import Kernel
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
+from ...tir.word_functions import PACKS
 from ..core.affine import depends, loads, operands
 from ..instructions.signedness_shift import as_it_was
 from .preference import LayoutPreference, reorders
 
-_NUMBERS = {**PACKS, PACK_PAIR: NUMBERS, PACK_WIDE: NUMBERS}
+_NUMBERS = {name: f.operands for name, f in PACKS.items()}
 """Numbers in a word, by what makes one."""
 
 
