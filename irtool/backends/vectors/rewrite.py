@@ -18,7 +18,8 @@ def rewrite(body: ir.Body, peepholes: Sequence[Peephole] = PEEPHOLES) -> None:
     for part in bodies:
         steps: list[ir.Step] = []
         for s in part.steps:
-            _replace_operands(s, replaced)
+            if replaced:
+                _replace_operands(s, replaced)
             last = s
             while (made := _match(last, peepholes)) is not None:
                 *before, last = made
@@ -41,7 +42,11 @@ def rewrite(body: ir.Body, peepholes: Sequence[Peephole] = PEEPHOLES) -> None:
 
 def _match(s: ir.Step, peepholes: Sequence[Peephole]) -> Sequence[ir.Step] | None:
     """The steps of the first peephole that matches."""
-    return next((made for p in peepholes if (made := p(s)) is not None), None)
+    for peephole in peepholes:
+        made = peephole(s)
+        if made is not None:
+            return made
+    return None
 
 
 def replace_values(body: ir.Body, replaced: Mapping[ir.Value, ir.Value]) -> None:

@@ -64,7 +64,8 @@ def join(bodies: Sequence[ir.Body]) -> ir.Body:
             if isinstance(s, ir.LoadVector):
                 s.held = key in held
         joined.steps.append(s)
-    replace_values(joined, replaced)
+    if replaced:
+        replace_values(joined, replaced)
     return joined
 
 
