@@ -52,7 +52,7 @@ FEWEST_LANES = NARROWEST_VECTOR // FLOAT32_BYTES
 """Elements that are worth a vector, or a square of a transpose; channels beside each other that are worth none are fewer."""
 
 SHORTEST_PERIOD = 64
-"""Elements after which an operand begins again that are worth a loop of their own: some vectors."""
+"""Elements after which an operand begins again that are worth a loop of their own: some vectors. Assumed; Zen 3, 2026-11-29."""
 
 TOGETHER = 4
 """Vectors, rows or comparisons made at a time, so that none waits for the one before: as many as a multiply-add has cycles of latency.
