@@ -131,7 +131,7 @@ def _places(a: Module, b: Module) -> Iterator[Diagnostic]:
         yield Diagnostic(f"{path}: {d.message}" if path else d.message, d.left_span, "difference", notes)
     if not is_any:
         yield Diagnostic(
-            "the modules differ in what is shared: one computes twice what the other computes once", level="difference"
+            "the modules differ in sharing: one computes twice a node that the other computes once", level="difference"
         )
 
 

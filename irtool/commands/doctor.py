@@ -10,7 +10,7 @@ from .wrong_usage import Command
 
 
 @click.command(
-    name="doctor", cls=Command, short_help="Show compiler, processor, caches and extras, and what each is for."
+    name="doctor", cls=Command, short_help="Show compiler, processor, caches and extras, and the use of each."
 )
 @click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."

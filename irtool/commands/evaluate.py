@@ -115,7 +115,7 @@ def command(
     if chosen.passes:
         module = run_passes(module, chosen.passes, opt_level=level, instruments=chosen.instruments, **chosen.context)
     if _is_calibrated_on(precision, param_facts):
-        say_warning("the set is also what calibrates: its errors are better than those on other data")
+        say_warning("the set also calibrates: its errors are smaller than those on other data")
     machine = machine_of([via])
     module = precision.lower(module, entry, read.param_facts.names, machine, opt_level=level, **chosen.context).module
     outputs = _outputs(_runner(module, entry, via, level, chosen), samples)

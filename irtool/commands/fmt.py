@@ -22,7 +22,7 @@ _ENDING = ".relay"
 @click.option(
     "--check", is_flag=True, help="Write nothing; list the files that would change, and exit with 1 if any would."
 )
-@click.option("--diff", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+@click.option("--diff", is_flag=True, help="Write nothing; print the changes as a unified diff.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list the files that are kept as they are, and why.")
 @loads_files
 def command(paths: tuple[str, ...], check: bool, diff: bool, verbose: bool) -> None:

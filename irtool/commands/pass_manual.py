@@ -223,7 +223,7 @@ def reference() -> str:
     for key, kind, default, readers, meaning in (_config_row(*found) for found in config_options()):
         out.append(f"| `{key}` | {kind} | {default} | {readers} | {meaning} |")
     out += ["| " + " | ".join((f"`{key}`", *rest)) + " |" for key, *rest in _ineffective()]
-    out += ["", "## Instruments", "", "| instrument | what it does |", "| --- | --- |"]
+    out += ["", "## Instruments", "", "| instrument | effect |", "| --- | --- |"]
     out += [f"| `{c.name}` | {c.manual().split(chr(10) * 2)[0].replace(chr(10), ' ')} |" for c in instruments]
     for cls in distinct_passes():
         out += _section(cls)

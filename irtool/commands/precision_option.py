@@ -116,7 +116,7 @@ precision_options = grouped(
         help="Precision of the operands of products; sums, softmax, statistics of normalisations, inputs and results stay in "
         "float32, and so do layers that are no faster in 16 bits, unless {layers=all} stands behind. See docs/precision.md.",
     ),
-    calibrate_option("calibrate", "Of --precision=int8, which needs it: what ranges are found from. "),
+    calibrate_option("calibrate", "Of --precision=int8, which needs it: the samples that ranges are found from. "),
 )
 """`--precision` and `--calibrate`, as one `PrecisionChoice`, `precision`."""
 
@@ -135,9 +135,7 @@ def say_calibrated(calibrated: Any) -> None:
     if calibrated.seed is not None:
         say_random_ranges(calibrated.samples, calibrated.seed)
     elif not calibrated.held_out:
-        say(
-            "the ranges are from a single sample, and there is none beside it to measure the error on: give --calibrate more"
-        )
+        say("the ranges are from a single sample, so that the error has to be measured on it: give --calibrate more")
     left = [f"{name} stays in floating point: {reason}" for name, reason in calibrated.left.items()]
     for sentence in left[:_SHOWN]:
         say(sentence)

@@ -61,7 +61,7 @@ affine_options = grouped(
         type=click.Choice(["qdq", "integer"]),
         default="qdq",
         show_default=True,
-        help="Floating-point layers between qnn.dequantize and qnn.quantize, of which builds make integers, or operators of qnn.",
+        help="Floating-point layers between qnn.dequantize and qnn.quantize, which builds compute in integers, or operators of qnn.",
     ),
     click.option(
         "--samples", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Random inputs, if any."

@@ -94,7 +94,7 @@ expectation_options = grouped(
         show_default=True,
         callback=check_way,
         metavar="interp|BACKEND",
-        help="Also build through a backend what the passes made, and for --expect-diff run it.",
+        help="Also build the module after the passes with a backend, and for --expect-diff run it.",
     ),
     main_option("The function to run."),
     click.option("--seed", default=0, show_default=True, help="Seed of the inputs of --expect-diff."),
@@ -111,7 +111,9 @@ expectation_options = grouped(
 """The options about what a reduction looks for, as one `Expectation`, `expected`."""
 
 
-@click.command(name="reduce", cls=Command, short_help="Reduce a module and a pipeline to what shows a bug.")
+@click.command(
+    name="reduce", cls=Command, short_help="Reduce a module and a pipeline to small ones that reproduce a bug."
+)
 @click.argument("file", type=param_types.MODULE)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
 @pass_options("Passes to run on each candidate; they are reduced, too.")

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Run so many files at a time. Default: 1."
 )
 @click.option("--list", "lists", is_flag=True, help="Run nothing; print the cases.")
-@click.option("--features", is_flag=True, help="Run nothing; print what // REQUIRES: lines can name, and what is here.")
+@click.option(
+    "--features",
+    is_flag=True,
+    help="Run nothing; print the features that // REQUIRES: lines can name, and which are present.",
+)
 @click.option(
     "--junit",
     type=param_types.WRITTEN,

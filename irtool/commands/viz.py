@@ -46,12 +46,12 @@ _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv"
     "folded",
     default=True,
     show_default=True,
-    help="Draw repeated blocks, and what is computed from weights alone, as one node each.",
+    help="Draw repeated blocks, and values computed from weights alone, as one node each.",
 )
 @click.option(
     "--pipeline",
     is_flag=True,
-    help="Draw the module after each of the passes, with what changed; without --passes, those of a build. An HTML page.",
+    help="Draw the module after each of the passes, with its changes; without --passes, those of a build. An HTML page.",
 )
 @click.option(
     "--schedule",

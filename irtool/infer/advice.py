@@ -26,7 +26,7 @@ def wrong_count(operator: type[Operator], arguments: Sequence[Expr]) -> str:
         return ""
     fields = [f.name for f in operator.fields()]
     if fields and all(isinstance(a, Constant) for a in arguments[operator.arity :]):
-        return f"what is no tensor is written by its name: {', '.join(f'{n}=…' for n in fields[:4])}"
+        return f"attributes are written by name: {', '.join(f'{n}=…' for n in fields[:4])}"
     if operator.arity == 1 and any(
         w in f"{operator.explain_rule()} {operator.manual()}" for w in ("tuple", "tensors", "Tensors")
     ):

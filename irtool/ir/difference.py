@@ -101,7 +101,7 @@ class _Walk:
                 said = self._variables(x, y)
             elif x in self.partner:
                 # What is shared on both sides has been compared; what is not is another value, or the same computed twice.
-                said = "" if self.partner[x] is y or structural_equal(x, y) else "what is shared differs"
+                said = "" if self.partner[x] is y or structural_equal(x, y) else "sharing differs"
                 x_is_known = True
             else:
                 x_is_known = False

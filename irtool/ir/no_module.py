@@ -9,7 +9,7 @@ _FILES = {
     ".onnx": "module, params = irtool.from_onnx({0!r})",
     ".onnxtxt": "module, params = irtool.from_onnx({0!r})",
     ".relay": "module = irtool.parse(open({0!r}).read(), filename={0!r})",
-    ".irtool.json": "irtool.load({0!r}) opens what a build wrote",
+    ".irtool.json": "irtool.load({0!r}) opens the files of a build",
     ".pt": "load it in PyTorch, export it with torch.onnx.export, and read the file with irtool.from_onnx",
     ".pth": "load it in PyTorch, export it with torch.onnx.export, and read the file with irtool.from_onnx",
     ".tflite": "TensorFlow Lite models are not read; convert it to ONNX (tf2onnx), and read that with irtool.from_onnx",

@@ -160,7 +160,7 @@ class _Frame:
             return place(items)
         if f.deep:
             raise IrError(
-                f"@{f.name} is recursive, or calls what is: how much memory a run takes is not known, so it cannot lie in pools",
+                f"@{f.name} is recursive, or calls a recursive function: the memory of a run is not known, so it cannot lie in pools",
                 help="build it without workspace pools: with one arena",
                 code=PoolsTooSmall,
             )

@@ -79,4 +79,4 @@ def value_meant(name: str, value: Any, is_list: bool, is_dtype: bool) -> str:
 def attribute_missing(names: Sequence[str]) -> str:
     """A sentence: attributes are written with their names."""
     shown = ", ".join(f"{n}=…" for n in names)
-    return f"what is no tensor is written by its name: {shown}"
+    return f"attributes are written by name: {shown}"

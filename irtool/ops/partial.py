@@ -133,7 +133,7 @@ def broadcast_known(args: Sequence[Known], out: Known) -> Facts:
         return found, out
     rank = len(out)
     if any(r is not None and r > rank for r in ranks):
-        raise RelationError(f"{show_known(out)} has a smaller rank than what is broadcast to it")
+        raise RelationError(f"{show_known(out)} has a smaller rank than the tensor that is broadcast to it")
     open_ = [i for i, r in enumerate(ranks) if r is None]
     if rank == 0:
         found = [()] * len(found)

@@ -248,7 +248,7 @@ def _call(f: Fields) -> Call:
 
     function, attrs = f.ref("op"), f.opt("attrs")
     if not isinstance(function, Expr):
-        raise ValueError("it calls what is not an expression")
+        raise ValueError("its callee is not an expression")
     if isinstance(function, Op):
         given = f.metadata.attributes(attrs, function.operator) if isinstance(attrs, MetaNode) else {}
         attrs = function.operator.make(given)

@@ -137,7 +137,7 @@ class _Partitioner:
                 self.done[e] = self._leave(e)
             elif e not in self.done:
                 if e in waiting:
-                    raise IrError("a region takes as an input what is made of its own output", e.span)
+                    raise IrError("a region has an input that depends on its own output", e.span)
                 waiting.add(e)
                 stack.append((e, True))
                 below = children(e)

@@ -126,7 +126,7 @@ def _spread(b: Block[Any], v: Any) -> Iterator[str]:
     if b.factor is not None and b.factor.loop is v:
         yield f"{b.factor.vectors} vectors of {b.factor.lanes} accumulators"
     if b.window is not None and b.inner and v is b.inner[-1][0]:
-        yield "rows of the tile share what they read"
+        yield "rows of the tile share their operands"
 
 
 def _loop(b: Block[Any], loop: Any) -> tuple[str, str, list[str]]:

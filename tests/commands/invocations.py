@@ -230,7 +230,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("passes --list-instruments", 0, ("out:Timing",)),
     ("evaluate net.relay --params w.npz --inputs x.npz --labels want.npz --against float --precision int8 --calibrate x.npz --entry main -O 2 "
      "--via interp --load own.py -p Kept --disable-pass FoldConstant --require-pass FastMath --pass-config relay.FuseOps.max_depth=8 "
-     "--instrument Timing{style=json} --missing-constants zeros", 0, ("out:out0: mean absolute error", "err:also what calibrates")),
+     "--instrument Timing{style=json} --missing-constants zeros", 0, ("out:out0: mean absolute error", "err:also calibrates")),
     ("evaluate net.relay --params w.npz --input x=x.npy --against want.npz --json -q", 0, ('out:"snr": null',)),
     ("evaluate open.relay -v --entry f --inputs open.npz --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --prelude --against float", 0,
      ("out:out0: equal",)),

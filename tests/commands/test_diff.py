@@ -47,7 +47,7 @@ PAIRS = {
         "type D { A, B(int32) } def @main(%d: D) { %d }",
     ),
     "only the left module has the type D": ("type D { A } def @main() { 1 }", "def @main() { 1 }"),
-    "differ in what is shared": (
+    "differ in sharing": (
         "fn (%x: int32) { %0 = negative(%x); add(%0, %0) }",
         "fn (%x: int32) { add(negative(%x), negative(%x)) }",
     ),
@@ -72,7 +72,7 @@ def test_what_differs_is_said_with_its_place(said: str, turned: bool, tmp_path: 
     assert "difference: " in out
     if not turned:
         assert said in out
-    if "shared" not in said:
+    if "sharing" not in said:
         assert "a.relay:2:" in out or "b.relay:2:" in out
     assert irtool("diff", "--no-infer", "-q", a, b) == (1, "", err)
     assert irtool("diff", "--no-infer", a, a)[:2] == (0, "equal\n")

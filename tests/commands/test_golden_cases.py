@@ -226,7 +226,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
         ("// XFAIL: x\n// RUN: irtool check %s\n// -----\n1f\n", "line 1: XFAIL: stands in a case, not in the head"),
         ("// RUN: irtool check %s\n// ERROR@foo: x\n", "ERROR@foo: is at no place; write ERROR@+1:"),
         ("// RUN: irtool check %s\n// ERROR@+9: x\n", "ERROR@+9: is about line 11, which is not in this case"),
-        ("// RUN: irtool check %s\n// ERROR: x\n", "ERROR: is about the next line with text, and there is none"),
+        ("// RUN: irtool check %s\n// ERROR: x\n", "ERROR: is about the next line with text, but no line follows"),
         ("// RUN: irtool check %s\n// ERROR@any: /x(/\n", "/x(/ is no regular expression"),
     ],
 )  # fmt: skip

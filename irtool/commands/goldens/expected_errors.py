@@ -85,7 +85,7 @@ def _line(directive: Directive, lines: Sequence[str], first: int, marker: str) -
         text = lines[line - first].strip()
         if text and not text.startswith(marker):
             return line
-    raise ValueError("ERROR: is about the next line with text, and there is none; ERROR@any: is about any place")
+    raise ValueError("ERROR: is about the next line with text, but no line follows; ERROR@any: is about any place")
 
 
 def read_reported(messages: str, name: str) -> list[Reported]:

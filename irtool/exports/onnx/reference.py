@@ -13,11 +13,11 @@ CONSTRUCTS = {
     "constant": "an initializer; equal ones are kept once",
     "`let %x = …`": "no node: `x` is the name of the value",
     "tuple, `%t.0`": "no node: the fields are values of their own",
-    "`if`": "`If`; what both branches use and what stands around them is computed in front of it",
-    "call of a function": "the nodes of its body, with closures over what is around it",
+    "`if`": "`If`; nodes that both branches or their surroundings use are computed before it",
+    "call of a function": "the nodes of its body, with closures over captured values",
     "function that calls itself last": "`Loop`, also if it is local, and if several functions call each other last; parameters that every turn hands on are read from outside",
     "other recursion": "none: a function that goes on after it has called itself needs a stack",
-    "references, `match`, algebraic data": "what partial evaluation leaves of them: none if they depend on inputs",
+    "references, `match`, algebraic data": "the values that partial evaluation finds; refused if they depend on inputs",
     "functions with type parameters": "a copy for each type that they are called at",
     "place in the text": "the name of the node: `nn.conv2d:12:3`",
 }
@@ -74,7 +74,7 @@ def reference() -> str:
         "A test compares ONNX Runtime with the interpreter on the cases of every operator; `tests/peers/onnx_cases.txt` has the",
         "cases that do not come through. Some types have no kernel in ONNX Runtime, such as `Tan` of float64. Beside these:",
         "",
-        "| operators | what differs |",
+        "| operators | difference |",
         "| --- | --- |",
         *_differences(forms),
     ]

@@ -263,7 +263,7 @@ class GraphImporter:
     def _waiting(self, site: _Site, around: Mapping[str, Value], error: IrError | None) -> list[Value | None]:
         """The outputs of calls that stand for a node; raises `error` where it fails for another reason than open extents."""
         node, frame, inputs = site.node, site.frame, site.inputs
-        unknown = error or IrError(f"the rank of what {node.op_type} reads must be known", code=UnknownExtent)
+        unknown = error or IrError(f"the rank of the input of {node.op_type} must be known", code=UnknownExtent)
         is_open = error is None or waits(error) or has_open_extents(list(around.values()))
         if not is_open or not can_wait(node, around):
             raise unknown

@@ -143,7 +143,7 @@ class _Loop:
             if spec.count is None and not decided:
                 raise IrError("a loop goes on whatever its turns say: it has no end", code=DamagedModel)
             return self._function(number, asked if decided else None, handed, turn, fixed)
-        raise IrError("the types of what a loop carries do not settle", code=UnknownExtent)
+        raise IrError("the types of loop-carried values do not settle", code=UnknownExtent)
 
     def _name(self, k: int) -> str:
         return self.spec.names[k] if k < len(self.spec.names) and self.spec.names[k] else "state"

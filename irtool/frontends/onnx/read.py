@@ -37,7 +37,7 @@ def read_model(proto: Any, filename: str, read_external: Callable[[Any], Any] | 
         functions[at] = body
     opsets = _opsets(proto.opset_import, filename)
     if proto.ir_version and proto.ir_version >= 3 and not opsets and proto.graph.node:
-        raise IrError("the model does not say of which opset it is", filename=filename, code=DamagedModel)
+        raise IrError("the model does not declare its opset", filename=filename, code=DamagedModel)
     model = Model(filename, opsets or {"": 1}, graph, functions, read_external, int(proto.ir_version), listing.source)
     listing.close()
     return model

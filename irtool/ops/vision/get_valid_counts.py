@@ -44,7 +44,7 @@ class GetValidCounts(Operator):
             return None
         require_rank(data, 3, "data")
         if data.dtype.startswith(("uint", "bool")):
-            raise RelationError(f"what is left out becomes -1, which {data.dtype} does not hold")
+            raise RelationError(f"removed boxes become -1, which {data.dtype} does not hold")
         require_scalar(tensor(types[1], "score_threshold"), "score_threshold")
         for index, what in ((self.score_index, "score_index"), (max(self.id_index, 0), "id_index")):
             if isinstance(data.shape[2], int) and not 0 <= index < data.shape[2]:

@@ -48,7 +48,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     "nests have no assertions: a function with `assert` is kept as text": ("SkipAssert",),
     "nests have no assumptions: a function with `@tir.assume` is kept as text": ("RemoveAssume",),
     "nests have no undefined values: a function with `@tir.undef` is kept as text": ("RemoveStoreUndef",),
-    "bfloat16 is a dtype of nests: backends convert what they load and store": ("BF16TypeLowering",),
+    "bfloat16 is a dtype of nests: backends convert numbers that they load and store": ("BF16TypeLowering",),
     "it looks at functions for GPUs alone: on processors, all code may use the memory of callers": ("VerifyMemory",),
     "indices are checked when nests are read and after each pass, not while they run": ("InstrumentBoundCheckers",),
     "dtypes of one's own (custom[…]) are read and printed, but not computed with": ("LowerCustomDatatypes",),

@@ -214,7 +214,7 @@ def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, wanted: str)
     given = "None" if result is None else describe(result)
     return PluginError(
         f"in the plug-in {place}, pass {p.text()}: {getattr(made_by, '__name__', 'it')} returned {given}, not {wanted}",
-        help="return what was given where nothing changes",
+        help="return the argument itself if nothing changes",
     )
 
 

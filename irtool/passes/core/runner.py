@@ -66,7 +66,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
         unknown = undecided_call(module)
         if unknown is not None:
             message = "the attributes of this call are in a metadata section that the text does not have"
-            raise IrError(f"pass {p.text()} needs what is not there: {message}", unknown.span) from error
+            raise IrError(f"pass {p.text()} has an unmet requirement: {message}", unknown.span) from error
         message = f"pass {p.text()} failed: {type(error).__name__}: {error}"
         raise blame_code(error, f"pass {p.text()}") or _failure(p, module, context, [Diagnostic(message)]) from error
     if after is not module and p.needs_types:

@@ -149,7 +149,7 @@ class DeviceConstraints:
             raise IrError(
                 f"this expression would have to be on {where} at the same time",
                 e.span,
-                help="write on_device around what may be copied from one to the other",
+                help="write on_device around values that may be copied from one to the other",
             )
 
     def _collect(self, e: Expr) -> None:

@@ -360,7 +360,7 @@ def _constant_like(e: Expr, t: Affine) -> Expr:
         low, high = limits(t.dtype)
         steps = e.data.astype("float64") / scale + zero
         if ((steps < low - 0.5) | (steps > high + 0.5)).any():
-            raise NotSupported("a constant is beyond the range of what it is combined with")
+            raise NotSupported("a constant is beyond the range of the other operand")
     return _quantize(e, t, t.dtype)
 
 

@@ -143,7 +143,7 @@ row(
     "sparse_reshape",
 )
 row(
-    Absent("it belongs to a module that is lowered already: export what is in front of that"),
+    Absent("it belongs to a module that is lowered already: export the module before lowering"),
     "call_lowered",
     "memory.alloc_storage",
     "memory.alloc_tensor",
@@ -159,7 +159,7 @@ row(
     "contrib.ethosu.pooling",
     "contrib.ethosu.unary_elementwise",
 )
-row(Absent("only PyTorch can run what it holds"), "torch_op")
+row(Absent("only PyTorch can run its function"), "torch_op")
 row(Absent("no operator of ONNX fails on purpose: export for shapes that leave the branch possible"), "onnx.impossible")
 row(Absent("it stands for something in a metadata section that the text does not have"), "parser.MetaRef")
 row(Absent("it simulates the choice of a scale while one is sought"), "relay.op.annotation.simulated_quantize")

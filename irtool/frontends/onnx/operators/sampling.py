@@ -23,7 +23,7 @@ class GridSample(OnnxOperator):
         self, x: Value, grid: Value, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
     ) -> Result:
         if mode not in METHODS or padding_mode not in ("zeros", "border", "reflection"):
-            raise IrError(f"mode {mode} with padding_mode {padding_mode} is none that ONNX has", code=DamagedModel)
+            raise IrError(f"mode {mode} with padding_mode {padding_mode} is unknown to ONNX", code=DamagedModel)
         if x.rank not in (4, 5) or (x.rank == 5 and METHODS[mode] == "bicubic"):
             raise IrError(f"{mode} samples of {x.rank - 2} spatial axes have no form in Relay", code=UnsupportedNode)
         grid.require_rank(x.rank, "the grid")

@@ -56,7 +56,7 @@ class Reshape(OnnxOperator):
         wanted = _newshape(shape.ints("the shape of Reshape"))
         if allowzero and 0 in wanted:
             if -1 in wanted:
-                raise IrError("a shape with 0 as an extent and -1 as what is left is ambiguous", code=DamagedModel)
+                raise IrError("a shape with 0 as an extent and -1 as the remaining one is ambiguous", code=DamagedModel)
             return x.call("reshape", newshape=wanted, allowzero=True)
         return x.call("reshape", newshape=wanted)
 

@@ -152,7 +152,7 @@ class MelWeightMatrix(OnnxOperator):
     ) -> Result:
         numbers = [constant_number(v) for v in (bands, length, rate, lowest, highest)]
         if any(n is None for n in numbers):
-            raise IrError("what decides the matrix must be known", code=UnknownExtent)
+            raise IrError("the parameters of the matrix must be known", code=UnknownExtent)
         count, size, samples, low, high = (n for n in numbers if n is not None)
         if not (math.isfinite(count) and math.isfinite(size)):
             raise IrError(f"there are no {count} bands of {size} bins", code=DamagedModel)

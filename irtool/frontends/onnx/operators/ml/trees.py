@@ -286,7 +286,7 @@ class TreeEnsemble(OnnxOperator):
         weights[leaves, ids], present[leaves, ids] = weight, True
         mode = nodes_modes.array("the modes of nodes").reshape(-1).astype("int64")
         if len(mode) and not 0 <= mode.min() <= mode.max() <= MEMBER:
-            raise IrError("a node asks what is no mode", code=DamagedModel)
+            raise IrError("a node has an unknown mode", code=DamagedModel)
         missing = np.asarray(nodes_missing_value_tracks_true or [0] * len(mode), "int64")
         trees = Trees(
             np.asarray(tree_roots, "int64"),
@@ -307,5 +307,5 @@ class TreeEnsemble(OnnxOperator):
 def _behind(places: tuple[int, ...], are_leaves: tuple[int, ...]) -> Any:
     """Places behind nodes: those in the list of leaves as negative numbers."""
     if len(places) != len(are_leaves) or any(p < 0 for p in places):
-        raise IrError("the lists of what is behind nodes do not fit", code=DamagedModel)
+        raise IrError("the lists of nodes' successors do not fit", code=DamagedModel)
     return np.where(np.asarray(are_leaves, bool), -1 - np.asarray(places, "int64"), np.asarray(places, "int64"))
