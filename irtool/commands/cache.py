@@ -22,8 +22,7 @@ _DAY = 24 * 3600
     help="Take the builds alone that nothing has used for so many days. Default: all.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
-def command(action: str, older_than: float, as_json: bool, quiet: bool) -> None:
+def command(action: str, older_than: float, as_json: bool) -> None:
     """List the builds that `irtool build` and `irtool run` keep, or remove them with `clear`.
 
     The same build again is taken from there. `clear` removes temporary folders of killed processes as well, if they are
@@ -46,8 +45,6 @@ def command(action: str, older_than: float, as_json: bool, quiet: bool) -> None:
         folders = remove_abandoned_folders()
     else:
         builds = [b for b in cache.builds() if b.used <= since]
-    if quiet:
-        return
     total = sum(b.nbytes for b in builds)
     if as_json:
         import json

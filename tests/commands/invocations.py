@@ -158,7 +158,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build model.onnxtxt --dim n=2 --value k=1, --prelude -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
     ("cache", 0, ("out:irtool/builds",)),
     ("cache list --older-than 30 --json", 0, ('out:"builds"',)),
-    ("cache clear --older-than 30 -q", 0, ("not out:removed",)),
+    ("cache clear --older-than 30", 0, ("out:removed",)),
     ("check net.relay --syntax -q", 0, ("not out:no errors",)),
     ("check net.relay --round-trip --basic-block-normal-form --target c --load own.py -v", 0, ("out:no errors", "err:read net.relay")),
     ("check open.relay --partial --shape x=2,3 --dtype x=float32 --entry f", 0, ("out:shape_num_unknown_nodes=",)),

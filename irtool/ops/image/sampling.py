@@ -1,4 +1,4 @@
-"""The tensor expressions of `image.grid_sample`: what all channels have in common is computed once for each point."""
+"""The tensor expressions of `image.grid_sample`: coordinates, weights and offsets are computed once for each point, for all channels."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class GridSampling:
         return te.compute(self.points[0].shape, element, name="of_points", tag="injective")
 
     def _offsets(self, places: Callable[..., Sequence[Any]]) -> Any:
-        """Where in an image the pixel at a place of each point lies, -1 for one outside."""
+        """Offsets of the pixels that each point reads, within their image; -1 for a pixel outside of it."""
 
         def element(*index: Any) -> Any:
             numbers = [te.cast(a, "int32") for a in places(*index)]

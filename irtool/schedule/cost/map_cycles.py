@@ -22,7 +22,10 @@ def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget) -> float
     cycles = 1 / lanes
     for e in dict.fromkeys(loads(*(s.value for s in m.stores))):
         step = stride(simplify, e.source.offset(e.indices), along)
-        if step is None or step in (2, 3):
+        if step in (2, 3):
+            # as many loads, of which each but the first is shuffled into the ones before it
+            cycles += (step / target.loads + step - 1) / lanes
+        elif step is None:
             cycles += SHUFFLED_READ / target.loads / lanes
         elif step not in (0, 1):
             cycles += GATHERED_ELEMENT
