@@ -349,6 +349,6 @@ UNREACHED = {
     "manifest_alloc.py: not both": "compilers write it, nobody else",
     "partial/evaluator.py: is not bound": "inference says so first",
     "partition/pattern_file.py": "files of patterns: test_partitioning.py",
-    "core/runner.py: what is not there": "only where a pass fails for that reason: tests/commands",
+    "core/runner.py: has an unmet requirement": "only where a pass fails for that reason: tests/commands",
 }
 """`FILE` or `FILE: PART OF THE LINES` of refusals that no pipeline reaches, and why."""

@@ -22,6 +22,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import operands, simplifier
 from ..cost.machine import FEWEST_LANES, GAIN
 from ..strategies.base import Stage, choose_strategy
+from ..strategies.row_reduction.strategy import shares_operands
 
 
 def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -44,7 +45,7 @@ def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
 def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
     """The copy and what reads it, of those of least cost; None if no copy pays."""
     stage = Stage(r, target)
-    if stage.tile is not None or stage.lanes < FEWEST_LANES:
+    if stage.tile is not None or stage.lanes < FEWEST_LANES or shares_operands(stage):
         return None
     best: tuple[float, float, Map, Reduction] | None = None
     for v, extent in r.loops:

@@ -78,6 +78,16 @@ class RowReduction(Strategy):
         return lower_all(parts)
 
 
+def shares_operands(stage: Stage) -> bool:
+    """True if rows of several results are summed in the same steps, which load their common operand once. `row_cycles` counts that load
+    for each result."""
+    r, at = stage.reduction, stage.row_axis
+    if r is None or at is None or not r.loops:
+        return False
+    lanes = row_width(r.inner[at][1], stage.target.lanes_of(r.acc.dtype))
+    return _are_side_by_side(stage, r, lanes) and _is_product(r, r.loops[-1][0], lanes)
+
+
 def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
     """True if the lanes of several short rows are worth to be combined at once: results lie side by side, and are as many as lanes."""
     if stage.rows or not r.loops or r.guards or dtypes.bits(r.acc.dtype) == 16:
