@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .wrong_usage import Command
+
+if TYPE_CHECKING:
+    from ..driver.cache import CachedBuild
 
 _DAY = 24 * 3600
 
@@ -52,10 +58,9 @@ def command(action: str, older_than: float, as_json: bool) -> None:
         record = [{"key": b.folder.name, "bytes": b.nbytes, "used": b.used, "files": b.files} for b in builds]
         click.echo(json.dumps({"folder": str(cache.root), "bytes": total, "builds": record}, indent=1))
         return
-    count = "1 build" if len(builds) == 1 else f"{len(builds)} builds"
     if action == "clear":
         beside = f", {folders} temporary folder{'s' if folders != 1 else ''}" if folders else ""
-        click.echo(f"removed {count} ({brief_size(total)}){beside}")
+        click.echo(f"removed {count_builds(builds)} ({brief_size(total)}){beside}")
         return
     if builds:
         from .tables import show_table
@@ -66,4 +71,18 @@ def command(action: str, older_than: float, as_json: bool) -> None:
             rows.append((used, brief_size(b.nbytes), b.folder.name[:12], " ".join(b.files)))
         widths = [max(len(r[i]) for r in rows) for i in range(3)]
         click.echo(show_table(rows, widths, stream=sys.stdout))
-    click.echo(f"{cache.root}: {count}, {brief_size(total)}" if builds else f"{cache.root}: empty")
+    click.echo(describe_builds(cache.root, builds))
+
+
+def count_builds(builds: Sequence[CachedBuild]) -> str:
+    """The number of builds, in words: `2 builds`."""
+    return "1 build" if len(builds) == 1 else f"{len(builds)} builds"
+
+
+def describe_builds(root: Path, builds: Sequence[CachedBuild]) -> str:
+    """The folder of the cache with the number and the size of builds in it."""
+    from ..viz.brief import brief_size
+
+    return (
+        f"{root}: {count_builds(builds)}, {brief_size(sum(b.nbytes for b in builds))}" if builds else f"{root}: empty"
+    )

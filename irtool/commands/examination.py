@@ -60,14 +60,11 @@ def _backends() -> Iterator[Finding]:
 
 def _places() -> Iterator[Finding]:
     from ..driver.cache import BuildCache
-    from ..viz.brief import brief_size
+    from .cache import describe_builds
 
     cache = BuildCache()
     root = cache.root
-    builds = cache.builds()
-    size = brief_size(sum(b.nbytes for b in builds))
-    count = "1 build" if len(builds) == 1 else f"{len(builds)} builds"
-    what = f"{root}: {count}, {size}" if builds else f"{root}: empty"
+    what = describe_builds(root, cache.builds())
     usable = _is_writable(str(root))
     help = "" if usable else "it cannot be written to: builds are not kept; XDG_CACHE_HOME names another folder"
     yield Finding(

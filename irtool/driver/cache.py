@@ -18,7 +18,6 @@ import os
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -28,13 +27,12 @@ from typing import Any, BinaryIO
 from ..files import open_file
 from .entries import describe_entry, read_entry
 from .outputs import Content, Emission, Made, chunks
+from .temporary_folders import is_abandoned
 
 _LIMIT = 4 << 30
 _FORMAT = 3
 _DESCRIPTION = "build.json"
 _UNFINISHED = "unfinished-"
-_ABANDONED = 24 * 3600
-"""Age in seconds at which an unfinished build counts as abandoned."""
 
 
 class Key:
@@ -245,7 +243,7 @@ class BuildCache:
         """Removes unfinished builds whose processes were killed."""
         for folder in self.root.glob(f"{_UNFINISHED}*"):
             with contextlib.suppress(OSError):
-                if folder.stat().st_mtime < time.time() - _ABANDONED:
+                if is_abandoned(folder.stat().st_mtime):
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _shrink(self, kept: str) -> None:

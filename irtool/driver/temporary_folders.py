@@ -11,9 +11,12 @@ from pathlib import Path
 
 from ..files import TEMPORARY
 
-_ABANDONED = 24 * 3600
-"""Age in seconds at which a folder counts as abandoned: no command works in one for so long."""
 _REPRODUCER = "reproducer.relay"
+
+
+def is_abandoned(modified: float) -> bool:
+    """True for a folder last modified so long ago, in seconds since 1970, that its process is gone: no command works for a day."""
+    return modified < time.time() - 24 * 3600
 
 
 def remove_abandoned_folders() -> int:
@@ -23,7 +26,7 @@ def remove_abandoned_folders() -> int:
         with contextlib.suppress(OSError):
             about = folder.lstat()
             own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-            if not own or folder.is_symlink() or not folder.is_dir() or about.st_mtime > time.time() - _ABANDONED:
+            if not own or folder.is_symlink() or not folder.is_dir() or not is_abandoned(about.st_mtime):
                 continue
             if not (folder / _REPRODUCER).exists():
                 shutil.rmtree(folder)

@@ -38,5 +38,6 @@ def square_cycles(side: int, target: VectorTarget) -> float:
 
 
 def channel_cycles(channels: int, lanes: int, target: VectorTarget) -> float:
-    """Of vectors of so many lanes picked from those of several channels side by side: one load, shuffles, one store."""
-    return (1 / target.loads + channels - 1 + 1) / lanes
+    """Of vectors of so many lanes picked from those of several channels side by side: one load, a shuffle for each but the
+    first, one store."""
+    return (1 / target.loads + channels) / lanes
