@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ELSEWHERE = "let TMPDIR name a folder that can be written to"
 TEMPORARY = "irtool-"
-"""How the names of temporary folders begin."""
+"""The prefix of the names of temporary folders."""
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the streams stand that this process was given, such as a shell's `<(command)`."""
 

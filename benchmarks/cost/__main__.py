@@ -41,8 +41,8 @@ def main() -> None:
             options.precision,
             *(["again"] if options.again else []),
         )
-        said = _run([sys.executable, "-m", "benchmarks.cost.worker", *map(str, words)], options.limit)
-        print(f"{file.stem}: {said or 'measured'}", flush=True)
+        output = _run([sys.executable, "-m", "benchmarks.cost.worker", *map(str, words)], options.limit)
+        print(f"{file.stem}: {output or 'measured'}", flush=True)
     stages = stages_of(read_json(options.table))
     if options.write:
         (ROOT / "docs" / "cost.md").write_text(page(read_json(options.table)), encoding="utf-8")

@@ -46,12 +46,12 @@ def main(model: Path, path: Path, offers: int, seconds: float, precision: str, a
             )
             entry = stages.setdefault(stage.key, {"kernel": t.kernel.name, "network": model.stem, "trials": {}})
             chosen, known = stage.labels[0], dict(entry["trials"])
-            wanted = [label for label in _some(stage.labels, offers) if label not in known]
+            labels = [label for label in _some(stage.labels, offers) if label not in known]
             best = min(known, key=known.__getitem__, default="")
             doubtful = again and chosen in known and known[chosen] > NEAR * known[best]
-            if known and (wanted or doubtful):  # comparisons hold within one run
-                wanted = [*dict.fromkeys((chosen, best, *(known if doubtful else ()), *wanted))]
-            measured = _measure(t, stage, wanted, options, target, conditions)
+            if known and (labels or doubtful):  # comparisons hold within one run
+                labels = [*dict.fromkeys((chosen, best, *(known if doubtful else ()), *labels))]
+            measured = _measure(t, stage, labels, options, target, conditions)
             if chosen not in measured and chosen not in known:
                 del stages[stage.key]
                 continue
@@ -66,7 +66,7 @@ def _measure(
     t: Tunable, stage: Offers, labels: Sequence[str], options: Options, target: Any, conditions: TimingConditions
 ) -> dict[str, float]:
     """Microseconds by label: the shortest of several turns. What does not compile is left out."""
-    found: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     with ExitStack() as held:
         runs = {}
         for label in labels:
@@ -78,11 +78,11 @@ def _measure(
         for _ in range(_TURNS):
             for label, run in list(runs.items()):
                 try:
-                    found[label] = min(found.get(label, float("inf")), round(run(()) * 1e6, 3))
+                    seconds[label] = min(seconds.get(label, float("inf")), round(run(()) * 1e6, 3))
                 except ToolError as error:
                     print(f"{t.kernel.name}, {label}: {error.diagnostics[0].message}", file=sys.stderr)
                     del runs[label]
-    return found
+    return seconds
 
 
 def _by_processor_time(job: TimingJob) -> TimingJob:

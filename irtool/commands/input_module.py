@@ -70,11 +70,11 @@ class RelayText:
         from ..parser.mistakes import FromPrelude
         from .weights_beside import forgotten_weights
 
-        module, found = examine_text(self.text, self.name)
+        module, diagnostics = examine_text(self.text, self.name)
         if is_settled and module is not None:
-            found = [*found, *forgotten_weights(module, self.name, param_facts)]
+            diagnostics = [*diagnostics, *forgotten_weights(module, self.name, param_facts)]
         if param_facts.prelude:
-            found = [d for d in found if d.code is not FromPrelude]
+            diagnostics = [d for d in diagnostics if d.code is not FromPrelude]
         if module is not None and (param_facts.dims or is_settled):
             from .named_dimensions import batch_of_one, with_extents
 
@@ -82,8 +82,8 @@ class RelayText:
                 module = with_extents(module, param_facts.dims, self.name)
             if is_settled:
                 module, notes = batch_of_one(module, param_facts, self.name)
-                found = [*found, *notes]
-        return module, param_facts, found
+                diagnostics = [*diagnostics, *notes]
+        return module, param_facts, diagnostics
 
 
 def read_input(path: str) -> InputModule:
@@ -122,11 +122,11 @@ def module_of(
     input_file: InputModule, param_facts: ParamFacts, messages: list[str] | None = None, is_settled: bool = False
 ) -> tuple[Module, ParamFacts]:
     """The same for a file that has been read."""
-    module, param_facts, found = input_file.examine(param_facts, is_settled)
-    if module is None or any(d.level == "error" for d in found):
-        raise IrError(found)
-    if found:
-        warnings = render(found)
+    module, param_facts, diagnostics = input_file.examine(param_facts, is_settled)
+    if module is None or any(d.level == "error" for d in diagnostics):
+        raise IrError(diagnostics)
+    if diagnostics:
+        warnings = render(diagnostics)
         print(warnings, file=sys.stderr)
         if messages is not None:
             messages.append(warnings)

@@ -98,17 +98,17 @@ class _Walk:
             x, y, s, t = stack.pop()
             s, t = x.span or s, y.span or t
             if isinstance(x, Var) and isinstance(y, Var):
-                said = self._variables(x, y)
+                message = self._variables(x, y)
             elif x in self.partner:
                 # What is shared on both sides has been compared; what is not is another value, or the same computed twice.
-                said = "" if self.partner[x] is y or structural_equal(x, y) else "sharing differs"
+                message = "" if self.partner[x] is y or structural_equal(x, y) else "sharing differs"
                 x_is_known = True
             else:
                 x_is_known = False
-                said = "" if x.__class__ is y.__class__ else f"{_kind(x)} on the left, {_kind(y)} on the right"
-                said = said or self._own(x, y)
-            if said:
-                yield Difference(self.function, x, y, said, s, t)
+                message = "" if x.__class__ is y.__class__ else f"{_kind(x)} on the left, {_kind(y)} on the right"
+                message = message or self._own(x, y)
+            if message:
+                yield Difference(self.function, x, y, message, s, t)
             elif not isinstance(x, Var) and not x_is_known:
                 self.partner[x] = y
                 stack.extend((c, d, s, t) for c, d in reversed(list(zip(_parts(x), _parts(y), strict=True))))

@@ -170,8 +170,8 @@ class VectorTarget:
 
     def dot_cost(self, function: str) -> float:
         """The number of instructions for a dot product; infinite without any."""
-        found = self.dot(function)
-        return found.cost if found is not None else math.inf
+        instruction = self.dot(function)
+        return instruction.cost if instruction is not None else math.inf
 
     @property
     def first_factor(self) -> str:

@@ -77,9 +77,9 @@ def windows_of(
     for tap in taps:
         moving = [w for w in every if w.tap is tap]
         # A weight's index is the tap alone: it is no window where another operand has windows.
-        found = [w for w in moving if w.result is not None] or sorted(moving, key=lambda w: -w.dilation)[:1]
-        if found and all(w.moves_as(found[0]) for w in found):
-            yield found[0]
+        candidates = [w for w in moving if w.result is not None] or sorted(moving, key=lambda w: -w.dilation)[:1]
+        if candidates and all(w.moves_as(candidates[0]) for w in candidates):
+            yield candidates[0]
 
 
 def overlapping_taps(operands: Sequence[Load], loops: Sequence[Loop], inner: Sequence[Loop]) -> list[Var]:
@@ -96,10 +96,10 @@ def overlapping_taps(operands: Sequence[Load], loops: Sequence[Loop], inner: Seq
 def renamed_taps(windows: Sequence[Window], values: Mapping[Expr, Expr], inner: Sequence[Loop]) -> tuple[Window, ...]:
     """The windows of a reduction whose variables are replaced by `values`, over other axes `inner` of the sum: those whose taps are
     still one axis, from whatever element on. Their other facts are read anew when the reduction is made."""
-    found = []
+    result = []
     for w in windows:
         inside = {x for x in post_order(values.get(w.tap, w.tap)) if isinstance(x, Var)}
         taps = [v for v, _ in inner if v in inside]
         if len(taps) == 1 == len(inside):
-            found.append(Window(w.result, taps[0], w.stride, w.dilation, w.first))
-    return tuple(found)
+            result.append(Window(w.result, taps[0], w.stride, w.dilation, w.first))
+    return tuple(result)

@@ -45,11 +45,13 @@ class Bundle:
     def add(self, module: Any, inputs: Sequence[Any]) -> None:
         """Writes the C of a module, and how it is run on the inputs."""
         name = f"n{len(self.names)}"
-        made = irtool.build(module, name=name, emit=self.emit, out_dir=self.folder, weights="inline", **self.options)
+        artifact = irtool.build(
+            module, name=name, emit=self.emit, out_dir=self.folder, weights="inline", **self.options
+        )
         if self.emit == "obj":
             self.objects.append(f"{name}_net.o")
             (self.folder / f"{name}.o").rename(self.folder / self.objects[-1])
-        taken, given = made.report["inputs"], made.report["outputs"]
+        taken, given = artifact.report["inputs"], artifact.report["outputs"]
         arrays = _leaves(list(inputs))
         assert [a.nbytes for a in arrays] == [t["bytes"] for t in taken]
         upper = name.upper()

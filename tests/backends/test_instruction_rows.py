@@ -44,7 +44,7 @@ OF_ARM = {
     "__ARM_FEATURE_SIMD32": [ARMV7[0], "-march=armv7-a+fp", "-marm"],
     "__ARM_FEATURE_MVE": ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard"],
 }
-"""What compiles for 32-bit Arm, by macro."""
+"""Compilers for 32-bit Arm, by macro."""
 SIZE = 64
 """Bytes of the largest operand."""
 FACTS = [
@@ -61,7 +61,7 @@ V3 = "__x86_64__ __SSE2__ __AVX__ __AVX2__"
 V4 = f"{V3} __AVX512F__ __AVX512BW__ __AVX512VL__"
 NEON = "__aarch64__ __ARM_NEON __AARCH64EL__"
 CALLS = 24
-"""How often a function is called."""
+"""Calls of a function."""
 
 WAYS = [
     (n, lanes, every)
@@ -78,7 +78,7 @@ NAMES = [
 
 
 def options(row: Row, every: tuple[str, ...]) -> list[str]:
-    """What a compiler is told so that it defines these macros."""
+    """Options of a compiler that make it define these macros."""
     by_macro = {s.macro: s.option for s in instruction_sets().values() if s.architecture == row.architecture}
     names = [by_macro.get(m) or OTHERS[m] for m in every if m not in GIVEN[row.architecture]]
     if row.architecture == "aarch64":
@@ -89,8 +89,8 @@ def options(row: Row, every: tuple[str, ...]) -> list[str]:
 @functools.cache
 def clang(architecture: str) -> str:
     """A clang that compiles LLVM IR; empty if there is none."""
-    found = Clang.find("", "none", "", False, "")
-    return found.compiler.command[0] if found else ""
+    clang = Clang.find("", "none", "", False, "")
+    return clang.compiler.command[0] if clang else ""
 
 
 def compilers(row: Row, every: tuple[str, ...]) -> list[list[str]]:
@@ -101,8 +101,8 @@ def compilers(row: Row, every: tuple[str, ...]) -> list[list[str]]:
     given = options(row, every)
     here = [[c, *given] for c in ("gcc", "clang", clang("x86_64")) if c and shutil.which(c)] if X86 else []
     there = [[ARM[0], *given]] if shutil.which(ARM[0]) else []
-    found = here if row.architecture == "x86_64" else there
-    return [c for c in dict.fromkeys(map(tuple, found)) for c in [list(c)] if defines(c, every)]
+    compilers = here if row.architecture == "x86_64" else there
+    return [c for c in dict.fromkeys(map(tuple, compilers)) for c in [list(c)] if defines(c, every)]
 
 
 def defines(command: list[str], every: tuple[str, ...]) -> bool:
@@ -111,7 +111,7 @@ def defines(command: list[str], every: tuple[str, ...]) -> bool:
 
 
 def emulator(row: Row, every: tuple[str, ...]) -> list[str]:
-    """What runs a program. Skips the test where nothing does."""
+    """The command that runs a program. Skips the test where there is none."""
     if row.architecture == "arm":
         if "__ARM_FEATURE_MVE" in every or not shutil.which(ARMV7[1].split()[0]):
             pytest.skip("no emulator of it here: the text was compiled")
@@ -228,8 +228,8 @@ def check(row: Row, form: Form, lanes: int, command: list[str], folder: Path) ->
     acc, given, want = operands(row, form, lanes)
     data = b"".join(x[k].tobytes().ljust(SIZE, b"\0") for k in range(CALLS) for x in (acc, *given))
     got = subprocess.run([*command, "./program"], input=data, cwd=folder, capture_output=True, check=True).stdout
-    found = np.frombuffer(got, want.dtype).reshape(CALLS, -1)[:, : want.shape[1]]
-    np.testing.assert_array_equal(found, want, str((form.function, lanes)))
+    results = np.frombuffer(got, want.dtype).reshape(CALLS, -1)[:, : want.shape[1]]
+    np.testing.assert_array_equal(results, want, str((form.function, lanes)))
 
 
 @pytest.mark.parametrize(("n", "lanes", "every"), WAYS, ids=NAMES)
@@ -287,14 +287,14 @@ def test_the_text_in_llvm_computes_what_the_row_means(
             f"  store {t} %y, ptr %py, align 1",
         ]
         (tmp_path / "one.ll").write_text("\n".join([*declared, *lines, *one, "  ret void", "}", ""]))
-        made = [*compiler, "-O2", "-Wno-override-module", "one.ll"]
-        subprocess.run([*made, "-S", "-o", "one.s"], cwd=tmp_path, check=True)
+        command = [*compiler, "-O2", "-Wno-override-module", "one.ll"]
+        subprocess.run([*command, "-S", "-o", "one.s"], cwd=tmp_path, check=True)
         assert has((tmp_path / "one.s").read_text(), row)
         runs = runner(row, every)
         if runs is not None:
             head = "#include <stdio.h>\nvoid one(const void *, const void *, const void *, void *);\n"
             (tmp_path / "main.c").write_text(head + driver())
-            subprocess.run([*made, "-c", "-o", "one.o"], cwd=tmp_path, check=True)
+            subprocess.run([*command, "-c", "-o", "one.o"], cwd=tmp_path, check=True)
             linked = ["gcc"] if row.architecture == "x86_64" else [ARM[0], "-static"]
             subprocess.run([*linked, "main.c", "one.o", "-o", "program"], cwd=tmp_path, check=True)
             check(row, form, lanes, runs, tmp_path)
@@ -306,7 +306,7 @@ def has(assembly: str, row: Row) -> bool:
 
 
 def runner(row: Row, every: tuple[str, ...]) -> list[str] | None:
-    """What runs a program; None where nothing does."""
+    """The command that runs a program; None where there is none."""
     try:
         return emulator(row, every)
     except pytest.skip.Exception:

@@ -56,7 +56,7 @@ Assign(acc[1], %8)
 
 
 def test_loops_that_write_memory_read_again() -> None:
-    """What one writes, the next one may read."""
+    """A statement may read the elements that the one before it writes."""
     lanes = Var("l"), Var("m")
     loops = [For(v, 8, Store(Y, (v,), add(Y[v], W[v])), VECTORIZED) for v in lanes]
     assert len(parts(lower(Seq(loops)))) == 2

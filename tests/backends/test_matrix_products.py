@@ -174,8 +174,8 @@ def test_llvm_makes_the_same_instructions(tmp_path: Path) -> None:
         module = bind_params(irtool.infer_types(module), {"w": w}, "main")
         bundle.add(module, [x])
         wanted.append(np.asarray(irtool.evaluate(module, [x])))
-    found = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
-    for name, (got,), want in zip(layers, found, wanted, strict=True):
+    results = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
+    for name, (got,), want in zip(layers, results, wanted, strict=True):
         np.testing.assert_array_equal(got.reshape(want.shape), want, name)
     for name in bundle.objects:
         assert "usmmla" in subprocess.run([OBJDUMP, "-d", name], cwd=tmp_path, capture_output=True, text=True).stdout

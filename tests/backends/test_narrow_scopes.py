@@ -51,8 +51,8 @@ def test_stored_in_one_loop_and_read_in_the_next() -> None:
     store = For(v, 4, Store(row, (v,), const(1.0, "float32")))
     for extent, loops in ((4, ["y"]), (3, ["y"])):
         read = For(w, extent, Store(OUT, (y, w), Load(row, (w,))))
-        made = parents_of_allocations(narrow_scopes(Allocate(row, For(y, 8, Seq([store, read])))))
-        assert made == (loops if extent == 4 else ["-"]), "fewer steps are not seen to be among those stored"
+        parents = parents_of_allocations(narrow_scopes(Allocate(row, For(y, 8, Seq([store, read])))))
+        assert parents == (loops if extent == 4 else ["-"]), "fewer steps are not seen to be among those stored"
 
 
 def test_a_diagonal_is_not_a_square() -> None:
@@ -100,5 +100,5 @@ def test_plain_loops_of_gcc(filters: int, after: str) -> None:
     expected = irtool.evaluate(module, list(values.values()))
     x = values.pop("x")
     with without("winograd"):
-        made = irtool.build(module, params=values, inputs=["x"], target="c{cc=gcc,mcpu=haswell}").run([x])
-    np.testing.assert_allclose(made, expected, rtol=1e-3, atol=2e-2)
+        result = irtool.build(module, params=values, inputs=["x"], target="c{cc=gcc,mcpu=haswell}").run([x])
+    np.testing.assert_allclose(result, expected, rtol=1e-3, atol=2e-2)

@@ -194,8 +194,8 @@ def test_chains_of_llvm_on_arm(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path, target=f"llvm{{mtriple={ON_ARM_LLVM}}}", mcpu="neoverse-v1")
     for name in CHAINS:
         bundle.add(*chain(name))
-    found = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
-    for name, (got,) in zip(CHAINS, found, strict=True):
+    results = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
+    for name, (got,) in zip(CHAINS, results, strict=True):
         check_chain(name, got)
     code = [
         subprocess.run([f"{ARM[0][:-3]}objdump", "-d", o], cwd=tmp_path, capture_output=True, text=True, check=True)

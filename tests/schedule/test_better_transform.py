@@ -26,7 +26,7 @@ SCHEDULE = Path(irtool.__file__).parent / "schedule"
 def convolutions(module: irtool.Module) -> tuple[list[Convolution], list[str]]:
     """The 3 x 3 convolutions of a program before layouts are chosen, and the strategies of its kernels at the end."""
     bound = prepare(bind_params(module, {n: v for n, v in values(module).items() if n != "x"}))
-    found = [
+    convolutions = [
         c
         for f in lower_module(bound).functions.values()
         for s in steps(f.body)
@@ -35,7 +35,7 @@ def convolutions(module: irtool.Module) -> tuple[list[Convolution], list[str]]:
     ]
     program = lower_module(bound)
     schedule_program(program, TARGET)
-    return found, [k.choice.strategy for k in program.kernels]
+    return convolutions, [k.choice.strategy for k in program.kernels]
 
 
 TARGET = VectorTarget(32, 16)

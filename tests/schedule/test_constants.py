@@ -55,12 +55,12 @@ def is_number(e: ast.expr) -> bool:
 
 
 def test_no_other_file_has_numbers_of_its_own() -> None:
-    found = {
+    numbers = {
         f.relative_to(SCHEDULE).as_posix(): {name for name, _ in numbers_of(f)}
         for f in sorted(SCHEDULE.rglob("*.py"))
         if f != MACHINE
     }
-    assert {f: names for f, names in found.items() if names} == FACTS
+    assert {f: names for f, names in numbers.items() if names} == FACTS
 
 
 def test_the_model_has_few_constants() -> None:

@@ -32,8 +32,8 @@ def module(case: str, dtype: str = "float32") -> irtool.Module:
 @pytest.mark.parametrize("case", CASES)
 def test_results_are_those_of_the_interpreter(case: str, flags: str) -> None:
     x = np.random.default_rng(0).uniform(-2, 2, CASES[case][1]).astype("float32")
-    made = irtool.build(module(case), target=f"c{{{flags}}}").run([x])
-    np.testing.assert_allclose(made, irtool.evaluate(module(case), [x]), rtol=3e-6)
+    result = irtool.build(module(case), target=f"c{{{flags}}}").run([x])
+    np.testing.assert_allclose(result, irtool.evaluate(module(case), [x]), rtol=3e-6)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])

@@ -32,13 +32,13 @@ def runs(p: Program) -> list[RunKernel]:
 def test_kernels_and_constants_in_use_are_those_of_the_program():
     p = program()
     first, second = runs(p)
-    kept = second.kernel
+    kernel = second.kernel
     with ProgramRewriter(p) as rewriter:
         changed = first.kernel.replace(name="other")
         rewriter.replace(rewriter.calls[first.kernel], changed)
         source = first.inputs[1]
         first.inputs[1] = rewriter.derive(source, "negative", lambda data: -data)
-    assert p.kernels == [changed, kept]
+    assert p.kernels == [changed, kernel]
     assert source not in p.constants
     assert first.inputs[1] in p.constants
     assert (first.inputs[1].shape, first.inputs[1].dtype) == (source.shape, source.dtype)

@@ -73,6 +73,6 @@ def test_gradients_of_weights_stay_one_operator_in_builds_only() -> None:
     """TVM's form, a grouped convolution of copies for each channel, is what the pass gives by itself."""
     m = module("weights of a convolution")
     assert "nn.conv2d_backward_weight" not in irtool.to_text(irtool.run_passes(m, "Legalize"))
-    kept = irtool.run_passes(m, "Legalize", config={WEIGHT_GRADIENTS: True})
-    assert "nn.conv2d_backward_weight" in irtool.to_text(kept)
+    legalized = irtool.run_passes(m, "Legalize", config={WEIGHT_GRADIENTS: True})
+    assert "nn.conv2d_backward_weight" in irtool.to_text(legalized)
     assert [k["name"] for k in irtool.build(m).report["kernels"]] == ["tvmgen_default_fused_nn_conv2d_backward_weight"]

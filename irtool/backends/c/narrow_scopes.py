@@ -107,7 +107,7 @@ class _Stored:
         self.loops: list[For] = []
         """Around the point, outermost first."""
         self._any: dict[tuple[int, int], Var] = {}
-        """What stands for all values below an extent, by extent and number among those of one element."""
+        """The representative of all values below an extent, by extent and by number among those of one element."""
 
     def all_reads_follow(self, body: Stmt) -> bool:
         """True if each element is stored before it is read."""

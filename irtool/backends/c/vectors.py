@@ -50,15 +50,15 @@ class VectorPrinter:
             elif isinstance(s, ir.StoreVector):
                 lines += self._store(s)
             else:
-                made = self._value(s, lines)
+                text = self._value(s, lines)
                 if s.named:
                     name = self.scalars.names.fresh("v")
                     hold = isinstance(s, ir.LoadVector) and s.held
-                    self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(made)};", lines)
+                    self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(text)};", lines)
                     if hold:
                         lines.append(f"{self.scalars.helper(HOLD, name)};")
-                    made = name
-                self.text[s] = made
+                    text = name
+                self.text[s] = text
         return lines
 
     def print_square(self, s: ir.CopySquare) -> list[str]:

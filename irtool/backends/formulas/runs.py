@@ -48,7 +48,7 @@ IRT_INLINE irt_bytes irt_no_bytes(void) {
 
 
 def bytes_at() -> str:
-    """What lies at a place: sixteen bytes, or eight and as many zeros; or sixteen zeros. gcc reads what further steps need before it comes
+    """The value at a place: sixteen bytes, or eight and as many zeros; or sixteen zeros. gcc reads what further steps need before it comes
     to them, and puts it aside in memory for want of registers: nothing is read before the step in front ends."""
     row, _ = choices(next(iter(SUMS)), LANES)[0]
     return fill(_BYTES, condition=row.condition(LANES))

@@ -64,15 +64,15 @@ def written(name: str, t: VectorType) -> str:
     words = {"t": whole, "i": f"irt_i32x{t.lanes}", "u": f"irt_u32x{t.lanes}", "lanes": str(t.lanes), "n": whole[4:]}
     if name in _LOADED:
         number, word = _LOADED[name]
-        made = fill(_WORDS, name=name, number=number, word=word, **words)
+        text = fill(_WORDS, name=name, number=number, word=word, **words)
     elif name in TYPES:
         operand = words["i"] if name == DOT_PAIR else whole
         head = f"IRT_INLINE {whole} irt_v{name}_{whole[4:]}({whole} acc, {operand} a, {operand} b) {{"
         plain = _PLAIN[name] if name in _PLAIN else _plain(*DOTS[name])
-        made = "\n".join([head, by_instructions(name, t.lanes, words, fill(plain, **words)), "}"])
+        text = "\n".join([head, by_instructions(name, t.lanes, words, fill(plain, **words)), "}"])
     else:
         return ""
-    return "\n".join(line for line in made.split("\n") if line).replace("{", "{{").replace("}", "}}")
+    return "\n".join(line for line in text.split("\n") if line).replace("{", "{{").replace("}", "}}")
 
 
 def _plain(a: str, b: str) -> str:

@@ -48,12 +48,12 @@ def written(name: str, t: VectorType) -> str:
     words = {"name": name, "t": vector_type(*t)}
     if name in PRODUCTS:
         plain = fill(_PLAIN, dot=half_of(PRODUCTS[name]), **words)
-        made = fill(_PRODUCT, body=by_instructions(name, t.lanes, words, plain), **words)
+        text = fill(_PRODUCT, body=by_instructions(name, t.lanes, words, plain), **words)
     elif name in REORDERED:
-        made = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **words)
+        text = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **words)
     else:
         return ""
-    return made.strip().replace("{", "{{").replace("}", "}}")
+    return text.strip().replace("{", "{{").replace("}", "}}")
 
 
 def needs(name: str, t: VectorType) -> list[tuple[str, str, int]]:

@@ -33,8 +33,8 @@ def row_sets() -> tuple[InstructionSet, ...]:
 @cache
 def choices(function: str, lanes: int) -> tuple[tuple[Row, Form], ...]:
     """The rows that compute a function of vectors of so many lanes, the one that takes fewest instructions first in each architecture."""
-    found = [(r, f) for r in rows() if lanes in r.when and (f := r.form(function)) is not None]
-    return tuple(sorted(found, key=lambda x: (ARCHITECTURES.index(x[0].architecture), x[1].cost)))
+    candidates = [(r, f) for r in rows() if lanes in r.when and (f := r.form(function)) is not None]
+    return tuple(sorted(candidates, key=lambda x: (ARCHITECTURES.index(x[0].architecture), x[1].cost)))
 
 
 def choose(function: str, lanes: int, macros: str) -> tuple[Row, Form] | None:

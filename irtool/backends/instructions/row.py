@@ -55,7 +55,7 @@ class InstructionSet:
 
 @dataclass(frozen=True)
 class Form:
-    """How an instruction computes one function of vectors, `acc + dot(a, b)`.
+    """The computation of one function of vectors, `acc + dot(a, b)`, by an instruction.
 
     Attributes:
         function: the function (`dot4_u8s8`), by which `meaning` has its loop nest.
@@ -99,7 +99,7 @@ class Row:
     columns: int = 0
 
     def form(self, function: str) -> Form | None:
-        """How it computes a function; None if it does not."""
+        """The form of a function; None if the row has none."""
         return next((f for f in self.forms if f.function == function), None)
 
     def holds(self, lanes: int, macros: str) -> bool:

@@ -77,7 +77,7 @@ def byte_forms(
         opened, closed: lines in C before and behind each body.
         corrected: with forms for pairs of signs that no instruction takes.
     """
-    made: list[Form] = []
+    forms: list[Form] = []
     for function, pair in DOTS.items():
         taken, order = (pair, "ab") if pair in instructions else (pair[::-1], "ba")
         if taken in instructions:
@@ -87,8 +87,8 @@ def byte_forms(
             form = _moved(function, pair, taken, instructions[taken], call, llvm)
         else:
             continue
-        made.append(replace(form, c=f"{opened}{form.c}{closed}"))
-    return tuple(made)
+        forms.append(replace(form, c=f"{opened}{form.c}{closed}"))
+    return tuple(forms)
 
 
 def _native(function: str, op: str, order: str, call: str, llvm: str) -> Form:

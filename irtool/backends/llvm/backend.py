@@ -129,7 +129,7 @@ class Llvm(Backend):
 
     @property
     def _macros(self) -> str:
-        """What a C compiler for the processor defines, each between spaces; nothing where features are taken from it."""
+        """The macros of a C compiler for the processor, each between spaces; none where features are taken from it."""
         words = [w for w in self.mattr.split(",") if w]
         if self.vector == "none" or any(w.startswith("-") for w in words):
             return ""

@@ -87,7 +87,7 @@ class Clang:
 
     @property
     def macros(self) -> str:
-        """What it defines for C, each macro between spaces."""
+        """The macros that it defines for C, each between spaces."""
         return read_macros((*self.compiler.command, *self.flags))[0]
 
     def machine(self) -> VectorTarget:
@@ -144,7 +144,7 @@ class InProcess:
 
     @property
     def macros(self) -> str:
-        """What a C compiler would define for the features that it is told, each macro between spaces; named processors have more."""
+        """The macros of a C compiler with the given features, each between spaces; named processors have more."""
         if self.cpu in _LEVELS:
             return read_description(_LEVELS[self.cpu]).macros
         words = self.features.split(",")

@@ -309,8 +309,8 @@ def _of_profile(machine: VectorTarget, macros: str) -> VectorTarget:
 
 
 def _products(macros: str, width: int) -> dict[str, Any]:
-    """What `VectorTarget` says of instructions for sums of products, by the rows that these macros choose for vectors of so many bytes, or
-    for general registers."""
+    """The fields of `VectorTarget` about sums of products, by the rows that these macros choose for vectors of so many bytes, or for
+    general registers."""
     lanes = max(1, width // dtypes.itemsize("int32"))
 
     def most(functions: Iterable[str], number: Callable[[Row, Form], int]) -> int:

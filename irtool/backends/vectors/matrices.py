@@ -35,7 +35,7 @@ REORDERED = {
     "pairs_even": (0, 2, 4, 6),
     "pairs_odd": (1, 3, 5, 7),
 }
-"""Which elements of two accumulators make a row: the first two functions where rows were the first operand, the others where
+"""The elements of two accumulators that make a row: the first two functions where rows were the first operand, the others where
 columns were."""
 
 _SUMS, _WORDS = VectorType("int32", LANES), VectorType("int64", 2)
@@ -223,7 +223,7 @@ class MatrixLowering:
         return body
 
     def _sharing(self, one: Update, others: Sequence[Update]) -> Update | None:
-        """What the other row of a pair adds of the same columns."""
+        """The update of the other row of a pair, for the same columns; None if there is none."""
         partner = self.tile.partner(one.row)
         return next((u for u in others if u.row == partner and all(map(is_, u.places, one.places))), None)
 
@@ -247,7 +247,7 @@ class MatrixLowering:
         return Build(_WORDS, (Load(b, (first,)), Load(b, (second,))))
 
     def _accumulators(self, row: tuple[int, ...]) -> tuple[Register, Register]:
-        """Those of the first two columns and of the other two."""
+        """The registers of the first two columns and of the other two."""
         partner = self.tile.partner(row)
         if partner is None:
             return (self.tile.acc, row), self.second[row]

@@ -52,7 +52,7 @@ def keep_bits(s: Step) -> Sequence[Step] | None:
 
 
 def _stored(s: Step, which: int) -> Apply | None:
-    """What a function of `_TO_MEMORY` takes, if the function of that number beside it gives it."""
+    """The operand of a function of `_TO_MEMORY`, if it is the value of the function of that number beside it."""
     names = _TO_MEMORY.get(s.function[0]) if isinstance(s, Apply) else None
     value = s.args[0] if isinstance(s, Apply) and names else None
     return value if isinstance(value, Apply) and names and value.function[0] == names[which] else None
@@ -95,7 +95,7 @@ def load_words(s: Step) -> Sequence[Step] | None:
 
 
 def _first_place(numbers: Sequence[Value]) -> Expr | None:
-    """Where the first of several loads begins, if they lie one after the other in memory, and so do the words of the lanes."""
+    """The offset of the first of several loads that lie one after the other in memory, as the words of the lanes do; None of others."""
     first, simplify = numbers[0], Simplifier()
     if not isinstance(first, LoadVector):
         return None

@@ -21,8 +21,8 @@ def rewrite(body: ir.Body, peepholes: Sequence[Peephole] = PEEPHOLES) -> None:
             if replaced:
                 _replace_operands(s, replaced)
             last = s
-            while (made := _match(last, peepholes)) is not None:
-                *before, last = made
+            while (match := _match(last, peepholes)) is not None:
+                *before, last = match
                 steps += before
                 emitted.update(before)
             if isinstance(s, ir.Value) and isinstance(last, ir.Value) and last is not s:
@@ -43,9 +43,9 @@ def rewrite(body: ir.Body, peepholes: Sequence[Peephole] = PEEPHOLES) -> None:
 def _match(s: ir.Step, peepholes: Sequence[Peephole]) -> Sequence[ir.Step] | None:
     """The steps of the first peephole that matches."""
     for peephole in peepholes:
-        made = peephole(s)
-        if made is not None:
-            return made
+        result = peephole(s)
+        if result is not None:
+            return result
     return None
 
 

@@ -34,17 +34,17 @@ def loads(*roots: Expr) -> list[Load]:
 
 
 def operands(r: Reduction) -> list[Load]:
-    """What a step of the reduction reads, except the accumulator."""
+    """The reads of a step of the reduction, except of the accumulator."""
     return [e for e in loads(r.update) if e.source is not r.acc]
 
 
 def epilogue_operands(r: Reduction) -> list[Load]:
-    """What the stores of the reduction read, except the accumulator."""
+    """The reads of the reduction's stores, except of the accumulator."""
     return [e for s in r.stores for e in loads(s.value) if e.source is not r.acc]
 
 
 def offsets(r: Reduction) -> list[Expr]:
-    """Where the operands of a step lie, in elements from the beginning of their buffers."""
+    """The offsets of the operands of a step, in elements from the beginning of their buffers."""
     return [e.source.offset(e.indices) for e in operands(r)]
 
 

@@ -42,23 +42,23 @@ class TileChoice:
 def choose_register_tile(
     r: Reduction, target: VectorTarget, again: bool = False, gathered: bool = False
 ) -> TileChoice | None:
-    """How to schedule a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice. `gathered`:
+    """The tile for a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice. `gathered`:
     vectors may be assembled from elements that lie apart by any stride."""
     lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
     best: TileChoice | None = None
     for n in range(len(r.loops)):
-        made: TileChoice | None = None
+        choice: TileChoice | None = None
         width = lanes
         # Blocks may be narrower than a vector; so are vectors that would be stored element by element otherwise.
-        while width >= 4 and (made is None or _is_scattered(r, n, made.lanes)):
+        while width >= 4 and (choice is None or _is_scattered(r, n, choice.lanes)):
             narrower = _plan_along(r, n, width, target, again, gathered)
-            if made is None or (narrower is not None and not _is_scattered(r, n, width)):
-                made = narrower
+            if choice is None or (narrower is not None and not _is_scattered(r, n, width)):
+                choice = narrower
             width //= 2
-        if made is not None and (best is None or made.cost < best.cost):
-            best = made
+        if choice is not None and (best is None or choice.cost < best.cost):
+            best = choice
     return best
 
 

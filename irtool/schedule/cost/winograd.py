@@ -129,7 +129,7 @@ def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> flo
 
 
 def _of_two_threads(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
-    """What two threads make of a plan."""
+    """The cost of a plan with two threads."""
     if c.updates < target.parallel_updates:
         return ALONE
     memory = _from_memory(c, t, target)

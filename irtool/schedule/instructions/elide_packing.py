@@ -31,13 +31,13 @@ def elide_packing(program: Program, target: VectorTarget) -> None:
     """Every operand that is copied into words, and lies as these do, if it is a temporary of the program: others may begin anywhere."""
     with ProgramRewriter(program) as rewriter:
         for k, calls in rewriter.open_kernels():
-            found = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
-            if not found:
+            copies = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
+            if not copies:
                 continue
-            seen = {words: words.replace(name=x.name, scope=x.scope, numbers=x.dtype) for words, x in found.values()}
-            params = {x: seen[words] for words, x in found.values()}
+            seen = {words: words.replace(name=x.name, scope=x.scope, numbers=x.dtype) for words, x in copies.values()}
+            params = {x: seen[words] for words, x in copies.values()}
             changed = k.with_stages(
-                [with_buffers(f, seen) for f in k.stages if f not in found],
+                [with_buffers(f, seen) for f in k.stages if f not in copies],
                 params=[params.get(b, b) for b in k.params],
             )
             rewriter.replace(calls, changed)

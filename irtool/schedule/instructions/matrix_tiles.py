@@ -120,8 +120,8 @@ def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | N
 
 def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
     """Cycles that vectors take, by the instructions of a dot product; a multiply-add for each where the processor has none."""
-    found = target.dot(t.name)
-    each = found.cost if found is not None else 1
+    instruction = target.dot(t.name)
+    each = instruction.cost if instruction is not None else 1
     return each * r.work / (WORDS * target.multiply_adds * REGISTER_TILE_PEAK)
 
 

@@ -148,9 +148,9 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
         for k, calls in rewriter.open_kernels():
             constants = set(constant_inputs(calls))
             products = ((n, find_product(f)) for n, f in enumerate(k.stages) if isinstance(f, Reduction))
-            found = {n: p for n, p in products if p is not None}
-            for at, p in found.items():
-                alike = {n: q for n, q in found.items() if p.shares_words(q)}
+            sums = {n: p for n, p in products if p is not None}
+            for at, p in sums.items():
+                alike = {n: q for n, q in sums.items() if p.shares_words(q)}
                 if _pays(k, alike, constants, target):
                     narrow = partial(_is_narrow, k, alike, constants, calls)
                     alike = {n: _of_other_words(k.stages[n], q, target, narrow) for n, q in alike.items()}
@@ -370,7 +370,7 @@ def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], ta
 
 
 def _shift(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], taken: str) -> Movement | None:
-    """How the numbers are moved to a dtype; None where they have it or cannot be moved."""
+    """The shift of the numbers to a dtype; None where they have it or cannot be shifted."""
     p = next(iter(sums.values()))
     factors = {e.source: e.dtype for e, _ in p.operands if isinstance(e.source, Buffer)}
     forms = [f for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction)]

@@ -89,8 +89,8 @@ class _Hoister:
 
     def decided(self, s: Stmt, cond: Expr, value: bool) -> Stmt:
         """A statement where a condition holds, or does not."""
-        made = simplify_statement(substitute_stmt(s, {cond: const(value)}), self.bounds)
-        return rewrite_stmt(made, lambda s: s, self.same)
+        branch = simplify_statement(substitute_stmt(s, {cond: const(value)}), self.bounds)
+        return rewrite_stmt(branch, lambda s: s, self.same)
 
 
 def _every_step(loop: For) -> Iterator[Stmt]:

@@ -37,8 +37,8 @@ def convolutions_of(s: RunKernel) -> tuple[Convolution, ...]:
 
 @lru_cache(maxsize=64)
 def _convolutions_of(k: Kernel, constants: tuple[Buffer, ...]) -> tuple[Convolution, ...]:
-    found = (find_convolution(k.stages, at, constants) for at in range(len(k.stages)))
-    return tuple(c for c in found if c is not None)
+    convolutions = (find_convolution(k.stages, at, constants) for at in range(len(k.stages)))
+    return tuple(c for c in convolutions if c is not None)
 
 
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
@@ -49,9 +49,9 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
     opened = without_padded_copy(forms, at, plain=True)
     # What multiplies padding in a copy is finite wherever a convolution is transformed: its weights are asked.
     guarded = extract_predicates(opened, formed=True) if opened is not None else None
-    found = _convolution(guarded, inputs, 1) if guarded is not None else None
+    convolution = _convolution(guarded, inputs, 1) if guarded is not None else None
     guarded = extract_predicates(r)
-    return found or (_convolution(guarded, inputs, 0) if not guarded.formed else None)
+    return convolution or (_convolution(guarded, inputs, 0) if not guarded.formed else None)
 
 
 def _convolution(r: Reduction, inputs: Sequence[Buffer], copies: int) -> Convolution | None:

@@ -42,12 +42,12 @@ def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, w
                 continue
             if results > min(target.tiles_bytes, KERNEL_SCRATCH):
                 continue
-            kept = target.streamed_bytes // 2
+            room = target.streamed_bytes // 2
             if results + data <= KERNEL_SCRATCH:
-                least = _bands(blocks, data, min(kept, KERNEL_SCRATCH - results))
+                least = _bands(blocks, data, min(room, KERNEL_SCRATCH - results))
                 counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
                 others += [_in_bands(replace(whole, own=True), n) for n in counts]
-            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, kept))))
+            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, room))))
     return on_stack or others
 
 
@@ -87,7 +87,7 @@ def is_side_by_side(c: Convolution, lanes: int) -> bool:
 
 
 def _tiles_at_once(count: int, few: bool) -> list[int]:
-    """How many of so many tiles may make a block: more where weights are not `few`, which come from far away for each block."""
+    """The numbers of tiles, of so many, that may make a block: more where weights are not `few`, which come from far away for each block."""
     some = range(min(4, count), min(2 * WIDEST_TILE, count) + 1)
     return [*some] if few else sorted({*some, *(n for n in (count, *MANY_TILES) if n <= min(count, MANY_TILES[-1]))})
 
