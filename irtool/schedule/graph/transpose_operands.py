@@ -47,23 +47,22 @@ def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | N
     stage = Stage(r, target)
     if stage.tile is not None or stage.lanes < FEWEST_LANES or shares_operands(stage):
         return None
-    best: tuple[float, float, Map, Stage] | None = None
+    best: tuple[float, float, Map, Reduction] | None = None
     for v, extent in r.loops:
         for e in operands(r) if extent >= FEWEST_LANES else ():
             axis = _moving_axis(r, e, v)
             if axis is None or r.work < target.copied_reads * e.source.size:
                 continue
             copy, reader = _with_copy(r, e, axis)
-            after = Stage(reader, target)
+            tile = Stage(reader, target).tile
             copied = target.copy_cost * e.source.size / target.lanes(4)
-            if after.tile is not None and (best is None or after.tile.cost * r.work + copied < best[0]):
-                best = (after.tile.cost * r.work + copied, copied, copy, after)
+            if tile is not None and (best is None or tile.cost * r.work + copied < best[0]):
+                best = (tile.cost * r.work + copied, copied, copy, reader)
     if best is None:
         return None
-    _, copied, copy, after = best
-    cycles, with_copy = (choose_strategy(s)[1].cost * r.work for s in (stage, after))
-    assert after.reduction is not None
-    return (copy, after.reduction) if with_copy + copied < GAIN * cycles else None
+    _, copied, copy, reader = best
+    before, after = (choose_strategy(s)[1].cost * r.work for s in (stage, Stage(reader, target)))
+    return (copy, reader) if after + copied < GAIN * before else None
 
 
 def _moving_axis(r: Reduction, e: Load, v: Var) -> int | None:
