@@ -26,3 +26,11 @@ def test_views_are_never_slow() -> None:
         row = Row(Single("transpose", ((2, 3),), "transpose(%a)", view=view), 2.0, 1.0, math.nan)
         assert row.is_slow != view
         assert ("slower than the interpreter" in str(row)) != view
+
+
+def test_a_difference_from_torch_is_an_error() -> None:
+    single = Single("sum", ((2,),), "sum(%a)")
+    assert Row(single, 1.0, 2.0, 1.0, difference=0.1).is_wrong
+    assert "differs from torch" in str(Row(single, 1.0, 2.0, 1.0, difference=math.inf))
+    assert not Row(single, 1.0, 2.0, 1.0, difference=1e-6).is_wrong
+    assert not Row(single, 1.0, 2.0, math.nan).is_wrong
