@@ -99,10 +99,16 @@ _EVEN = """IRT_INLINE {t} irt_veven_{n}(const {e} *p) {{
   const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes} - 1);
 #ifdef __clang__
   return __builtin_shufflevector(a, b, {evens});
-#else
+{permuted}#else
   return __builtin_shuffle(a, b, ({i}){{{evens}}});
 #endif
 }}"""
+# gcc makes two permutations across halves and a blend of that shuffle, whose masks take two registers from the sums of a tile.
+_EVEN_X86 = """#elif defined(__AVX2__)
+  typedef float floats __attribute__((vector_size(32)));
+  typedef double pairs __attribute__((vector_size(32)));
+  return ({t})__builtin_ia32_permdf256((pairs)__builtin_ia32_shufps256((floats)a, (floats)b, 0xd8), 0xd8);
+"""
 # Every third element, from three vectors; the last one ends with the last element that is wanted.
 _THIRD = """IRT_INLINE {t} irt_vthird_{n}(const {e} *p) {{
   const {t} a = *(const {t}_u *)p, b = *(const {t}_u *)(p + {lanes}), c = *(const {t}_u *)(p + 2 * {lanes} - 2);
@@ -210,6 +216,7 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         lanes=lanes,
         int_max="INT64_MAX" if wide else "INT32_MAX",
         f="" if wide else "f",
+        permuted=_EVEN_X86.format(t=vector_type(dtype, lanes)) if dtypes.bits(dtype) == 32 and lanes == 8 else "",
         evens=", ".join(str(2 * k if 2 * k < lanes else 2 * k + 1) for k in range(lanes)),
         thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
