@@ -34,6 +34,7 @@ from .graph.share_loops import shared_kernels
 from .graph.split_groups import split_groups
 from .graph.store_canonical_views import store_canonical_views
 from .graph.transpose_operands import transpose_operands
+from .graph.truth_values import reduce_as_bytes
 from .graph.widen_float16 import widen_float16
 from .instructions.elide_packing import elide_packing
 from .instructions.store_shifted_bytes import store_shifted_bytes
@@ -104,6 +105,10 @@ def _keep_tails(program: Program, target: VectorTarget) -> None:
         return _with_stages(k, [keep_tails(form) for form in k.stages])
 
     replace_kernels(program, kept)
+
+
+def _reduce_as_bytes(program: Program, target: VectorTarget) -> None:
+    replace_kernels(program, lambda k: _with_stages(k, [reduce_as_bytes(form) for form in k.stages]))
 
 
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
@@ -290,6 +295,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "KeepTails",
         "replaces 1 + erf(x) and similar sums by functions that keep the digits of results far below 1; runs after kernels are merged, which brings both operands into one",
         _keep_tails,
+        once=True,
+    ),
+    ProgramStage(
+        "ReduceAsBytes",
+        "computes any and all of truth values as extremes of bytes, for which there are vectors; runs after kernels are merged",
+        _reduce_as_bytes,
+        vectors=True,
         once=True,
     ),
     ProgramStage(
