@@ -16,13 +16,16 @@ def scalar_cycles(m: Map) -> float:
     return len(m.stores) + len(dict.fromkeys(loads(*(s.value for s in m.stores))))
 
 
-def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget) -> float:
-    """Of vectors along a loop: an operand that does not lie side by side is shuffled if it is near, and gathered if it is far apart."""
+def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget, channels: int = 0) -> float:
+    """Of vectors along a loop: an operand that does not lie side by side is shuffled if it is near, and gathered if it is far apart. The
+    vectors of so many `channels` side by side are loaded once for all of them."""
     simplify = simplifier(m.loops)
     cycles = 1 / lanes
     for e in dict.fromkeys(loads(*(s.value for s in m.stores))):
         step = stride(simplify, e.source.offset(e.indices), along)
-        if step in (2, 3):
+        if channels and step == channels:
+            cycles += (1 / target.loads + step - 1) / lanes
+        elif step in (2, 3):
             # as many loads, of which each but the first is shuffled into the ones before it
             cycles += (step / target.loads + step - 1) / lanes
         elif step is None:
@@ -35,9 +38,3 @@ def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget) -> float
 def square_cycles(side: int, target: VectorTarget) -> float:
     """Of a square of so many rows that changes them for columns: each is loaded, shuffled with others in halves, and stored."""
     return (1 / target.loads + math.log2(side) + 1) / side
-
-
-def channel_cycles(channels: int, lanes: int, target: VectorTarget) -> float:
-    """Of vectors of so many lanes picked from those of several channels side by side: one load, a shuffle for each but the
-    first, one store."""
-    return (1 / target.loads + channels) / lanes

@@ -1,17 +1,36 @@
-"""Rows of results that read the same rows of an operand: an image that is enlarged.
+"""Rows of results that read the same vectors of an operand: an image that is enlarged, or one whose channels are stored apart.
 
 out[y, x] = f(in[y / 2, x], in[y / 2 + 1, x])       rows 0 … 3 read rows 0 … 2: three reads serve eight
+out[c, i] = f(in[3*i + c])                          the vectors of one channel are picked from those of all channels, read once
+                                                    (see `backends.vectors.channels`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....tir.expr import Expr, Load, Var, substitute
+from ....tir import dtypes
+from ....tir.expr import Expr, Load, Select, Var, post_order, substitute
 from ....tir.simplify import Simplifier
-from ...core.affine import depends
-from ...core.forms import Map
-from ...cost.machine import MOST_LEFT, TOGETHER
+from ...core.affine import depends, loads, simplifier, stride
+from ...core.forms import Loop, Map
+from ...cost.machine import FEWEST_LANES, MOST_LEFT, TOGETHER
+
+
+def interleaved_channels(m: Map, along: Var) -> Loop | None:
+    """The loop over a few channels that all operands not contiguous along the vectors have side by side; None if there is none, or a
+    condition decides what is read. Four channels of four bytes are squares, which `tiled_transpose` makes."""
+    simplify = simplifier(m.loops)
+    values = [s.value for s in m.stores]
+    reads = [(e, e.source.offset(e.indices)) for e in loads(*values)]
+    strided = [(e, place) for e, place in reads if stride(simplify, place, along) not in (0, 1)]
+    if not strided or any(isinstance(e, Select) and e.lazy for e in post_order(*values)):
+        return None
+    most = FEWEST_LANES - (min(dtypes.itemsize(e.dtype) for e, _ in strided) >= 4)
+    for w, k in m.loops:
+        if 1 < k <= most and all((stride(simplify, p, along), stride(simplify, p, w)) == (k, 1) for _, p in strided):
+            return w, k
+    return None
 
 
 def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, int] | None:

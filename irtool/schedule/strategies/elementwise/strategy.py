@@ -5,7 +5,8 @@
 Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them; where they are on a loop
 around it, too (channels in blocks, of which some have a part of one operand and a part of another), that one before. Where places are
 not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out. Where the loop is
-shorter than a vector (three channels side by side), it is fused with the one around it, if that gives such vectors.
+shorter than a vector (three channels side by side), it is fused with the one around it, if that gives such vectors. Rows that share
+what they read are made together (see `shared_reads`).
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ class Elementwise(Strategy):
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
         if chosen is None:
             return Candidate(scalar_cycles(stage.map), how)
-        along = chosen.along if isinstance(chosen, Vectors) else chosen.loop
-        return Candidate(vector_cycles(stage.map, along, lanes, stage.target), how, chosen)
+        along, channels = (chosen.along, chosen.channels) if isinstance(chosen, Vectors) else (chosen.loop, 0)
+        how = "vectors of each channel" if channels else how
+        return Candidate(vector_cycles(stage.map, along, lanes, stage.target, channels), how, chosen)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return lower_all(self.parts(stage, candidate), stage.target)
@@ -71,8 +73,9 @@ class Elementwise(Strategy):
         if plan.rows is not None:
             row, count = plan.rows
             extent = dict(block.loops)[row]
-            block = split(block, row, [extent // count, count], [f"{row.name}_o", f"{row.name}_t"])
-            several = block.over(row)[1]
+            if extent > count:
+                block = split(block, row, [extent // count, count], [f"{row.name}_o", f"{row.name}_t"])
+            several = block.over(row)[-1]
         parts = []
         segments = [
             (begin + first, count, width, vectors)
@@ -88,7 +91,9 @@ class Elementwise(Strategy):
                     outside = [x for x, _ in b.loops if x not in moved]
                     b = unroll(reorder(b, [*outside, *own[:-1], several, lane]), several)
                 b = vectorize(b, lane) if width > 1 else b
-                parts.append(parallel(b, b.loops[0][0]) if shared and len(b.loops) > 1 else b)
+                outermost = b.loops[0][0]
+                is_split = outermost is not lane and outermost is not several
+                parts.append(parallel(b, outermost) if shared and is_split else b)
         return parts
 
 

@@ -20,7 +20,7 @@ from ...core.guards import changes
 from ...cost.machine import LOOKED_AT, NARROWEST_VECTOR, TOGETHER
 from ...primitives import fuse, loop_partition, untraced
 from .ragged_axis import uneven_axis
-from .shared_reads import rows_that_share
+from .shared_reads import interleaved_channels, rows_that_share
 
 
 def is_interleaved(m: Map, extent: int) -> bool:
@@ -33,13 +33,15 @@ def is_interleaved(m: Map, extent: int) -> bool:
 @dataclass(frozen=True)
 class Vectors:
     """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
-    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read."""
+    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read;
+    `channels`: they are all channels of operands that have these side by side."""
 
     along: Var
     cuts: list[int]
     period: int
     is_fused: bool = False
     rows: tuple[Var, int] | None = None
+    channels: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,5 +125,7 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
         cuts = sorted({*cuts, *axis.cuts})
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
-            best = (cost, Vectors(v, cuts, axis.period, rows=rows_that_share(m, uneven, v)))
+            channels = interleaved_channels(m, v)
+            rows = channels or rows_that_share(m, uneven, v)
+            best = (cost, Vectors(v, cuts, axis.period, rows=rows, channels=channels[1] if channels else 0))
     return best[1] if best is not None else None

@@ -1,1 +1,1 @@
-"""Maps whose operand or result is transposed: squares of elements in registers, channels picked apart."""
+"""Maps whose operand or result is transposed: squares of elements in registers."""
