@@ -45,10 +45,9 @@ from .strategies.attention.softmax import flush_exponentials
 from .strategies.base import strategies
 from .strategies.strassen.stage import halve_products
 from .strategies.winograd.stage import transform_convolutions
-from .windows.gathered_phases import decompose_gathers
 from .windows.inline_padding import inline_row_padding
 from .windows.partition_padded_windows import partition_padded_windows
-from .windows.subpixel import decompose_subpixels, stores_vectors
+from .windows.phases import decompose_phases, stores_vectors
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
     def decomposed(k: Kernel) -> Kernel:
         results = [slot.resolve() for s in runs.get(k, ()) for slot in s.outputs]
         blocks = all(slot.kind == TEMP and slot not in plain for slot in results)
-        made = decompose_gathers(decompose_subpixels(k))
+        made = decompose_phases(k)
         return made if made is k or stores_vectors(made, target, blocks) else k
 
     replace_kernels(program, decomposed)

@@ -1,28 +1,19 @@
-"""Phases of strided transposed convolutions: which steps of a loop each has, and that nothing lies in between."""
+"""Phases of strided transposed convolutions: nothing lies in between, and results stay."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import irtool
 from irtool.driver.prepare import prepare
+from irtool.interp import evaluate
 from irtool.lower import lower_module
-from irtool.schedule.windows.subpixel import decompose_subpixels, span_in_phase
-from irtool.tir.expr import Var
+from irtool.schedule.core.program_rewriter import replace_kernels
+from irtool.schedule.windows.phases import decompose_phases
 from irtool.tir.stmt import Allocate, Scope, pre_order
-
-
-@pytest.mark.parametrize("by", [1, 2, 3, 5])
-@pytest.mark.parametrize("added", [0, 1, 2, 4])
-def test_steps_of_a_phase(by: int, added: int) -> None:
-    """Of a loop over v = (y + added) // by those where y = by * v + phase - added is within its extent."""
-    v, low = Var("v"), Var("low")
-    for whole in range(1, 12):
-        for phase in range(by):
-            first, end = span_in_phase(v, 99, {v: (by, low, whole, added)}, {low: phase})
-            inside = [n for n in range(99) if 0 <= by * n + phase - added < whole]
-            assert list(range(first, end)) == inside, (whole, phase)
-    assert span_in_phase(v, 7, {low: (by, low, 5, added)}, {low: 0}) == (0, 7)
+from tests.nests import run_program
+from tests.schedule.padded_windows import numbers
 
 
 @pytest.mark.parametrize(
@@ -32,6 +23,10 @@ def test_steps_of_a_phase(by: int, added: int) -> None:
         "strides=[2, 2], padding=[1, 1, 2, 0]",
         "strides=[2, 4], padding=[1, 1]",
         "strides=[4, 2], padding=[1, 1], output_padding=[2, 1]",
+        "strides=[3, 3], padding=[1, 1]",
+        "strides=[3, 2], padding=[0, 1, 1, 3]",
+        "strides=[5, 1], padding=[2, 0], output_padding=[4, 0]",
+        "strides=[2, 2], padding=[1, 1], groups=2",
     ],
 )
 def test_nothing_lies_in_between(attributes: str) -> None:
@@ -40,10 +35,17 @@ def @main(%x: Tensor[(1, 2, 4, 5), float32], %w: Tensor[(2, 3, 4, 4), float32]) 
   nn.relu(nn.conv2d_transpose(%x, %w, kernel_layout="IOHW", {attributes}))
 }}
 """
-    (kernel,) = lower_module(prepare(irtool.parse(text))).kernels
+    module = prepare(irtool.parse(text))
+    program = lower_module(module)
+    (kernel,) = program.kernels
     assert any(isinstance(s, Allocate) for s in pre_order(kernel.body))
-    joined = decompose_subpixels(kernel)
+    replace_kernels(program, decompose_phases)
+    (joined,) = program.kernels
+    assert not joined.temporaries
     assert not [s for s in pre_order(joined.body) if isinstance(s, Allocate) and s.buffer.scope == Scope.GLOBAL]
+    data = [numbers(1, 2, 4, 5), numbers(2, 3, 4, 4)]
+    (result,) = run_program(program, data)
+    np.testing.assert_array_equal(np.reshape(result, -1), np.reshape(evaluate(module, data), -1))
 
 
 def test_a_nest_without_phases_stays() -> None:
@@ -51,4 +53,4 @@ def test_a_nest_without_phases_stays() -> None:
 def @main(%x: Tensor[(1, 2, 4, 5), float32], %w: Tensor[(3, 2, 3, 3), float32]) { nn.conv2d(%x, %w, padding=[1, 1]) }
 """
     (kernel,) = lower_module(prepare(irtool.parse(text))).kernels
-    assert decompose_subpixels(kernel) is kernel
+    assert decompose_phases(kernel) is kernel

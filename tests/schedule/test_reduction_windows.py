@@ -18,8 +18,8 @@ from irtool.schedule.core.block import Block
 from irtool.schedule.core.forms import substituted
 from irtool.schedule.pipeline import SCHEDULE
 from irtool.schedule.primitives import fuse, split
+from irtool.schedule.windows.phases import decompose_phases
 from irtool.schedule.windows.slice_domain import slice_domain
-from irtool.schedule.windows.subpixel import decompose_subpixels
 from irtool.tir.expr import Const, Expr, Load, Var, const, post_order, substitute
 from irtool.tir.forms import Reduction, nest_of
 from irtool.tir.program import Program
@@ -113,7 +113,7 @@ def test_windows_are_there_when_strategies_ask_for_them(key: str):
 def test_each_phase_of_a_transposed_convolution_has_windows_of_the_unpadded_data():
     module = irtool.parse(module_text("transposed"))
     (kernel,) = lower_module(prepare(module)).kernels
-    phases = [f for f in decompose_subpixels(kernel).stages if isinstance(f, Reduction)]
+    phases = [f for f in decompose_phases(kernel).stages if isinstance(f, Reduction)]
     assert len(phases) == 4
     assert all(len(r.windows) == 2 and agrees(r) for r in phases)
     assert {w.first.value for r in phases for w in r.windows} == {-1, 0}
@@ -146,7 +146,7 @@ def test_an_axis_that_no_operator_calls_a_window_is_none():
 def test_a_sliced_domain_has_the_same_windows_from_another_element_on():
     r = windowed()
     (y, _), (_, (k, _)) = r.loops[0], r.inner
-    (w,) = slice_domain(r, {y: (5, 9), k: (1, 3)}, {}).windows
+    (w,) = slice_domain(r, {y: range(5, 9), k: range(1, 3)}, {}).windows
     assert (w.stride, w.dilation, w.first.value) == (2, 1, 11)
 
 

@@ -5,7 +5,7 @@
 
 Where there are few results beside each other, an image of three channels made of many, each window sums vectors of channels. Results are
 parted into those with the same steps inside of the data (see `partition_padded_windows`), strided transposed convolutions into their phases
-before that (see `subpixel`). The padded copy would be the largest buffer of such a network's end.
+before that (see `phases`). The padded copy would be the largest buffer of such a network's end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..strategies.base import Stage
 from ..strategies.row_reduction.strategy import is_preferred
 from .padded_copy import without_padded_copy
 from .partition_padded_windows import parts_of
-from .subpixel import phases
+from .phases import phases
 
 
 def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -39,7 +39,7 @@ def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
 def _parts(r: Reduction) -> list[AnyForm]:
     """The reduction of guarded data in parts without guards; none where there are too many."""
     found: list[AnyForm] = []
-    for phase in phases(r, {}) or [r]:
+    for phase in phases(r):
         guarded = extract_predicates(phase)
         parts = parts_of(guarded, WRITTEN_OUT - len(found)) if guarded.guards and not guarded.formed else None
         if parts is None:

@@ -174,12 +174,11 @@ def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents:
 
 def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
     """The results of one part."""
-    spans = {a.step: (x.first_step, x.end_step) for a, x in chosen.items()}
-    spans.update((a.position, (x.first, x.end)) for a, x in chosen.items() if a.position is not None)
-    single = [v for v, n in r.inner if (spans[v][1] - spans[v][0] if v in spans else n) == 1]
-    part = slice_domain(
-        r, spans, {v: spans[v][0] if v in spans else 0 for v in single[: len(r.inner) - 1]}
-    )  # one is left
+    spans = {a.step: range(x.first_step, x.end_step) for a, x in chosen.items()}
+    spans.update((a.position, range(x.first, x.end)) for a, x in chosen.items() if a.position is not None)
+    steps = {v: spans.get(v, range(n)) for v, n in r.inner}
+    single = [v for v in steps if len(steps[v]) == 1]
+    part = slice_domain(r, spans, {v: steps[v].start for v in single[: len(r.inner) - 1]})  # one is left
     return part if all(x.work for x in chosen.values()) else _initial(part)
 
 
