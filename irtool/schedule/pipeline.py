@@ -15,7 +15,6 @@ from .constants.dedup_constants import dedup_constants
 from .constants.finite_weights import FiniteWeights
 from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
-from .constants.split_weights import split_weights
 from .core.block_sums import block_sums
 from .core.program_rewriter import replace_kernels
 from .core.switches import is_on, switching_off
@@ -183,15 +182,8 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "SliceConstants",
-        "removes weights that no window reads; runs before weights are packed",
+        "gives stages their own slices of weights, without elements that no window reads; runs before layouts, each of which suits one stage",
         slice_constants,
-        vectors=True,
-        once=True,
-    ),
-    ProgramStage(
-        "PartWeights",
-        "splits a constant into one for each stage that reads its own elements of it; runs before layouts, each of which suits one stage",
-        split_weights,
         vectors=True,
         once=True,
     ),

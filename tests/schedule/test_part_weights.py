@@ -15,7 +15,7 @@ from tests.schedule.padded_windows import numbers, program_of
 TARGET = VectorTarget(64)
 
 
-def parted(program: Program, last: str = "PartWeights") -> Program:
+def parted(program: Program, last: str = "SliceConstants") -> Program:
     """The program after the stages up to one."""
     names = [stage.name for stage in SCHEDULE]
     for stage in SCHEDULE[: names.index(last) + 1]:

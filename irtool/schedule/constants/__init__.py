@@ -1,8 +1,7 @@
-"""Constants that the build computes: slices, splits, narrower types and derived weights.
+"""Constants that the build computes: slices, narrower types and derived weights.
 
 finite_weights     constants without NaN and infinity
-slice_constants    elements of a constant that no kernel reads any more are dropped
-split_weights      one constant for each stage that reads elements of its own
+slice_constants    a slice of a constant for each stage that reads elements of its own
 narrow_constants   64-bit integers ⇒ 32 bits
 dedup_constants    equal constants ⇒ one
 derived_stages     stages that read transformed weights: winograd, strassen
