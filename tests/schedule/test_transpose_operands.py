@@ -25,6 +25,17 @@ CASES = {
     "sums of rows with each other": ("sum(expand_dims(%x, axis=1) * expand_dims(%y, axis=0), axis=[2, 3])", (64, 9, 16), (64, 9, 16)),
 }  # fmt: skip
 
+STRIDED = {
+    "odd windows": ("nn.conv2d(%x, %y, padding=[1, 1], strides=[2, 2])", (2, 8, 32, 32), (64, 8, 3, 3)),
+    "long windows": ("nn.conv2d(%x, %y, padding=[3, 3], strides=[2, 2])", (1, 3, 32, 32), (64, 3, 7, 7)),
+    "of two columns": ("nn.conv2d(%x, %y, strides=[1, 2])", (1, 8, 12, 33), (64, 8, 1, 2)),
+    "1 x 1": ("nn.conv2d(%x, %y, strides=[2, 2])", (1, 16, 33, 33), (64, 16, 1, 1)),
+    "dilated": ("nn.conv2d(%x, %y, padding=[2, 2], strides=[2, 2], dilation=[2, 2])", (1, 8, 32, 32), (64, 8, 3, 3)),
+    "one axis": ("nn.conv1d(%x, %y, padding=[2, 2], strides=[2])", (2, 16, 128), (64, 16, 5)),
+    "volumes": ("nn.conv3d(%x, %y, padding=[1, 1, 1], strides=[2, 2, 2])", (1, 4, 16, 16, 16), (64, 4, 3, 3, 3)),
+}  # fmt: skip
+CASES |= STRIDED
+
 
 def module(case: str) -> irtool.Module:
     body, x, y = CASES[case]
@@ -50,7 +61,7 @@ def test_results_are_those_of_the_interpreter(case: str, flags: str) -> None:
 
 
 @pytest.mark.parametrize("target", [VectorTarget(64, 32), VectorTarget(32, 16)])
-@pytest.mark.parametrize("case", [c for c in CASES if c not in ("strided", "groups", "many rows of both")])
+@pytest.mark.parametrize("case", [c for c in CASES if c not in ("strided", "groups", "many rows of both", *STRIDED)])
 def test_vectors_are_along_results(case: str, target: VectorTarget) -> None:
     """Of the sum itself; without the copy they are along the sum, each result by itself, or assembled from elements."""
     (kernel,) = scheduled(case, target).kernels
@@ -60,6 +71,16 @@ def test_vectors_are_along_results(case: str, target: VectorTarget) -> None:
     assert plain.choice.strategy in ("row_reduction", "gathered_tile")
     assert len(kernel.stages) == len(plain.stages) + 1
     assert any(b.name.endswith("_t") for b in kernel.temporaries)
+
+
+@pytest.mark.parametrize("case", [c for c in STRIDED if c not in ("1 x 1", "volumes")])
+def test_strided_windows_read_phases(case: str) -> None:
+    """Neighbouring results read neighbouring elements of a phase, and the padding is part of the copy."""
+    (kernel,) = scheduled(case, VectorTarget(32, 16)).kernels
+    with without("TransposeOperands"):
+        (plain,) = scheduled(case, VectorTarget(32, 16)).kernels
+    assert len(kernel.stages) == 2
+    assert [b.name for b in kernel.temporaries] == ["pad_t" if len(plain.stages) > 1 else "p0_t"]
 
 
 def test_a_copy_that_is_read_once_does_not_pay() -> None:

@@ -1,28 +1,43 @@
-"""Operands of products copied with another axis innermost, if no vector of results reads all of them side by side.
+"""Operands of products copied in another order, if no vector of results reads all of them side by side.
 
     for o, c: for n, p: acc += grad[n, o, p] * data[n, c, p]
 
     ⇒   for n, p, o: grad_t[n, p, o] = grad[n, o, p]
         for o, c: for n, p: acc += grad_t[n, p, o] * data[n, c, p]      (vectors along o)
 
+    for x: for k: acc += data[2 * x + k] * w[k]
+
+    ⇒   for p, q: data_t[p, q] = data[2 * q + p]
+        for x: for k: acc += data_t[k % 2, x + k // 2] * w[k]           (vectors along x)
+
 Gradients read the operands of their operator in another order, and weights that only the run has cannot be packed when the program is
-built. The copy pays where each of its elements is read often; strategies then see a product like any other. TVM's `cache_read` with a
-layout, at the root of the kernel.
+built. The copy pays where each of its elements is read often; strategies then see a product like any other. A copy of what the stage
+before it computes for it alone, as padding, takes the place of that stage. TVM's `cache_read` with a layout, at the root of the kernel.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from ...tir.expr import Expr, Load, Var, rewrite
-from ...tir.forms import AnyForm, Map, Reduction
+from ...tir.arithmetic import floordiv, floormod
+from ...tir.expr import Expr, Load, Select, Var, const, less, rewrite, substitute
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
-from ..core.affine import operands, simplifier
+from ..core.affine import depends, loads, operands, simplifier
 from ..cost.machine import FEWEST_LANES, GAIN
 from ..strategies.base import Stage, choose_strategy
 from ..strategies.row_reduction.strategy import shares_operands
+
+
+@dataclass(frozen=True)
+class _Order:
+    """How a copy orders an operand: an axis innermost, of which every `step`-th element follows the one before, in as many phases."""
+
+    axis: int
+    step: int
 
 
 def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -39,21 +54,64 @@ def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
             stages += [copy, reader]
     if not copies:
         return kernel
-    return kernel.with_stages(stages, temporaries=[*kernel.temporaries, *copies])
+    stages, opened = _without_padding(stages, copies, kernel.temporaries)
+    temporaries = [b for b in (*kernel.temporaries, *copies) if b not in opened]
+    return kernel.with_stages(stages, temporaries=temporaries)
+
+
+def _without_padding(
+    stages: Sequence[AnyForm], copies: Sequence[Buffer], temporaries: Sequence[Buffer]
+) -> tuple[list[AnyForm], list[Buffer]]:
+    """The stages, with the values of the stage before a copy computed in the copy, if nothing else reads them and the same axis stays
+    innermost (transposes of copies alone are made in squares); and the buffers that are no longer needed."""
+    rest = list(stages)
+    dropped: list[Buffer] = []
+    for n in range(len(rest) - 1, 0, -1):
+        source, copy = rest[n - 1], rest[n]
+        if not (isinstance(copy, Map) and copy.stores[0].buffer in copies and isinstance(source, Map)):
+            continue
+        (store, *others), buffers = source.stores, buffers_read(*rest[: n - 1], *rest[n + 1 :])
+        if others or store.buffer not in temporaries or store.buffer in buffers or not _keeps_axis(copy):
+            continue
+        rest[n - 1 : n + 1] = [_opened(copy, store)]
+        dropped.append(store.buffer)
+    return rest, dropped
+
+
+def _keeps_axis(copy: Map) -> bool:
+    """True if a copy reads its source along the innermost axis."""
+    along = copy.loops[-1][0]
+    return all(depends(e.indices[-1], along) for e in loads(copy.stores[0].value))
+
+
+def _opened(copy: Map, source: Store) -> Map:
+    """The copy of what a store computes, which is computed in the copy."""
+    (store,) = copy.stores
+    simplify = simplifier(copy.loops, ())
+
+    def change(e: Expr) -> Expr:
+        if not isinstance(e, Load) or e.source is not source.buffer:
+            return e
+        return substitute(source.value, {a: i for a, i in zip(source.indices, e.indices) if isinstance(a, Var)})
+
+    return Map(copy.loops, (Store(store.buffer, store.indices, simplify(rewrite(store.value, change))),))
 
 
 def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
     """The copy and what reads it, of those of least cost; None if no copy pays."""
     stage = Stage(r, target)
-    if stage.tile is not None or stage.lanes < FEWEST_LANES or shares_operands(stage):
+    if stage.lanes < FEWEST_LANES:
         return None
+    has_vectors = stage.tile is not None or shares_operands(stage)
     best: tuple[float, float, Map, Reduction] | None = None
     for v, extent in r.loops:
         for e in operands(r) if extent >= FEWEST_LANES else ():
-            axis = _moving_axis(r, e, v)
-            if axis is None or r.work < target.copied_reads * e.source.size:
+            order = _order(r, e, v)
+            if order is None or (has_vectors and order.step == 1):
                 continue
-            copy, reader = _with_copy(r, e, axis)
+            if r.work < target.copied_reads * e.source.size:
+                continue
+            copy, reader = _with_copy(r, e, order, v)
             tile = Stage(reader, target).tile
             copied = target.copy_cost * e.source.size / target.lanes(4)
             if tile is not None and (best is None or tile.cost * r.work + copied < best[0]):
@@ -65,26 +123,44 @@ def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | N
     return (copy, reader) if after + copied < GAIN * before else None
 
 
-def _moving_axis(r: Reduction, e: Load, v: Var) -> int | None:
-    """The axis of an operand along which it moves element by element with a loop; None if there is none, or it is the innermost."""
+def _order(r: Reduction, e: Load, v: Var) -> _Order | None:
+    """The order in which an operand's elements for neighbouring steps of a loop are neighbours; None if they are already, or no order
+    of one axis is."""
     simplify = simplifier(r.loops, r.inner)
     steps = [simplify.linear(i)[0].get(v, 0) for i in e.indices]
     moving = [n for n, k in enumerate(steps) if k]
-    return moving[0] if len(moving) == 1 and steps[moving[0]] == 1 and moving[0] + 1 < len(steps) else None
+    if len(moving) != 1:
+        return None
+    (axis,) = moving
+    step = int(steps[axis])
+    apart = axis + 1 < len(steps) or step > 1
+    return _Order(axis, step) if apart and 1 <= step <= FEWEST_LANES else None
 
 
-def _with_copy(r: Reduction, e: Load, axis: int) -> tuple[Map, Reduction]:
-    """The copy of an operand with an axis innermost, and the reduction that reads it."""
-    source = e.source
-    order = [n for n in range(source.ndim) if n != axis] + [axis]
-    shape = [source.shape[n] for n in order]
+def _with_copy(r: Reduction, e: Load, order: _Order, v: Var) -> tuple[Map, Reduction]:
+    """The copy of an operand in that order, and the reduction that reads it."""
+    source, axis, step = e.source, order.axis, order.step
+    others = [n for n in range(source.ndim) if n != axis]
+    along = Var(f"t{axis}"), -(-source.shape[axis] // step)
+    phase = Var("phase"), step
+    loops = [*((Var(f"t{n}"), source.shape[n]) for n in others), *([phase] if step > 1 else []), along]
+    shape = [extent for _, extent in loops]
     buffer = source.replace(name=f"{source.name or 'operand'}_t", shape=shape, scope=Scope.GLOBAL, numbers="")
-    loops = tuple((Var(f"t{n}"), source.shape[n]) for n in order)
-    index = {n: x for n, (x, _) in zip(order, loops)}
-    value = Load(source, tuple(index[n] for n in range(source.ndim)))
-    copy = Map(loops, (Store(buffer, [x for x, _ in loops], value),))
+    index: dict[int, Expr] = {n: x for n, (x, _) in zip(others, loops)}
+    index[axis] = along[0] * step + phase[0] if step > 1 else along[0]
+    value: Expr = Load(source, tuple(index[n] for n in range(source.ndim)))
+    if source.shape[axis] % step:
+        value = Select(less(index[axis], source.shape[axis]), value, const(0, source.dtype), lazy=True)
+    copy = Map(tuple(loops), (Store(buffer, [x for x, _ in loops], value),))
+    simplify = simplifier(r.loops, r.inner)
 
     def change(x: Expr) -> Expr:
-        return Load(buffer, tuple(x.indices[n] for n in order)) if isinstance(x, Load) and x.source is source else x
+        if not isinstance(x, Load) or x.source is not source:
+            return x
+        place = x.indices[axis]
+        places = [x.indices[n] for n in others]
+        if step > 1:
+            places.append(simplify(floormod(place, step)))
+        return Load(buffer, (*places, simplify(floordiv(place, step)) if step > 1 else place))
 
     return copy, replace(r, update=rewrite(r.update, change))
