@@ -40,6 +40,7 @@ LAYERS = [
     ("tir_passes",),
     ("lower",),
     ("schedule",),
+    ("selection",),
     ("backends",),
     ("driver",),
     ("tune",),
@@ -56,6 +57,7 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
+    "selection": {"diagnostics", "post_order", "trampoline", "tir", "te", "schedule"},
     "schedule": {"did_you_mean", "post_order", "diagnostics", "plugin", "trampoline", "steps", "tir", "te"},
     "backends": {
         "hooks",
@@ -73,6 +75,7 @@ SEES = {
         "tir",
         "te",
         "schedule",
+        "selection",
     },
 }
 """Rooms with a narrower view than their place in the order gives them."""

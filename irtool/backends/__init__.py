@@ -1,12 +1,10 @@
 """Backends print a program in a language such as C. They see loop nests, never Relay.
 
-base        what a backend is; flags, sources, library and process belong to it
+base        the definition of a backend; flags, sources, library and process belong to it
 c, llvm     the backends, which know nothing of each other
 
 What they share:
 
-nests       loop nests as backends want them
-vectors     bodies of vectorized loops as a small IR
 formulas    the functions that generated code calls, in a small part of C
 libm        which intrinsics are functions of libm
 c_types     dtypes as C types, literals of C

@@ -6,8 +6,8 @@ import math
 import struct
 
 from ..diagnostics import IrError
+from ..selection.vectors.types import HALVES
 from ..tir import dtypes
-from .vectors.types import HALVES
 
 _STORED = {"bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double"}
 _INTS = tuple(f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64))

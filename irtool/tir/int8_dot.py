@@ -28,6 +28,9 @@ LONG = 8
 ROWS = 2
 """Rows, and columns, of long words that an instruction for products of matrices takes."""
 
+TILE = 16
+"""Rows of a matrix tile, and words of one of them."""
+
 PACK = "pack4"
 PACK_LONG = "pack8"
 
@@ -45,6 +48,9 @@ DOTS = {**{f"dot{STEPS}_{name}": pair for pair, name in _SIGNS.items()}, NARROW:
 
 LONG_DOTS = {f"dot{LONG}_{name}": pair for pair, name in _SIGNS.items()}
 """The same of long words."""
+
+MATRICES = {f"mmla_{name}": pair for pair, name in _SIGNS.items()}
+"""The same of products of matrices, whose rows are long words."""
 
 ALL_DOTS = {**DOTS, **LONG_DOTS}
 PACKS = {PACK: STEPS, PACK_LONG: LONG}

@@ -53,7 +53,7 @@ def updated_pairs(f: PrimFunc, pairs: Sequence[tuple[Buffer, Buffer]]) -> list[t
 
 def keeps_in_place(s: Stmt, pairs: Sequence[tuple[Buffer, Buffer]]) -> tuple[Buffer, Buffer] | None:
     """The pair (input, output) of which all that the statement does is to copy elements of one to the same places of the
-    other: nothing where both are the same memory. Indices are single offsets, simplified (see `backends.nests.flat`).
+    other: nothing where both are the same memory. Indices are single offsets, simplified (see `selection.nests.flat`).
     """
     found: set[tuple[Buffer, Buffer]] = set()
     for x in pre_order(s):

@@ -19,19 +19,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irtool.backends.formulas import matrix_tiles, support, vector_math, vector_types
+from irtool.backends.formulas import support, vector_math, vector_types
 from irtool.backends.formulas.vector_types import vector_type
 from irtool.backends.instructions.listing import choices, choose, row_sets, rows
-from irtool.backends.instructions.row import ARCHITECTURES, MATRICES, SUMS, TILE, TILES, Form, Row, meaning
+from irtool.backends.instructions.row import ARCHITECTURES, SUMS, TILES, Form, Row, meaning
 from irtool.backends.llvm.instructions import define_by_instruction
 from irtool.backends.llvm.small_c.types import Type
 from irtool.backends.llvm.tools import Clang
 from irtool.backends.toolchain.compiler import read_macros, vectors_of
 from irtool.backends.toolchain.described import instruction_sets
 from irtool.schedule.core.affine import loads
+from irtool.selection.tiles import configuration
 from irtool.tir.bf16_dot import DOT_PAIR
 from irtool.tir.forms import Reduction, nest_of
-from irtool.tir.int8_dot import DOTS, NARROW
+from irtool.tir.int8_dot import DOTS, MATRICES, NARROW, TILE
 from irtool.tir.stmt import PrimFunc
 from tests.backends.dots import numbers
 from tests.backends.instructions import ARM, ARMV7, FLAGS, X86
@@ -403,7 +404,7 @@ def test_what_schedules_know_follows_from_the_rows(
 def tile_program(function: str) -> str:
     """A program that adds the products of two tiles to one of zeros."""
     kind = function.removeprefix("tiles_")
-    config = ", ".join(map(str, matrix_tiles.configuration(TILE, TILE, False)))
+    config = ", ".join(map(str, configuration(TILE, TILE, False)))
     add = support.Helper("add_tiles", (kind, "1x1"))
     helpers = [support.TILES, support.Helper("clear_tiles", ("1x1",)), support.Helper("store_tiles", ("1x1",)), add]
     text = """

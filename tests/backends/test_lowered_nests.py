@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from irtool.backends.c.streams import fence_streams
-from irtool.backends.formulas.support import END_STREAM
 from irtool.backends.formulas.vector_math import function_for
-from irtool.backends.vectors import ir
-from irtool.backends.vectors.nest import NestLowering, lower_parts
-from irtool.backends.vectors.types import VectorType
 from irtool.schedule.graph.threads import shared_loops
+from irtool.selection.nests import lower_parts
+from irtool.selection.streams import Fence, fence_streams
+from irtool.selection.vectors import ir
+from irtool.selection.vectors.nest import NestLowering
+from irtool.selection.vectors.types import VectorType
 from irtool.tir.expr import Call, Var, add, const, less, mul, select
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
@@ -113,4 +113,4 @@ def test_a_step_of_the_outermost_loop_ends_with_a_fence(streams: bool) -> None:
     inner = shared_loops(fenced.stmts[0])[-1]  # type: ignore[arg-type]
     assert inner.var.name == "x" and isinstance(inner.body, Seq)
     copy, fence = inner.body.stmts
-    assert copy is copies and isinstance(fence, Lowered) and fence.code == END_STREAM
+    assert copy is copies and isinstance(fence, Lowered) and isinstance(fence.code, Fence)

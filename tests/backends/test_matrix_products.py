@@ -13,9 +13,9 @@ import pytest
 import irtool
 from irtool.backends.formulas import vector_math, vector_types
 from irtool.backends.llvm.tools import Clang
-from irtool.backends.vectors.matrices import PRODUCTS, REORDERED
 from irtool.passes.core.bind import bind_params
 from irtool.schedule.core.affine import loads as reads_of
+from irtool.selection.vectors.matrices import PRODUCTS, REORDERED
 from irtool.tir.forms import nest_of
 from irtool.tir.int8_dot import LONG, LONG_DOTS, ROWS, matrix_meaning
 from irtool.tir.stmt import PrimFunc

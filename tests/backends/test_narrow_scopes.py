@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c.narrow_scopes import narrow_scopes
 from irtool.schedule import VectorTarget, without
+from irtool.selection.narrow_scopes import narrow_scopes
 from irtool.tir.expr import Load, Var, const, less
 from irtool.tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, If, Scope, Seq, Stmt, Store, pre_order
 from tests.schedule.convolutions import network

@@ -15,7 +15,7 @@ import irtool
 from irtool.backends.formulas import support, vector_halves, vector_math, vector_types
 from irtool.backends.llvm.tools import Clang
 from irtool.backends.toolchain.compiler import Compiler
-from irtool.backends.vectors.types import VectorType
+from irtool.selection.vectors.types import VectorType
 from irtool.tir.native_halves import HALF
 from tests.backends.assembly import count, loops
 from tests.backends.bundle import Bundle

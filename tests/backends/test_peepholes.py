@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from irtool.backends.formulas.vector_math import function_for
-from irtool.backends.vectors import ir
-from irtool.backends.vectors.lower import Lowering
-from irtool.backends.vectors.peepholes import (
+from irtool.selection.vectors import ir
+from irtool.selection.vectors.lower import Lowering
+from irtool.selection.vectors.peepholes import (
     PEEPHOLES,
     Peephole,
     accumulate,
@@ -19,8 +19,8 @@ from irtool.backends.vectors.peepholes import (
     load_words,
     round_once,
 )
-from irtool.backends.vectors.rewrite import rewrite
-from irtool.backends.vectors.types import VectorType
+from irtool.selection.vectors.rewrite import rewrite
+from irtool.selection.vectors.types import VectorType
 from irtool.tir.bf16_dot import pack2
 from irtool.tir.expr import Cast, Expr, Load, Var, add, const, less, mul, select
 from irtool.tir.int8_dot import pack

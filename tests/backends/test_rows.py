@@ -56,10 +56,10 @@ def test_reads_that_differ_in_anything_are_two() -> None:
     """Even and odd elements from one place on were taken for the same."""
     from dataclasses import fields, replace
 
-    from irtool.backends.vectors.channels import Channel
-    from irtool.backends.vectors.ir import LoadVector
-    from irtool.backends.vectors.rows import key_of
-    from irtool.backends.vectors.types import VectorType
+    from irtool.selection.vectors.channels import Channel
+    from irtool.selection.vectors.ir import LoadVector
+    from irtool.selection.vectors.rows import key_of
+    from irtool.selection.vectors.types import VectorType
     from irtool.tir.expr import const
     from irtool.tir.stmt import Buffer
 

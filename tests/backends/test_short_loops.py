@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c.short_loops import mark_short_loops
+from irtool.selection.short_loops import mark_short_loops
 from irtool.tir.expr import Var, add, const, mul
 from irtool.tir.show import show_stmt
 from irtool.tir.simplify import Simplifier

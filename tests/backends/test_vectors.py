@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from irtool.backends.formulas.vector_math import function_for
-from irtool.backends.vectors import ir
-from irtool.backends.vectors.channels import Channel, picks
-from irtool.backends.vectors.lower import Lowering
-from irtool.backends.vectors.types import Scalar, VectorType
+from irtool.selection.vectors import ir
+from irtool.selection.vectors.channels import Channel, picks
+from irtool.selection.vectors.lower import Lowering
+from irtool.selection.vectors.types import Scalar, VectorType
 from irtool.tir.expr import Call, Cast, Var, add, const, if_then_else, less, mul, select
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, Store

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from irtool.backends.vectors import ir
-from irtool.backends.vectors.channels import Channel
-from irtool.backends.vectors.types import VectorType
+from irtool.selection.vectors import ir
+from irtool.selection.vectors.channels import Channel
+from irtool.selection.vectors.types import VectorType
 from irtool.tir.expr import Expr
 from irtool.tir.show import show_expr
 from irtool.tir.stmt import Buffer

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...selection.vectors.types import HALVES
 from ..c_types import bare, literal, stored_type
 from ..formulas.support import TO_BITS, Helper
 from ..interface.entry import Parameter
 from ..sources import Draw
-from ..vectors.types import HALVES
 
 _PER_LINE = 8
 

@@ -11,6 +11,9 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from ...diagnostics import IrError
+from ...selection.nests import strict_order
+from ...selection.vectors.lower import WHOLE
+from ...selection.vectors.types import HALVES
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.intrinsics import PRODUCT
@@ -21,9 +24,6 @@ from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..interface.names import Identifiers
 from ..libm import LIBM
-from ..nests import strict_order
-from ..vectors.lower import WHOLE
-from ..vectors.types import HALVES
 
 _DEEPEST = 40
 """Nested parentheses before a variable is introduced; compilers need accept no more than 63."""

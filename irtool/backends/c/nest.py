@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from ...schedule.graph.threads import shared_loops
-from ...tir.expr import Call, Expr, Load, Select, post_order
+from ...selection.kernel import KernelNest, is_variable
+from ...selection.moves import moved_element
+from ...selection.runs import WORDS, Run, Sum, last_step
+from ...selection.streams import Fence
+from ...selection.tiles import TileBlock, TileRegion
+from ...selection.vectors import ir
+from ...selection.vectors.lower import constant_indices, stores_of
+from ...selection.vectors.types import HALVES, width_for
+from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE
-from ...tir.sharing import keeps_in_place, loop_bounds, updated_pairs
-from ...tir.simplify import Simplifier
+from ...tir.sharing import keeps_in_place, updated_pairs
 from ...tir.stmt import (
-    PARALLEL,
-    TILED,
     VECTORIZED,
     Allocate,
     Buffer,
@@ -36,6 +40,7 @@ from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
 from ..formulas.runs import sum_of
 from ..formulas.support import (
+    END_STREAM,
     FROM_BITS,
     KEEP_APART,
     KEEP_BRANCHES,
@@ -43,7 +48,6 @@ from ..formulas.support import (
     KEEP_READS,
     LONG_WORD_AT,
     PREFETCH,
-    THREAD_NUMBER,
     TO_BITS,
     WORD_AT,
     WRITE_OUT,
@@ -52,25 +56,12 @@ from ..formulas.support import (
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
-from ..moves import moved_element
-from ..nests import all_buffers, computes_in_floats, flat, unroll, without_prefetches
-from ..runs import WORDS, Run, Sum, find_run, last_step
-from ..vectors import ir
-from ..vectors.lower import FunctionOf, constant_indices, stores_of
-from ..vectors.nest import NestLowering, lower_parts
-from ..vectors.types import HALVES, held_dtype, width_for
 from .code import CodeBuilder, Directive, print_code
-from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
 from .expression import Writer
-from .matrix_tiles import TilePrinter, begins_tiles, configurations, is_wide, read_block
-from .narrow_scopes import narrow_scopes
-from .shares import SharePrinter
-from .short_loops import mark_short_loops
-from .streams import fence_streams
-from .team import LOOP_WORK, WORKER, Division, divide
+from .matrix_tiles import TilePrinter
+from .team import WORKER
+from .threads import Ends, Threads
 from .vectors import VectorPrinter
-
-_INDEX_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -110,49 +101,31 @@ class KernelWriter:
     ) -> None:
         self.kernel = kernel
         self.name = name
-        self.strict = strict
         self.has_twin = has_twin
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
-        division = divide(kernel.body) if in_team else None
-        self.in_team = division is not None
-        """All threads of a team run it, see `team`."""
-        self.opens = division is not None and not division.each
-        """Threads may join after others have met: they fill no memory of their own first."""
-        self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
-        """Each of its loops that threads share is a parallel region of its own."""
-        self.flushes = not strict and computes_in_floats([kernel])
-        """Threads of its regions take denormal numbers for zeros."""
-        self.division: Division | None = None
-        self.waits = False
+        self.nest = KernelNest(kernel, lambda call: function_for(call, strict), tiles=has_twin)
+        self.threads = Threads(kernel, strict, in_team)
         self.names = Identifiers(name, "ws", WORKER)
-        wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
-        self.index_type = "int64_t" if wide else "int32_t"
-        self.simplify = Simplifier(loop_bounds(kernel))
+        self.index_type = "int64_t" if self.nest.is_wide else "int32_t"
         self.support: dict[Helper, None] = {}
-        self.expressions = Writer(self.names, self.simplify, self._load, self.support, self.index_type)
+        self.expressions = Writer(self.names, self.nest.simplify, self._load, self.support, self.index_type)
         self.code = CodeBuilder()
         self.used: set[str] = set()
         """Names of parameters that the body mentions."""
         self.places: dict[Buffer, str] = {}
         self.vector_types: dict[tuple[str, int], None] = {}
         self.vector_functions: dict[tuple[str, str, int], None] = {}
-        self.has_vectors = any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.body))
         self.vector = False
         """Vectorized loops are written as vectors: not in the twin."""
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
-        self.shared: dict[For, None] = {}
-        self.tiled: For | None = None
-        """The loop for whose blocks of sums registers of matrix tiles are configured."""
-        self.configures_each = False
-        """Blocks in it need several configurations."""
         self.has_workspace = kernel.has_workspace
-        self.own = {
-            s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope == Scope.THREAD
-        }
-        """Buffers in the workspace of which each thread has its part."""
-        self.threads = kernel.placement.threads if kernel.placement else 1
         self.updated = updated_pairs(kernel, kernel.same_memory)
+
+    @property
+    def in_team(self) -> bool:
+        """True if all threads of a team run it."""
+        return self.threads.in_team
 
     @property
     def head(self) -> str:
@@ -185,17 +158,16 @@ class KernelWriter:
         """The whole function."""
         for n, b in enumerate(self.kernel.params):
             self.places[b] = self.names.fresh(b.name or f"p{n}")
-        if self.has_vectors:
+        if self.nest.has_vectors:
             self.vector = True
-            self._body(self._in_vectors(self.kernel.body))
+            self._body(self.nest.in_c_vectors())
             items = self.code.items
             if self.has_twin:
                 self.code, self.vector = CodeBuilder(), False
-                # It waits for its arithmetic, not for memory.
-                self._body(self._in_scalars(without_prefetches(self.kernel.body)))
+                self._body(self.nest.in_c_scalars())
                 items = [Directive("#if IRT_VECTOR"), *items, Directive("#else"), *self.code.items, Directive("#endif")]
         else:
-            self._body(self._in_scalars(self.kernel.body))
+            self._body(self.nest.in_c_scalars())
             items = self.code.items
         attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
         attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []
@@ -211,42 +183,30 @@ class KernelWriter:
     def _body(self, root: Stmt) -> None:
         """Statements by an explicit stack; what is to be done after a part is a function on it."""
         code = self.code
-        self.division = divide(root) if self.in_team else None
-        self.waits = False
+        threads = self.threads
+        threads.begin(root, code, self.expressions, self._for)
         stack = self._steps(root)
         while stack:
             s = stack.pop()
             if not isinstance(s, Stmt):
                 s()
-            elif self.division and (s in self.division.alone or s in self.division.each):
-                self._wait()
-                code.open(f"if (!{WORKER}->number)" if s in self.division.alone else "")
-                self.waits = True
-                stack += [partial(self._end_alone, self.division), s]
-                self.division = None
+            elif (shared := threads.enter(s)) is not None:
+                ends, inner = shared
+                stack += [*ends, inner]
             elif isinstance(s, Seq):
                 stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
-            elif self._begins_tiles(s):
-                stack += [self._end_tiles, s]
+            elif isinstance(s, Lowered) and isinstance(s.code, TileRegion):
+                stack += [*self._begin_tiles(s.body, s.code), s.body]
             elif isinstance(s, Lowered):
                 self._print(s.code)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
                 self._as_loop(s, stores_of(s), s.steps)
-            elif self.division and isinstance(s, For) and s in self.division.shared:
-                self._wait()
-                ends, inner = self._shares.open(s)
-                self.waits = True
-                stack += [*ends, inner]
-            elif self.division and isinstance(s, For) and s in self.division.common:
-                self._wait()
-                stack += [code.close, self._wait, s.body]
-                self._for(s)
             elif isinstance(s, For):
-                stack += [*self._region(s), code.close, s.body]
+                stack += [*threads.begin_region(s), code.close, s.body]
                 self._for(s)
             elif isinstance(s, If):
                 code.open(f"if ({self.value(s.cond)})")
@@ -295,7 +255,7 @@ class KernelWriter:
     def _print_run(self, run: Run) -> None:
         """Sums of products of words that lie one after the other, two of each in a step, and the last one alone if there is one."""
         if run.whole < run.extent:
-            self._sums(last_step(run, self.simplify), "half_at")
+            self._sums(last_step(run, self.nest.simplify), "half_at")
         v = self.expressions.declare(run.var)
         self.code.open(f"for ({self.index_type} {v} = 0; {v} < {run.whole}; {v} += {WORDS})")
         self._sums(run.sums, "bytes_at")
@@ -334,71 +294,17 @@ class KernelWriter:
     def _type(self, e: Expr) -> str:
         return self.expressions.type_of(e)
 
-    def _region(self, s: For) -> list[Callable[[], None]]:
-        """Begins the parallel region of a loop in which threads switch their mode first; what ends it."""
-        if not self.flushes or not self._is_shared(s) or s is self.tiled:
-            return []
-        self.code.line(BEGIN_REGION)
-        self._parallel(s)
-        self.code.open()
-        self.code.line(BEGIN_THREAD)
-        return [self._end_region]
-
-    def _end_region(self) -> None:
-        self.code.line(END_THREAD)
-        self.code.close()
-        self.code.line(END_REGION)
-
-    def _parallel(self, s: For) -> None:
-        """Begins the parallel region of a loop."""
-        pragma = f"#pragma omp parallel{_limit(self._most_threads(s))}"
-        self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
-
-    def _is_shared(self, s: For) -> bool:
-        """True for the outermost of loops that the threads of a region of their own share."""
-        return s.kind == PARALLEL and s not in self.shared and self._is_region(s)
-
     def _for(self, s: For) -> None:
         extent = self.value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
-        if self._is_shared(s):
-            loops = shared_loops(s)
-            self.shared.update(dict.fromkeys(loops))
-            share = self.kernel.shares.get(s.var)
-            pragma = _pragma(loops, share, self.flushes or s is self.tiled, self._most_threads(s))
-            self.code.lines(map(Directive, ("#ifdef _OPENMP", pragma, "#endif")))
+        self.code.lines(self.threads.pragma(s))
         if s.unroll:
             self.code.line(self.expressions.helper(WRITE_OUT, extent))
         elif s.unroll is False:
             self.support[KEEP_LOOP] = None
             self.code.line(KEEP_LOOP.name)
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")
-
-    def _is_region(self, s: For) -> bool:
-        """True for a loop that is a parallel region of its own: not where the workspace has no parts for several threads."""
-        return self.has_regions and (self.threads > 1 or not self._fills_own(s))
-
-    def _most_threads(self, s: For) -> int:
-        """How many threads may share a loop; 0: any number, as they have no parts of the workspace."""
-        return self.threads if self._fills_own(s) else 0
-
-    def _fills_own(self, s: For) -> bool:
-        return bool(self.own) and any(isinstance(x, Allocate) and x.buffer in self.own for x in pre_order(s.body))
-
-    def _wait(self) -> None:
-        """Threads wait for each other if some may still be at what is above."""
-        if self.waits:
-            self.code.line(f"irt_wait({WORKER}, {int(self.opens)});")
-        self.waits = False
-
-    def _end_alone(self, division: Division) -> None:
-        self.code.close()
-        self.division = division
-
-    @property
-    def _shares(self) -> SharePrinter:
-        return SharePrinter(self.kernel, self.code, self.names, self.expressions.declare, self.index_type)
 
     def _allocate(self, b: Buffer) -> bool:
         """Declares a buffer; True if a block was opened for it."""
@@ -407,7 +313,7 @@ class KernelWriter:
             t = stored_type(b.dtype)
             placement = self.kernel.placement
             offset = placement.offsets.get(b, 0) if placement else 0
-            part = self._part(part_bytes(b)) if b.scope == Scope.THREAD else ""
+            part = self.threads.part(part_bytes(b)) if b.scope == Scope.THREAD else ""
             self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset}{part});")
             self.used.add("ws")
             return False
@@ -421,18 +327,11 @@ class KernelWriter:
             self.code.line(f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};")
         return True
 
-    def _part(self, size: int) -> str:
-        """What leads from the first thread's part of a buffer to that of the thread that runs."""
-        if self.threads == 1 or not (self.in_team or self.has_regions):
-            return ""
-        number = f"{WORKER}->number" if self.in_team else self.expressions.helper(THREAD_NUMBER)
-        return f" + (size_t){number} * {size}u"
-
     # -- registers and vectors -----------------------------------------------------------------------------------------
 
     def _is_variable(self, b: Buffer) -> bool:
         """True for a buffer whose elements are C variables."""
-        return (b.scope == Scope.LOCAL and b.ndim == 0) or (b.scope == Scope.REGISTER and self.vector)
+        return is_variable(b, self.vector)
 
     def _variable(self, b: Buffer, indices: Sequence[Expr]) -> str:
         if b.scope != Scope.REGISTER:
@@ -444,8 +343,8 @@ class KernelWriter:
         lanes = width_for(b.shape[-1])
         t = value_type(b.dtype)
         if lanes > 1:
-            t = vector_type(self._held(b), lanes)
-            self.vector_types[self._held(b), lanes] = None
+            t = vector_type(self.nest.held(b), lanes)
+            self.vector_types[self.nest.held(b), lanes] = None
         for at in product(*map(range, b.shape[:-1])):
             self._declare_register((b, at), t)
 
@@ -454,45 +353,16 @@ class KernelWriter:
         name = self.registers[register] = self.names.fresh("_".join([b.name, *map(str, at)]))
         self.code.line(f"{t} {name};")
 
-    def _held(self, b: Buffer) -> str:
-        return held_dtype(b.dtype, self.kernel.native_halves)
-
-    def _is_bits(self, b: Buffer) -> bool:
-        """True for a register of vectors that hold numbers as memory does."""
-        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self._held(b) in HALVES
-
-    def _in_vectors(self, body: Stmt) -> Stmt:
-        """The nest with vectors in place of loops over lanes; blocks of matrix tiles stay loops."""
-
-        def function(call: Call) -> FunctionOf:
-            return function_for(call, self.strict)
-
-        def rule(s: Stmt) -> Lowered | None:
-            return Lowered(s, s) if self.has_twin and isinstance(s, For) and s.kind == TILED else self._run(s)
-
-        body = unroll(flat(body, self.simplify, self._is_variable), self.simplify)
-        body = mark_short_loops(body, self.simplify)
-        return fence_streams(NestLowering(self.simplify, function, self.kernel.native_halves, rule).lower(body))
-
-    def _in_scalars(self, body: Stmt) -> Stmt:
-        body = flat(narrow_scopes(body), self.simplify, self._is_variable)
-        return lower_parts(body, lambda s: self._run(s) or s)
-
-    def _run(self, s: Stmt) -> Lowered | None:
-        """Sums of products of words that lie one after the other."""
-        run = find_run(s, self.simplify) if isinstance(s, For) else None
-        return None if run is None else Lowered(s, run)
-
-    def _print(self, code: ir.Body | ir.CopySquare | Run | Helper | For) -> None:
-        """Vectors, sums of products of long words, a call of a support function, or a block of matrix tiles."""
-        if isinstance(code, For):
+    def _print(self, code: ir.Body | ir.CopySquare | Run | Fence | TileBlock) -> None:
+        """Vectors, sums of products of long words, a fence, or a block of matrix tiles."""
+        if isinstance(code, TileBlock):
             self._tile_block(code)
             return
         if isinstance(code, Run):
             self._print_run(code)
             return
-        if isinstance(code, Helper):
-            self.code.line(f"{self.expressions.helper(code)};")
+        if isinstance(code, Fence):
+            self.code.line(f"{self.expressions.helper(END_STREAM)};")
             return
         printer = VectorPrinter(self.expressions, self.place, self._element, self.registers, self.vector_types)
         if isinstance(code, ir.CopySquare):
@@ -505,56 +375,22 @@ class KernelWriter:
 
     @property
     def _tiles(self) -> TilePrinter:
-        return TilePrinter(self.code, self.expressions, self.place, self._for, self.simplify)
+        return TilePrinter(self.code, self.expressions, self.place, self._for)
 
-    def _begins_tiles(self, s: Stmt) -> bool:
-        """Begins the use of matrix tiles in front of the loop around their blocks; False for other statements."""
-        loop = s.code if isinstance(s, Lowered) else s
-        if not isinstance(loop, For) or self.tiled is not None or not (self.vector and self.has_twin):
-            return False
-        begins = begins_tiles(loop)
-        if begins:
-            self._begin_tiles(loop)
-        return begins
+    def _begin_tiles(self, s: Stmt, region: TileRegion) -> Ends:
+        """Configures registers in front of a loop with blocks of sums; every thread has its own."""
+        loop = s.body if isinstance(s, Lowered) else s
+        assert isinstance(loop, For)
+        return self.threads.begin_tiles(loop, partial(self._tiles.begin, region.configuration), self._tiles.end)
 
-    def _begin_tiles(self, s: For) -> None:
-        """Configures registers for the blocks of sums in a loop; every thread has its own."""
-        if self.division and s in self.division.shared:
-            self._wait()
-        self.tiled = s
-        found = configurations(s, self.simplify)
-        self.configures_each = len(found) > 1
-        if self._switches_tiled:
-            self.code.line(BEGIN_REGION)
-        if s.kind == PARALLEL and self._is_region(s):
-            self._parallel(s)
-        self._tiles.begin(next(iter(found)) if len(found) == 1 else ())
-        if self._switches_tiled:
-            self.code.line(BEGIN_THREAD)
-
-    @property
-    def _switches_tiled(self) -> bool:
-        """True if the loop with matrix tiles is a region whose threads switch their mode."""
-        s = self.tiled
-        return self.flushes and s is not None and s.kind == PARALLEL and self._is_region(s)
-
-    def _end_tiles(self) -> None:
-        if self._switches_tiled:
-            self.code.line(END_THREAD)
-        self._tiles.end()
-        if self._switches_tiled:
-            self.code.line(END_REGION)
-        self.tiled = None
-
-    def _tile_block(self, s: For) -> None:
+    def _tile_block(self, block: TileBlock) -> None:
         """A block of sums."""
-        assert self.tiled is not None
-        block = read_block(s, self.simplify, is_wide(s, self.tiled))
-        function = matrix_tiles.function(block.kind)
+        kind = matrix_tiles.KINDS[block.signs]
+        function = matrix_tiles.function(kind)
         if function is not None:
             self.vector_functions[function] = None
-        self.vector_types.update(dict.fromkeys(matrix_tiles.types(block.kind)))
-        self._tiles.write(block, self.configures_each)
+        self.vector_types.update(dict.fromkeys(matrix_tiles.types(kind)))
+        self._tiles.write(block)
 
     def _statements(self, lines: Sequence[str], declares: bool) -> None:
         """Statements, in a block of their own if some of them declare variables."""
@@ -578,8 +414,8 @@ class KernelWriter:
         self.code.open()
         for name, (b, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
-            t = vector_type(self._held(b), width)
-            element = stored_type(b.dtype) if self._is_bits(b) else value_type(b.dtype)
+            t = vector_type(self.nest.held(b), width)
+            element = stored_type(b.dtype) if self.nest.is_bits(b) else value_type(b.dtype)
             self.code.lines([f"{element} {array}[{width}];", f"*({t}_u *){array} = {name};"])
         v = self.expressions.declare(s.var)
         self.code.open(f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v})")
@@ -588,7 +424,7 @@ class KernelWriter:
         self.code.close()
         for name, (b, width, written) in touched.items():
             if written:
-                self.code.line(f"{name} = *({vector_type(self._held(b), width)}_u *){self.spilled[name]};")
+                self.code.line(f"{name} = *({vector_type(self.nest.held(b), width)}_u *){self.spilled[name]};")
         self.code.close()
 
     def _store(self, s: Store) -> None:
@@ -601,7 +437,7 @@ class KernelWriter:
             self._statements([*lines, line], bool(lines))
             return
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
-        if b.dtype in HALVES and (not local or self._is_bits(b)):
+        if b.dtype in HALVES and (not local or self.nest.is_bits(b)):
             value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
@@ -618,26 +454,9 @@ class KernelWriter:
         b = e.source
         is_variable = self._is_variable(b)
         text = self._variable(b, e.indices) if is_variable else self._element(b, indices[0])
-        if b.dtype in HALVES and (not is_variable or self._is_bits(b)):
+        if b.dtype in HALVES and (not is_variable or self.nest.is_bits(b)):
             return self.expressions.helper(FROM_BITS[b.dtype], text)
         return text
-
-
-def _limit(threads: int) -> str:
-    """The clause of a parallel region by which it has so many threads at most; 0: any number."""
-    most = "omp_get_max_threads()"
-    return f" num_threads({most} < {threads} ? {most} : {threads})" if threads else ""
-
-
-def _pragma(loops: Sequence[For], share: int | None, begun: bool, threads: int) -> str:
-    """What makes threads share the iterations of perfectly nested loops: in parts, each taken by whoever is free. `begun`: a parallel
-    region is around them already. `threads`: so many at most, see `_limit`.
-
-    With as many iterations for each thread, all would wait for the one whose core has other work to do.
-    """
-    collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
-    schedule = f" schedule(dynamic{f', {share}' if share else ''})"
-    return f"#pragma omp {'' if begun else 'parallel '}for{collapse}{schedule}{'' if begun else _limit(threads)}"
 
 
 def _sums_in_registers(body: Stmt) -> bool:

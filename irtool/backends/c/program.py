@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...selection.nests import computes_in_floats
 from ...steps import counted
 from ...tir import dtypes
 from ...tir.native_halves import HALF
@@ -24,7 +25,6 @@ from ..interface.memory import arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
 from ..interface.symbols import constant_symbol, kernel_symbol
-from ..nests import computes_in_floats
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import denormals, opaque, weights
 from .banner import Origin

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...schedule.graph.threads import shared_loops
+from ...selection.tiles import TileRegion
 from ...tir.dtypes import itemsize
 from ...tir.expr import Const, Load, post_order
 from ...tir.kernel import Kernel
@@ -29,6 +30,7 @@ from ...tir.stmt import (
     Allocate,
     Buffer,
     For,
+    Lowered,
     Scope,
     Seq,
     Stmt,
@@ -391,6 +393,8 @@ def divide(body: Stmt) -> Division | None:
 
 def _is_passed(s: Stmt) -> bool:
     """True for what all threads can go through in step, to loops inside."""
+    if isinstance(s, Lowered):
+        return isinstance(s.code, TileRegion)
     return isinstance(s, Seq | Allocate) or (isinstance(s, For) and s.kind == SERIAL and _has_steps(s))
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
+from ...selection.vectors.types import HALVES
 from ...tir import dtypes
 from ..c_types import bare, literal, stored_type
 from ..formulas.support import FROM_BITS, INLINE, definitions
 from ..interface.entry import EntryPoint
 from ..sources import Sample
-from ..vectors.types import HALVES
 from . import draws, room
 
 _MOST = 4096

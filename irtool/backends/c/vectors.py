@@ -1,9 +1,11 @@
-"""Prints the bodies of vectorized loops (`backends.vectors`) in GCC's vector types."""
+"""Prints the bodies of vectorized loops (`selection.vectors`) in GCC's vector types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ...selection.vectors import ir
+from ...selection.vectors.types import VectorType
 from ...tir import dtypes
 from ...tir.expr import Cast, Const, Expr, Load
 from ...tir.native_halves import HALF
@@ -16,8 +18,6 @@ from ..formulas.vector_conversions import TYPES as CONVERTED
 from ..formulas.vector_dots import TYPES as DOTTED
 from ..formulas.vector_matrices import TYPES as MATRIX_TYPES
 from ..formulas.vector_types import vector_type
-from ..vectors import ir
-from ..vectors.types import VectorType
 from .expression import Writer
 
 

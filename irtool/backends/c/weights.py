@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...selection.vectors.types import HALVES
 from ...tir.program import Slot
 from ..c_types import bare, literal, stored_type
 from ..interface import weights_digest
 from ..interface.memory import ALIGNMENT
 from ..interface.weights_file import stored_digest
-from ..vectors.types import HALVES
 
 _PER_LINE = 12
 

@@ -1,8 +1,6 @@
 """Blocks of sums in matrix tiles (Intel's AMX; see `schedule.strategies.matrix_tile.nest`), as C text: by the instructions, and in vectors, which give the same bits.
 
-Linux lets a process use tiles that asks for it, which each source does when it is loaded. The eight registers of tiles are used in two ways:
-blocks of 2 x 2 tiles have their sums in 0 to 3, rows of the data in 4 and 5, columns of the weights in 6 and 7; where there is one tile of
-rows, `wide`, it is 4, and weights are in 5 to 7 in turn. So all blocks of a kernel have one configuration.
+Linux lets a process use tiles that asks for it, which each source does when it is loaded. `selection.tiles` says which registers blocks use.
 
 Compilers do not know that loading a tile reads memory (gcc 12): what has been stored before has to be there, hence the barrier.
 
@@ -15,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ...tir.int8_dot import TILE
 from ..instructions.listing import choices
-from ..instructions.row import TILE, TILES, Form, Row
+from ..instructions.row import TILES, Form, Row
 from .templates import fill
 from .vector_types import vector_type
 
@@ -75,20 +74,6 @@ def _row(kind: str) -> tuple[Row, Form]:
 def has_tiles(kind: str) -> str:
     """The macro that says whether there are tiles for operands of that kind."""
     return "IRT_PAIR_TILES" if kind == "bf16" else "IRT_BYTE_TILES"
-
-
-def configuration(height: int, steps: int, wide: bool) -> list[int]:
-    """The 64 bytes that describe the tiles: of so many rows, and so many words of the sum."""
-    columns, rows = [0] * 16, [0] * 16
-    for n in range(8):
-        if n < 4:
-            columns[n], rows[n] = LANES, height
-        elif n == 4 or (n == 5 and not wide):
-            columns[n], rows[n] = steps, height
-        else:
-            columns[n], rows[n] = LANES, steps
-    sizes = [byte for words in columns for byte in divmod(4 * words, 256)[::-1]]
-    return [1, *[0] * 15, *sizes, *rows]
 
 
 def shape(tiles: int, columns: int, wide: bool) -> str:

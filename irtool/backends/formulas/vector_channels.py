@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ..vectors.channels import Channel, Pick, picks
-from ..vectors.types import VectorType
+from ...selection.vectors.channels import Channel, Pick, picks
+from ...selection.vectors.types import VectorType
 
 _LOAD = """IRT_INLINE {{t}} irt_v{name}_{{n}}(const {{e}} *p) {{{{
   const {{t}} {loads};

@@ -6,10 +6,10 @@ processors' instructions are rows of `backends.instructions`; the text here is f
 
 from __future__ import annotations
 
+from ...selection.vectors.types import VectorType
 from ...tir.bf16_dot import DOT_PAIR
 from ...tir.int8_dot import DOTS, STEPS
 from ...tir.int16_dot import DOT_WIDE
-from ..vectors.types import VectorType
 from .by_instructions import by_instructions
 from .templates import fill
 from .vector_types import vector_type

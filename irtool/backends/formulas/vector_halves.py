@@ -7,8 +7,8 @@ a quotient by a power of two, so that both are hidden from them.
 
 from __future__ import annotations
 
+from ...selection.vectors.types import VectorType
 from ...tir.native_halves import EXTREMES, HALF
-from ..vectors.types import VectorType
 from .support import FROM_BITS, TO_BITS, Helper
 from .templates import fill
 

@@ -11,10 +11,10 @@ Each family has a module with three tables: `FUNCTIONS`, the texts by name and d
 
 from __future__ import annotations
 
+from ...selection.vectors.types import VectorType, compute_dtype
 from ...tir import dtypes
 from ...tir.expr import Call
 from ..c_types import value_type
-from ..vectors.types import VectorType, compute_dtype
 from . import (
     vector_channels,
     vector_conversions,

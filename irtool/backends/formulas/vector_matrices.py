@@ -7,8 +7,8 @@ accumulators of two pairs of columns.
 
 from __future__ import annotations
 
-from ..vectors.matrices import PRODUCTS, REORDERED
-from ..vectors.types import VectorType
+from ...selection.vectors.matrices import PRODUCTS, REORDERED
+from ...selection.vectors.types import VectorType
 from .by_instructions import by_instructions
 from .templates import fill
 from .vector_types import vector_type

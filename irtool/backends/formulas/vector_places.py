@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...selection.vectors.types import VectorType
 from ...tir.shuffles import PREFIX, Shuffle, find_shuffle, places_of
-from ..vectors.types import VectorType
 
 # gcc shuffles vectors of one type into another since version 12.
 _SHUFFLED = """IRT_INLINE {{t}} irt_v{name}_{{n}}(const {{e}} *p) {{{{

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Iterable
 from math import log, log2
 
-from ..vectors.ir import Function
-from ..vectors.types import VectorType
+from ...selection.vectors.ir import Function
+from ...selection.vectors.types import VectorType
 from .polynomials import horner
 
 _LANES = 16

@@ -7,8 +7,8 @@ as 64 bits.
 
 from __future__ import annotations
 
+from ...selection.vectors.types import VectorType
 from ...tir import dtypes
-from ..vectors.types import VectorType
 from .templates import fill
 
 _SHL = "IRT_INLINE {t} irt_vshl_{n}({t} a, {t} b) {{ return ({t})(($u)a << ($u)b); }}"

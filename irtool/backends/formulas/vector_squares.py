@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...selection.vectors.ir import Function
+from ...selection.vectors.squares import Exchange, Mask, begins_with_halves, is_in_pieces, piece_lanes, stages
+from ...selection.vectors.types import VectorType
 from ...tir.memory import CACHE_LINE
-from ..vectors.ir import Function
-from ..vectors.squares import Exchange, Mask, begins_with_halves, is_in_pieces, piece_lanes, stages
-from ..vectors.types import VectorType
 from .vector_types import vector_type
 
 _MIXED = """IRT_INLINE {{t}} irt_v{name}_{{n}}({{t}} a, {{t}} b) {{{{

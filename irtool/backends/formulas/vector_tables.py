@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..vectors.types import VectorType
+from ...selection.vectors.types import VectorType
 from .templates import fill
 from .vector_types import vector_type
 

@@ -19,9 +19,6 @@ Condition = tuple[tuple[str, ...], ...]
 
 _SIGNS = {name.split("_")[1]: pair for name, pair in int8_dot.LONG_DOTS.items()}
 
-MATRICES = {f"mmla_{signs}": pair for signs, pair in _SIGNS.items()}
-"""The functions for products of matrices: the dtypes of the operands' numbers."""
-
 SUMS = {f"sum16_{signs}": pair for signs, pair in _SIGNS.items()}
 """The functions that add sixteen products of bytes to a single sum."""
 
@@ -30,9 +27,6 @@ TILES = {
     "tiles_bf16": (bf16_dot.DTYPE, bf16_dot.DTYPE),
 }
 """The functions for products of matrix tiles."""
-
-TILE = 16
-"""Rows of a tile, and words of one of them."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +120,10 @@ def meaning(function: str) -> Reduction:
     if function == bf16_dot.DOT_PAIR:
         return bf16_dot.meaning()
     if function in SUMS:
-        return dot_meaning(TILE, *SUMS[function])
+        return dot_meaning(int8_dot.TILE, *SUMS[function])
     if function in int8_dot.DOTS:
         return int8_dot.meaning(function)
-    if function in MATRICES:
+    if function in int8_dot.MATRICES:
         return int8_dot.matrix_meaning(f"dot{int8_dot.LONG}_{function.split('_')[1]}")
     return _tile_meaning(*TILES[function])
 
@@ -138,10 +132,13 @@ def _tile_meaning(first: str, second: str) -> Reduction:
     """`out[i, j] = acc`, where `for w in 16, k in 4: acc += a[i, w, k] * b[w, j, k]` (`k in 2` of bfloat16): words of the second matrix
     lie below each other."""
     numbers, dtype = (bf16_dot.NUMBERS, "float32") if first == bf16_dot.DTYPE else (int8_dot.STEPS, "int32")
-    a, b = (Buffer(name, (TILE, TILE, numbers), d, Scope.PARAM) for name, d in (("a", first), ("b", second)))
-    out, acc = Buffer("out", (TILE, TILE), dtype, Scope.PARAM), Buffer("acc", (), dtype, Scope.LOCAL)
+    a, b = (
+        Buffer(name, (int8_dot.TILE, int8_dot.TILE, numbers), d, Scope.PARAM)
+        for name, d in (("a", first), ("b", second))
+    )
+    out, acc = Buffer("out", (int8_dot.TILE, int8_dot.TILE), dtype, Scope.PARAM), Buffer("acc", (), dtype, Scope.LOCAL)
     i, j, w, k = (Var(x) for x in "ijwk")
     product = Binary("*", cast(a[i, w, k], dtype), cast(b[w, j, k], dtype), dtype)
-    loops, inner = ((i, TILE), (j, TILE)), ((w, TILE), (k, numbers))
+    loops, inner = ((i, int8_dot.TILE), (j, int8_dot.TILE)), ((w, int8_dot.TILE), (k, numbers))
     update = Binary("+", acc.element(), product, dtype)
     return Reduction(loops, acc, const(0, dtype), inner, update, (Store(out, (i, j), acc.element()),))

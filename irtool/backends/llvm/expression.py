@@ -10,6 +10,9 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from ...diagnostics import IrError
+from ...selection.nests import strict_order
+from ...selection.vectors.lower import WHOLE
+from ...selection.vectors.types import HALVES
 from ...tir import dtypes
 from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.int16_dot import PACK_WIDE
@@ -19,9 +22,6 @@ from ...tir.word_functions import DOTS, WORD_FUNCTIONS
 from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
-from ..nests import strict_order
-from ..vectors.lower import WHOLE
-from ..vectors.types import HALVES
 from .builder import Builder, float_bits
 from .library import Library
 from .types import literal, value_type

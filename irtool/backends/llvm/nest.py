@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
+from ...selection.kernel import KernelNest, is_variable
+from ...selection.moves import moved_element
+from ...selection.vectors import ir
+from ...selection.vectors.lower import constant_indices, stores_of
+from ...selection.vectors.types import HALVES, width_for
 from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
 from ...tir.memory import CACHE_LINE
-from ...tir.sharing import loop_bounds
-from ...tir.simplify import Simplifier
 from ...tir.stmt import (
     VECTORIZED,
     Allocate,
@@ -24,16 +27,9 @@ from ...tir.stmt import (
     Stmt,
     Store,
     While,
-    pre_order,
 )
 from ..formulas.support import FROM_BITS, TO_BITS
 from ..formulas.vector_math import function_for
-from ..moves import moved_element
-from ..nests import all_buffers, flat, unroll
-from ..vectors import ir
-from ..vectors.lower import constant_indices, stores_of
-from ..vectors.nest import NestLowering
-from ..vectors.types import HALVES, held_dtype, width_for
 from .builder import Builder
 from .expression import Expressions
 from .library import Library
@@ -49,15 +45,13 @@ class KernelWriter:
     def __init__(self, kernel: Kernel, symbol: str, library: Library, strict: bool) -> None:
         self.kernel = kernel
         self.symbol = symbol
-        self.strict = strict
         self.library = library
         self.b = Builder()
-        self.simplify = Simplifier(loop_bounds(kernel))
-        wide = any(b.size >= _INDEX_LIMIT for b in all_buffers(kernel))
-        self.expressions = Expressions(self.b, library, self.simplify, self._load, wide, not strict)
+        self.nest = KernelNest(kernel, lambda call: function_for(call, strict))
+        self.expressions = Expressions(self.b, library, self.nest.simplify, self._load, self.nest.is_wide, not strict)
         self.places: dict[Buffer, str] = {}
         self.registers: dict[ir.Register, str] = {}
-        self.vector = any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(kernel.body))
+        self.vector = self.nest.has_vectors
 
     def write(self) -> list[str]:
         """The whole function."""
@@ -73,10 +67,7 @@ class KernelWriter:
         if k.has_workspace:
             self.workspace = f"%{self.b.fresh('ws')}"
             params.append(f"ptr noalias {self.workspace}")
-        body = flat(k.body, self.simplify, self._is_variable)
-        if self.vector:
-            body = self._vectors.lower(unroll(body, self.simplify))
-        self._statements(body)
+        self._statements(self.nest.in_vectors() if self.vector else self.nest.in_scalars())
         self.b.ret("void")
         return self.b.text(f"define internal void @{self.symbol}({', '.join(params)}) nounwind")
 
@@ -168,7 +159,7 @@ class KernelWriter:
             self.places[buffer] = self.b.element("i8", self.workspace, str(offset))
         elif buffer.scope == Scope.REGISTER and self.vector:
             lanes = width_for(buffer.shape[-1])
-            t = vector_type(self._held(buffer), lanes) if lanes > 1 else value_type(buffer.dtype)
+            t = vector_type(self.nest.held(buffer), lanes) if lanes > 1 else value_type(buffer.dtype)
             for at in product(*map(range, buffer.shape[:-1])):
                 self.registers[buffer, at] = self.b.slot(t, "_".join([buffer.name, *map(str, at)]))
         elif buffer.ndim == 0:
@@ -183,7 +174,7 @@ class KernelWriter:
 
     def _is_variable(self, b: Buffer) -> bool:
         """True for a buffer whose elements have stack slots of their own."""
-        return (b.scope == Scope.LOCAL and b.ndim == 0) or (b.scope == Scope.REGISTER and self.vector)
+        return is_variable(b, self.vector)
 
     def _slot(self, b: Buffer, indices: Sequence[Expr]) -> str:
         """The place of an element of such a buffer."""
@@ -192,15 +183,8 @@ class KernelWriter:
         place = self.registers[b, constant_indices(indices[:-1])]
         if b.shape[-1] == 1:
             return place
-        element = stored_type(b.dtype) if self._is_bits(b) else value_type(b.dtype)
+        element = stored_type(b.dtype) if self.nest.is_bits(b) else value_type(b.dtype)
         return self.b.element(element, place, self.expressions.index(indices[-1]))
-
-    def _held(self, b: Buffer) -> str:
-        return held_dtype(b.dtype, self.kernel.native_halves)
-
-    def _is_bits(self, b: Buffer) -> bool:
-        """True for a register of vectors that hold numbers as memory does."""
-        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self._held(b) in HALVES
 
     def _store(self, s: Store) -> None:
         b, x = s.buffer, self.expressions
@@ -214,7 +198,7 @@ class KernelWriter:
         if x.type(s.value.dtype) != t and t != "i1":
             value = self.b.value(f"trunc i64 {value} to {t}")
         is_variable = self._is_variable(b)
-        if b.dtype in HALVES and (not is_variable or self._is_bits(b)):
+        if b.dtype in HALVES and (not is_variable or self.nest.is_bits(b)):
             t, value = "i16", x.helper(TO_BITS[b.dtype], "i16", ("float", value))
         elif t == "i1" and not is_variable:
             t, value = "i8", self.b.value(f"zext i1 {value} to i8")
@@ -239,7 +223,7 @@ class KernelWriter:
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b, x = e.source, self.expressions
         t = value_type(b.dtype)
-        if self._is_bits(b):
+        if self.nest.is_bits(b):
             bits = self.b.value(f"load i16, ptr {self._slot(b, e.indices)}")
             return x.helper(FROM_BITS[b.dtype], "float", ("i16", bits))
         if self._is_variable(b):
@@ -257,10 +241,6 @@ class KernelWriter:
         return value if t == value_type(b.dtype) else self.b.value(f"sext i32 {value} to {t}")
 
     # -- vectors -------------------------------------------------------------------------------------------------------
-
-    @property
-    def _vectors(self) -> NestLowering:
-        return NestLowering(self.simplify, lambda call: function_for(call, self.strict), self.kernel.native_halves)
 
     def _as_loop(self, s: For) -> None:
         """A loop over lanes without a vector form."""

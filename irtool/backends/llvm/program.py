@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...selection.nests import computes_in_floats
 from ...tir.kernel import Kernel
 from ...tir.program import Program, Slot, runs_of
 from ...tir.stack import stack_bytes
@@ -16,7 +17,6 @@ from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
-from ..nests import computes_in_floats
 from . import denormals, weights
 from .builder import Builder, Head
 from .hosting import HostWriter

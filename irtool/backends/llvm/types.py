@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...diagnostics import IrError
+from ...selection.vectors.types import HALVES
 from ...tir import dtypes
 from ...tir.native_halves import HALF
-from ..vectors.types import HALVES
 from .builder import float_bits
 
 

@@ -1,19 +1,19 @@
-"""Prints the bodies of vectorized loops (`backends.vectors`) as instructions on LLVM's vectors."""
+"""Prints the bodies of vectorized loops (`selection.vectors`) as instructions on LLVM's vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ...selection.vectors import ir
+from ...selection.vectors.channels import picks
+from ...selection.vectors.squares import begins_with_halves, piece_lanes, stages
+from ...selection.vectors.types import MEMORY, VectorType
 from ...tir import dtypes
 from ...tir.expr import Const
 from ...tir.native_halves import HALF
 from ...tir.shuffles import Shuffle, find_shuffle
 from ...tir.stmt import Buffer
 from ..c_types import half_bits
-from ..vectors import ir
-from ..vectors.channels import picks
-from ..vectors.squares import begins_with_halves, piece_lanes, stages
-from ..vectors.types import MEMORY, VectorType
 from .builder import Builder, float_bits
 from .expression import Expressions
 from .types import lane_type, literal, value_type, vector_type

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...selection.vectors.types import HALVES
 from ...tir.program import Slot
 from ..interface.memory import ALIGNMENT
 from ..interface.weights_digest import FACTOR, LANES, ROW, lanes_within
 from ..interface.weights_file import stored_digest
-from ..vectors.types import HALVES
 from .builder import head
 from .types import literal, stored_type
 

@@ -19,7 +19,7 @@ from ...diagnostics import ToolError, UsageError
 from ...tir import bf16_dot, dtypes, int8_dot, int16_dot
 from ...tir.vector_target import DotInstruction, VectorTarget
 from ..instructions.listing import choose
-from ..instructions.row import MATRICES, SUMS, Form, Row
+from ..instructions.row import SUMS, Form, Row
 from .caches import cache_sizes
 from .described import DescribedMachine, described_machine
 from .jobs import Jobs
@@ -322,7 +322,7 @@ def _products(macros: str, width: int) -> dict[str, Any]:
         "dots": tuple(DotInstruction(name, x[0].depth, x[1].cost, x[1].moved_to) for name, x in dots if x is not None),
         "paired_products": most([bf16_dot.DOT_PAIR], lambda row, form: row.depth // form.cost),
         "wide_products": most([int16_dot.DOT_WIDE], lambda row, _: row.depth),
-        "product_rows": most(MATRICES, lambda row, _: row.rows),
+        "product_rows": most(int8_dot.MATRICES, lambda row, _: row.rows),
         "summed_products": most(SUMS, lambda row, _: row.depth),
         "word_products": most(int8_dot.DOTS, lambda row, _: row.depth) if lanes == 1 else 1,
         "byte_tiles": most(["tiles_u8s8"], lambda row, _: row.rows),

@@ -3,7 +3,7 @@
     for i, j: out[i, j] = f(x[j, i])
 
     ⇒   for squares:
-          for i, j: transposed[i, j] = x[j, i]          (in registers, see `backends.vectors.squares`)
+          for i, j: transposed[i, j] = x[j, i]          (in registers, see `selection.vectors.squares`)
           for i, j: out[i, j] = f(transposed[i, j])     (vectors along j)
 
 Every line of memory is read and written at once, not one element of it at a time. What is only transposed needs no copy. The

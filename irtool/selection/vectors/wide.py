@@ -46,13 +46,13 @@ class Parts:
 
 
 def each(make: Callable[..., Value], *operands: Parts) -> Parts:
-    """What is made of the even parts and of the odd ones."""
+    """The results of the even parts and of the odd ones."""
     return Parts(make(*(p.even for p in operands)), make(*(p.odd for p in operands)))
 
 
 def find_wide(order: Sequence[Expr], varies: Callable[[Expr], bool]) -> set[Expr]:
-    """The varying nodes that are computed in parts: all those of 64 bits, and what compares them. Empty if there are none, or some
-    that have no such form, such as floats, or are not made into shorter numbers in the end."""
+    """The varying nodes that are computed in parts: all of 64 bits, and comparisons of these. Empty without such nodes, or where some
+    have no such form, such as floats, or are not made into shorter numbers in the end."""
     found: set[Expr] = set()
     for e in order:
         if not varies(e):

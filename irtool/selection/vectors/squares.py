@@ -34,7 +34,7 @@ Mask = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Exchange:
-    """What the vectors `low` and `high` become: these elements of vectors `a` and `b` of the stage before."""
+    """An exchange between two vectors, `low` and `high`: they become these elements of vectors `a` and `b` of the stage before."""
 
     a: int
     b: int
@@ -50,7 +50,7 @@ def begins_with_halves(t: VectorType) -> bool:
 
 
 def is_in_pieces(t: VectorType) -> bool:
-    """True if there are more vectors than registers: pieces change places first, then what is within them."""
+    """True if there are more vectors than registers: pieces change places first, then their elements."""
     return begins_with_halves(t) and t.bits <= 16
 
 
@@ -124,7 +124,7 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
 
 
 def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, ...]:
-    """By how much a place moves with each loop; None where it does not move evenly."""
+    """The distance that a place moves with each loop; None where it differs from step to step."""
     terms, _ = simplify.linear(place)
     inside = {x for atom in terms if not isinstance(atom, Var) for x in post_order(atom)}
     return tuple(None if f.var in inside else int(terms.get(f.var, 0)) for f in loops)

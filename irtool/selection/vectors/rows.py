@@ -70,7 +70,7 @@ def join(bodies: Sequence[ir.Body]) -> ir.Body:
 
 
 def repeated_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
-    """The keys of what is read more than once, see `key_of`."""
+    """The keys of vectors that are read more than once, see `key_of`."""
     seen: set[Hashable] = set()
     twice: set[Hashable] = set()
     for body in bodies:
@@ -104,14 +104,14 @@ def _is_wide_read(s: ir.Step) -> bool:
 
 
 def _most_alive(uses: Sequence[list[int]]) -> int:
-    """How many values are needed at once, each from its first use to its last."""
+    """The number of values that are needed at once, each from its first use to its last."""
     changes = Counter(at[0] for at in uses)
     changes.subtract(at[-1] + 1 for at in uses)
     return max(accumulate(changes[n] for n in sorted(changes)), default=0)
 
 
 def key_of(s: ir.Step) -> Hashable | None:
-    """What tells a vector that is read from memory from others; None for any other step."""
+    """A key of a vector that is read from memory; None for any other step."""
     if isinstance(s, ir.LoadVector):
         return None if s.once else _all_of(s)
     if isinstance(s, ir.Splat) and _reads_memory(s.scalar):

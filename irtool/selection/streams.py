@@ -5,10 +5,13 @@ for y: copy a block, past the caches      ⇒      for y: copy a block, past the
 
 from __future__ import annotations
 
-from ...schedule.graph.threads import shared_loops
-from ...tir.stmt import PARALLEL, For, Lowered, Seq, Stmt, children, pre_order, rewrite_stmt, seq
-from ..formulas.support import END_STREAM
-from ..vectors import ir
+from ..schedule.graph.threads import shared_loops
+from ..tir.stmt import PARALLEL, For, Lowered, Seq, Stmt, children, pre_order, rewrite_stmt, seq
+from .vectors import ir
+
+
+class Fence:
+    """A fence behind stores past the caches."""
 
 
 def fence_streams(root: Stmt) -> Stmt:
@@ -26,7 +29,7 @@ def fence_streams(root: Stmt) -> Stmt:
     def change(s: Stmt) -> Stmt:
         if s not in ends:
             return s
-        fence = Lowered(Seq(()), END_STREAM)
+        fence = Lowered(Seq(()), Fence())
         if isinstance(s, For):
             return For(s.var, s.extent, seq([s.body, fence]), s.kind, s.unroll)
         return seq([s, fence])

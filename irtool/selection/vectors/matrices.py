@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from operator import is_
 
 from ...tir.expr import Binary, Const, Expr, Load, const, post_order
-from ...tir.int8_dot import LONG
+from ...tir.int8_dot import LONG, MATRICES
 from ...tir.simplify import Simplifier
 from ...tir.stmt import VECTORIZED, Buffer, For, Scope, Seq, Stmt, Store, children, expressions, pre_order
-from ..instructions.row import MATRICES
 from ..runs import long_dot
 from .ir import Apply, Assign, Body, Build, LoadVector, Read, Register, Splat, Value
 from .lower import constant_indices
@@ -43,7 +42,7 @@ _SUMS, _WORDS = VectorType("int32", LANES), VectorType("int64", 2)
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """Four sums of a row: what they read of it, and where in a buffer each column's word lies."""
+    """Four sums of a row: their operand of it, and the place of each column's word in a buffer."""
 
     row: tuple[int, ...]
     word: Expr
@@ -80,7 +79,7 @@ class MatrixTile:
 
 
 def find_matrix_tile(acc: Buffer, body: Stmt, simplify: Simplifier) -> MatrixTile | None:
-    """The accumulators of a body as such a tile; None if they are none."""
+    """The accumulators of a body as such a tile; None of others."""
     if acc.scope != Scope.REGISTER or acc.dtype != "int32" or acc.shape[-1] != LANES:
         return None
     stmts = body.stmts if isinstance(body, Seq) else (body,)
@@ -135,7 +134,7 @@ def _is_zeroed(s: Stmt, acc: Buffer) -> bool:
 
 
 def _update(s: For, acc: Buffer, simplify: Simplifier) -> tuple[Update, tuple[str, bool]] | None:
-    """What a loop over lanes adds, with the dot product and whether the columns are its first operand."""
+    """The sums of a loop over lanes, with the dot product, and True if the columns are its first operand."""
     store = s.body
     added = long_dot(store) if isinstance(store, Store) and store.buffer is acc else None
     if not isinstance(store, Store) or not isinstance(store.value, Binary) or added is None:
@@ -223,7 +222,7 @@ class MatrixLowering:
         return body
 
     def _sharing(self, one: Update, others: Sequence[Update]) -> Update | None:
-        """The update of the other row of a pair, for the same columns; None if there is none."""
+        """The update of the other row of a pair, for the same columns; None without one."""
         partner = self.tile.partner(one.row)
         return next((u for u in others if u.row == partner and all(map(is_, u.places, one.places))), None)
 

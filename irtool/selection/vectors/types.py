@@ -35,12 +35,12 @@ class VectorType(NamedTuple):
 
     @property
     def mask(self) -> VectorType:
-        """What comparing such vectors gives."""
+        """The result of a comparison of such vectors."""
         return VectorType(f"int{self.bits}", self.lanes)
 
 
 def vector(dtype: str, lanes: int) -> VectorType:
-    """The type that numbers of `dtype` are computed in. Raises Scalar where there is none."""
+    """The type that numbers of `dtype` are computed in. Raises Scalar for dtypes without one."""
     dtype = compute_dtype(dtype)
     if dtype not in _DTYPES:
         raise Scalar
@@ -58,7 +58,7 @@ def compute_dtype(dtype: str) -> str:
 
 
 def width_for(count: int) -> int:
-    """Lanes of the smallest vector that holds `count` elements; 1 for one element. Raises Scalar if there is none."""
+    """Lanes of the smallest vector that holds `count` elements; 1 for one element. Raises Scalar for more."""
     if count == 1:
         return 1
     for lanes in LANES:

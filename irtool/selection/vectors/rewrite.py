@@ -69,7 +69,7 @@ def _replace_operands(s: ir.Step, replaced: Mapping[ir.Value, ir.Value]) -> None
 
 
 def _drop_unused(bodies: Sequence[ir.Body], reused: set[ir.Value]) -> None:
-    """Keeps what a store or the result of the body needs; values that gained a further use are `named`."""
+    """Keeps the values that a store or the result of the body needs; values that gained a further use are `named`."""
     uses: Counter[ir.Value] = Counter()
     stack: list[ir.Step] = [s for part in bodies for s in part.steps if not isinstance(s, ir.Value)]
     stack += [bodies[0].result] if bodies[0].result is not None else []

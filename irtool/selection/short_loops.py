@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ...tir.dtypes import itemsize
-from ...tir.expr import Const, Expr, Load, post_order
-from ...tir.simplify import Simplifier
-from ...tir.stmt import SERIAL, VECTORIZED, For, Scope, Stmt, Store, pre_order, rewrite_stmt
+from ..tir.dtypes import itemsize
+from ..tir.expr import Const, Expr, Load, post_order
+from ..tir.simplify import Simplifier
+from ..tir.stmt import SERIAL, VECTORIZED, For, Scope, Stmt, Store, pre_order, rewrite_stmt
 
 _MOST_STEPS = 8
 _WIDEST = 32
@@ -52,8 +52,8 @@ def _is_short(s: For) -> bool:
 
 
 def _shares_reads(s: For, simplify: Simplifier) -> bool:
-    """True for a loop of few steps, all of which update vectors in registers, if some of what a step reads is read by another step for
-    other results."""
+    """True for a loop of few steps, all of which update vectors in registers, if two steps read an element in common for different
+    results."""
     updates = _updates(s, _MOST_COLUMNS)
     if not updates:
         return False
@@ -90,7 +90,7 @@ def _gathers(s: For, simplify: Simplifier) -> bool:
 
 
 def _loads(s: For) -> list[Load]:
-    """The reads of what a loop stores, at one index each."""
+    """The reads, at one index each, of the values that a loop stores."""
     stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
     return [e for x in stores for e in post_order(x.value) if isinstance(e, Load) and len(e.indices) == 1]
 

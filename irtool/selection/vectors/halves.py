@@ -40,13 +40,13 @@ class HalfLowering:
         return self._call("f2h", _WIDE, self.type, value)
 
     def operation(self, op: str, a: Value, b: Value) -> Apply:
-        """A sum, a comparison and so on. Raises Scalar for what there is no function for."""
+        """A sum, a comparison and so on. Raises Scalar for operators without a function."""
         if op not in _FUNCTIONS:
             raise Scalar
         return self._call(_FUNCTIONS[op], HALF, self.type.mask if op in COMPARISONS else self.type, a, b)
 
     def call(self, e: Call, args: list[Value], body: Body) -> Value | list[Value]:
-        """The value of a call of what processors have; for other calls, the arguments in float32."""
+        """The value of a call that is an instruction of processors; for other calls, the arguments in float32."""
         if e.name in CALLS and e.dtype == HALF:
             return self._call(e.name, HALF, self.type, *args)
         return [self._added(self.widened(a), body) if a.type.dtype == HALF else a for a in args]
@@ -64,7 +64,7 @@ class HalfLowering:
         return wide if target == _WIDE else cast(Cast(Cast(e.value, _WIDE), target), self._added(wide, body), body)
 
     def loaded(self, bits: Value) -> Value:
-        """Numbers of what memory has."""
+        """Numbers of bits from memory."""
         return Bitcast(self.type, bits)
 
     def _added(self, value: Value, body: Body) -> Value:

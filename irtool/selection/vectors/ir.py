@@ -61,7 +61,7 @@ class Build(Value):
 
 @dataclass(eq=False)
 class Read(Value):
-    """What a register holds."""
+    """The contents of a register."""
 
     register: Register
 
@@ -139,7 +139,7 @@ class Logic(Value):
 
 @dataclass(eq=False)
 class Shift(Value):
-    """`<< >>` by as many bits; `&` with a number: what division by powers of two becomes."""
+    """`<< >>` by as many bits; `&` with a number: divisions by powers of two become these."""
 
     op: str
     value: Value
@@ -185,7 +185,7 @@ class Apply(Value):
 
 @dataclass(eq=False)
 class Pick(Value):
-    """What one of two bodies gives: only that one is executed."""
+    """The result of one of two bodies: only that one is executed."""
 
     cond: Expr
     then: Body
@@ -252,7 +252,7 @@ class Body:
 
 
 def constant_of(v: Value) -> float | None:
-    """The literal in every lane; None if it is none."""
+    """The literal in every lane; None of other values."""
     return v.scalar.value if isinstance(v, Splat) and isinstance(v.scalar, Const) else None
 
 
@@ -264,7 +264,7 @@ def is_at_hand(v: Value) -> bool:
 
 
 def load_function(v: LoadVector) -> Function | None:
-    """The library function that loads such elements; None where there is none or none is needed."""
+    """The library function that loads such elements; None where none is needed."""
     if v.words or (v.buffer.numbers and v.is_whole and v.stride == 1 and v.type.bits == 32):
         numbers = v.buffer.numbers or v.buffer.dtype
         return ("words" if dtypes.itemsize(numbers) == 1 else "pairs", *v.type)
@@ -291,7 +291,7 @@ _NARROWED_LANES = 16
 
 
 def store_function(s: StoreVector) -> Function | None:
-    """The library function that stores the first elements of a vector, where that is what is to be done."""
+    """The library function that stores the first elements of a vector; None for other stores."""
     return ("put", *s.value.type) if s.stride == 1 and not s.is_whole else None
 
 

@@ -24,7 +24,7 @@ class Channel:
 
     @property
     def name(self) -> str:
-        """What the function that loads it is called."""
+        """The name of the function that loads it."""
         return f"channel_{self.count}_{self.number}"
 
     @property

@@ -13,29 +13,13 @@ from itertools import groupby
 
 from ...tir.expr import Call
 from ...tir.simplify import Simplifier
-from ...tir.stmt import VECTORIZED, Allocate, For, Lowered, Seq, Stmt, children, expressions, rebuild, seq
+from ...tir.stmt import VECTORIZED, Allocate, For, Lowered, Seq, Stmt, seq
+from ..nests import lower_parts
 from .lower import FunctionOf, lower_loop
 from .matrices import MatrixLowering, find_matrix_tile
 from .rows import find_rows, join
 from .squares import lower_square
 from .types import Scalar
-
-
-def lower_parts(root: Stmt, lower: Callable[[Stmt], Stmt]) -> Stmt:
-    """The nest with `lower` applied to every statement, parents first; a part that becomes `Lowered` is left as it is."""
-    done: dict[Stmt, Stmt] = {}
-    stack = [(root, root, False)]
-    while stack:
-        old, s, ready = stack.pop()
-        if not ready:
-            s = lower(s)
-        parts = () if isinstance(s, Lowered) else children(s)
-        if parts and not ready:
-            stack.append((old, s, True))
-            stack += [(part, part, False) for part in parts]
-            continue
-        done[old] = rebuild(s, [done[part] for part in parts], expressions(s)) if parts else s
-    return done[root]
 
 
 class NestLowering:

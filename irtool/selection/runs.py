@@ -22,7 +22,7 @@ WORDS = 2
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Where words lie in a buffer; under a condition, else they are zeros."""
+    """The place of words in a buffer; under a condition, else they are zeros."""
 
     buffer: Buffer
     first: Expr

@@ -179,7 +179,7 @@ class Lowering:
         return self.halves.narrowed(value) if self._is_native(dtype) else self._apply(f"round_{dtype}", dtype, value)
 
     def varies(self, e: Expr) -> bool:
-        """Whether the value of a node changes with the lane."""
+        """True if the value of a node changes with the lane."""
         found = self.varying.get(e)
         if found is None:
             for x in post_order(e):
@@ -227,7 +227,7 @@ class Lowering:
         return value
 
     def stride(self, index: Expr) -> int | None:
-        """How far apart the places of two lanes are; None if not evenly."""
+        """The distance of the places of two lanes; None if it differs."""
         terms, _ = self.simplify.linear(index)
         for atom in terms:
             if atom is not self.lane and self.varies(atom):

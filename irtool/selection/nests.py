@@ -13,13 +13,19 @@ from ..tir.stmt import (
     Allocate,
     Buffer,
     For,
+    Lowered,
     Prefetch,
     Seq,
     Stmt,
     Store,
+    expressions,
     pre_order,
+    rebuild,
     rewrite_stmt,
     seq,
+)
+from ..tir.stmt import (
+    children as parts_of,
 )
 
 
@@ -56,13 +62,30 @@ def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
     return rewrite_stmt(body, change)
 
 
+def lower_parts(root: Stmt, lower: Callable[[Stmt], Stmt]) -> Stmt:
+    """The nest with `lower` applied to every statement, parents first; a part that becomes `Lowered` is left as it is."""
+    done: dict[Stmt, Stmt] = {}
+    stack = [(root, root, False)]
+    while stack:
+        old, s, ready = stack.pop()
+        if not ready:
+            s = lower(s)
+        parts = () if isinstance(s, Lowered) else parts_of(s)
+        if parts and not ready:
+            stack.append((old, s, True))
+            stack += [(part, part, False) for part in parts]
+            continue
+        done[old] = rebuild(s, [done[part] for part in parts], expressions(s)) if parts else s
+    return done[root]
+
+
 def without_prefetches(body: Stmt) -> Stmt:
     """The nest without hints to memory."""
     return rewrite_stmt(body, lambda s: Seq(()) if isinstance(s, Prefetch) else s)
 
 
 def all_buffers(kernel: Kernel) -> list[Buffer]:
-    """Its parameters and what it allocates."""
+    """The parameters and the allocated buffers of a kernel."""
     return [*kernel.params, *(s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate))]
 
 

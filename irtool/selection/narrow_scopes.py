@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...tir.expr import Const, Expr, Load, Var, post_order, substitute, variables
-from ...tir.interning import Interner
-from ...tir.stmt import (
+from ..tir.expr import Const, Expr, Load, Var, post_order, substitute, variables
+from ..tir.interning import Interner
+from ..tir.stmt import (
     SERIAL,
     UNROLLED,
     Allocate,
@@ -132,7 +132,7 @@ class _Stored:
         return True
 
     def _branch(self, s: If | While, stack: list[Stmt | Callable[[], None]]) -> None:
-        """Statements that may not run: stored is only what each of the branches stores."""
+        """Statements that may not run: an element is stored if each of the branches stores it."""
         before, ends = set(self.elements), [] if isinstance(s, If) and s.other is not None else [set(self.elements)]
 
         def end() -> None:

@@ -1,0 +1,168 @@
+"""The threads of one kernel, in C: loops that a team shares (see `team`), or loops that are parallel regions of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ...schedule.graph.threads import shared_loops
+from ...selection.nests import computes_in_floats
+from ...tir.kernel import Kernel
+from ...tir.stmt import PARALLEL, Allocate, For, Scope, Stmt, pre_order
+from ..formulas.support import THREAD_NUMBER
+from .code import CodeBuilder, Directive
+from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
+from .expression import Writer
+from .shares import SharePrinter
+from .team import LOOP_WORK, WORKER, Division, divide
+
+Ends = list[Callable[[], None]]
+"""What ends statements that were begun, in reverse order."""
+
+
+class Threads:
+    """Prints what threads share of one kernel.
+
+    Args:
+        strict: denormal numbers are what they are.
+        in_team: the program is run by a team, if it has loops to share.
+    """
+
+    def __init__(self, kernel: Kernel, strict: bool, in_team: bool) -> None:
+        self.kernel = kernel
+        division = divide(kernel.body) if in_team else None
+        self.in_team = division is not None
+        """All threads of a team run the kernel."""
+        self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
+        """Each of its loops that threads share is a parallel region of its own."""
+        self._opens = division is not None and not division.each
+        """Threads may join after others have met: they fill no memory of their own first."""
+        self._flushes = not strict and computes_in_floats([kernel])
+        """Threads of its regions take denormal numbers for zeros."""
+        self._most = kernel.placement.threads if kernel.placement else 1
+        nodes = pre_order(kernel.body)
+        self._own = {s.buffer for s in nodes if isinstance(s, Allocate) and s.buffer.scope == Scope.THREAD}
+        """Buffers in the workspace of which each thread has its part."""
+
+    def begin(self, root: Stmt, code: CodeBuilder, expressions: Writer, open_loop: Callable[[For], None]) -> None:
+        """Begins a nest, which is printed to `code`."""
+        self._code = code
+        self._expressions = expressions
+        self._open_loop = open_loop
+        self._division: Division | None = divide(root) if self.in_team else None
+        self._waits = False
+        self._shared: set[For] = set()
+        """Loops whose pragma is written."""
+        self._tiled: For | None = None
+        """The loop for whose blocks of sums registers of matrix tiles are configured."""
+
+    def part(self, size: int) -> str:
+        """What leads from the first thread's part of a buffer, of so many bytes, to that of the thread that runs."""
+        if self._most == 1 or not (self.in_team or self.has_regions):
+            return ""
+        number = f"{WORKER}->number" if self.in_team else self._expressions.helper(THREAD_NUMBER)
+        return f" + (size_t){number} * {size}u"
+
+    # -- in a team -----------------------------------------------------------------------------------------------------
+
+    def enter(self, s: Stmt) -> tuple[Ends, Stmt] | None:
+        """Begins a statement that a team shares, that one thread runs, or each in full: what ends it, and what is inside. None for
+        others."""
+        division = self._division
+        if division is None:
+            return None
+        if s in division.alone or s in division.each:
+            self._wait()
+            self._code.open(f"if (!{WORKER}->number)" if s in division.alone else "")
+            self._waits, self._division = True, None
+            return [partial(self._end_alone, division)], s
+        if s not in division.shared and s not in division.common:
+            return None
+        assert isinstance(s, For)
+        self._wait()
+        if s in division.common:
+            self._open_loop(s)
+            return [self._code.close, self._wait], s.body
+        self._waits = True
+        x = self._expressions
+        return SharePrinter(self.kernel, self._code, x.names, x.declare, x.index_type).open(s)
+
+    def _wait(self) -> None:
+        """Threads wait for each other if some may still be at what is above."""
+        if self._waits:
+            self._code.line(f"irt_wait({WORKER}, {int(self._opens)});")
+        self._waits = False
+
+    def _end_alone(self, division: Division) -> None:
+        self._code.close()
+        self._division = division
+
+    # -- in regions ----------------------------------------------------------------------------------------------------
+
+    def begin_region(self, s: For) -> Ends:
+        """Begins the parallel region of a loop in which threads switch their mode first; what ends it."""
+        if not self._flushes or not self._is_shared(s) or s is self._tiled:
+            return []
+        self._code.line(BEGIN_REGION)
+        self._parallel(s)
+        self._code.open()
+        self._code.line(BEGIN_THREAD)
+        return [partial(self._end_region, self._code.close)]
+
+    def begin_tiles(self, s: For, begin: Callable[[], None], end: Callable[[], None]) -> Ends:
+        """Begins the region of a loop whose threads have registers of tiles, which `begin` configures in a block of their own."""
+        if self._division and s in self._division.shared:
+            self._wait()
+        self._tiled = s
+        begins = s.kind == PARALLEL and self._is_region(s)
+        if begins and self._flushes:
+            self._code.line(BEGIN_REGION)
+        if begins:
+            self._parallel(s)
+        begin()
+        if not begins or not self._flushes:
+            return [end]
+        self._code.line(BEGIN_THREAD)
+        return [partial(self._end_region, end)]
+
+    def pragma(self, s: For) -> list[Directive]:
+        """What makes threads share the iterations of the loop, and of perfectly nested ones inside: in parts, each taken by whoever is
+        free. With as many iterations for each thread, all would wait for the one whose core has other work to do."""
+        if not self._is_shared(s):
+            return []
+        loops = shared_loops(s)
+        self._shared.update(loops)
+        begun = self._flushes or s is self._tiled
+        share = self.kernel.shares.get(s.var)
+        collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
+        schedule = f" schedule(dynamic{f', {share}' if share else ''})"
+        return _if_openmp(f"{'' if begun else 'parallel '}for{collapse}{schedule}{'' if begun else self._limit(s)}")
+
+    def _end_region(self, close: Callable[[], None]) -> None:
+        self._code.line(END_THREAD)
+        close()
+        self._code.line(END_REGION)
+
+    def _parallel(self, s: For) -> None:
+        """Begins the parallel region of a loop."""
+        self._code.lines(_if_openmp(f"parallel{self._limit(s)}"))
+
+    def _limit(self, s: For) -> str:
+        """The clause by which a region has as many threads at most as the workspace has parts, where its loop fills these."""
+        threads, most = self._most, "omp_get_max_threads()"
+        return f" num_threads({most} < {threads} ? {most} : {threads})" if threads and self._fills_own(s) else ""
+
+    def _is_shared(self, s: For) -> bool:
+        """True for the outermost of loops that the threads of a region of their own share."""
+        return s.kind == PARALLEL and s not in self._shared and self._is_region(s)
+
+    def _is_region(self, s: For) -> bool:
+        """True for a loop that is a parallel region of its own: not where the workspace has no parts for several threads."""
+        return self.has_regions and (self._most > 1 or not self._fills_own(s))
+
+    def _fills_own(self, s: For) -> bool:
+        return bool(self._own) and any(isinstance(x, Allocate) and x.buffer in self._own for x in pre_order(s.body))
+
+
+def _if_openmp(pragma: str) -> list[Directive]:
+    return [Directive("#ifdef _OPENMP"), Directive(f"#pragma omp {pragma}"), Directive("#endif")]

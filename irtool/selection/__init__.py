@@ -1,0 +1,12 @@
+"""Selection of instructions: the nests of kernels, scheduled, as back ends print them. It sees loop nests, and nothing of their languages.
+
+kernel         the nest of one kernel in vectors, or in scalars, by the forms that a back end has
+nests          elements at one offset, unrolled loops written out, expressions in order of evaluation
+vectors        bodies of vectorized loops as a small IR, and the rewrites of nests and bodies to it
+tiles          blocks of sums in matrix tiles, and where their registers are configured
+runs           sums of products of long words that lie one after the other
+short_loops    loops that compilers are told to write out, or not to
+narrow_scopes  arrays declared in the innermost loop that they live in
+streams        fences behind stores past the caches
+moves          stores that move an element and compute nothing
+"""

@@ -1,0 +1,104 @@
+"""The nest of one kernel as a back end prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..tir.expr import Call
+from ..tir.kernel import Kernel
+from ..tir.sharing import loop_bounds
+from ..tir.simplify import Simplifier
+from ..tir.stmt import TILED, VECTORIZED, Buffer, For, Lowered, Scope, Stmt, pre_order
+from .narrow_scopes import narrow_scopes
+from .nests import all_buffers, flat, lower_parts, unroll, without_prefetches
+from .runs import find_run
+from .short_loops import mark_short_loops
+from .streams import fence_streams
+from .tiles import select_tiles
+from .vectors.lower import FunctionOf
+from .vectors.nest import NestLowering
+from .vectors.types import HALVES, held_dtype
+
+_INDEX_LIMIT = 1 << 31
+
+
+@dataclass(frozen=True)
+class KernelNest:
+    """A kernel whose nest is printed in vectors, or in scalars.
+
+    Attributes:
+        function: gives the vector function of a call, see `vectors.lower.lower_loop`.
+        tiles: blocks of sums are made in matrix tiles.
+    """
+
+    kernel: Kernel
+    function: Callable[[Call], FunctionOf]
+    tiles: bool = False
+
+    @cached_property
+    def simplify(self) -> Simplifier:
+        """A simplifier that knows the bounds of its loops."""
+        return Simplifier(loop_bounds(self.kernel))
+
+    @cached_property
+    def is_wide(self) -> bool:
+        """True if 32 bits are too few for some index."""
+        return any(b.size >= _INDEX_LIMIT for b in all_buffers(self.kernel))
+
+    @cached_property
+    def has_vectors(self) -> bool:
+        """True if it has vectorized loops."""
+        return any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body))
+
+    def held(self, b: Buffer) -> str:
+        """The dtype of vectors that hold its numbers."""
+        return held_dtype(b.dtype, self.kernel.native_halves)
+
+    def is_bits(self, b: Buffer) -> bool:
+        """True for a register of vectors that hold numbers as memory does."""
+        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self.held(b) in HALVES
+
+    def in_vectors(self) -> Stmt:
+        """The nest in vectors, unrolled loops written out."""
+        return self._lower(self._unrolled(), self._no_form)
+
+    def in_c_vectors(self) -> Stmt:
+        """The same for compilers of C: with marks of loops to write out, runs, fences, and blocks of matrix tiles."""
+        body = mark_short_loops(self._unrolled(), self.simplify)
+        body = fence_streams(self._lower(body, self._tile_or_run))
+        return select_tiles(body, self.simplify) if self.tiles else body
+
+    def in_scalars(self) -> Stmt:
+        """The nest in scalars."""
+        return flat(self.kernel.body, self.simplify, lambda b: is_variable(b, vector=False))
+
+    def in_c_scalars(self) -> Stmt:
+        """The same for compilers of C: with arrays in narrow scopes and runs. Beside vectors it waits for its arithmetic, not for memory."""
+        body = without_prefetches(self.kernel.body) if self.has_vectors else self.kernel.body
+        body = flat(narrow_scopes(body), self.simplify, lambda b: is_variable(b, vector=False))
+        return lower_parts(body, lambda s: self._run(s) or s)
+
+    def _unrolled(self) -> Stmt:
+        body = flat(self.kernel.body, self.simplify, lambda b: is_variable(b, vector=True))
+        return unroll(body, self.simplify)
+
+    def _lower(self, body: Stmt, rule: Callable[[Stmt], Lowered | None]) -> Stmt:
+        return NestLowering(self.simplify, self.function, self.kernel.native_halves, rule).lower(body)
+
+    def _no_form(self, s: Stmt) -> Lowered | None:
+        return None
+
+    def _tile_or_run(self, s: Stmt) -> Lowered | None:
+        """Blocks of matrix tiles stay loops until `select_tiles`."""
+        return Lowered(s, s) if self.tiles and isinstance(s, For) and s.kind == TILED else self._run(s)
+
+    def _run(self, s: Stmt) -> Lowered | None:
+        run = find_run(s, self.simplify) if isinstance(s, For) else None
+        return None if run is None else Lowered(s, run)
+
+
+def is_variable(b: Buffer, vector: bool) -> bool:
+    """True for a buffer whose elements are variables; `vector`: of those in registers, which vectors then are."""
+    return (b.scope == Scope.LOCAL and b.ndim == 0) or (b.scope == Scope.REGISTER and vector)
