@@ -136,9 +136,9 @@ class _Annotator:
             scope = self.scopes.arguments.get((without_annotation(arg), e))
             if scope is not None:
                 here = self.devices.of(e) or UNKNOWN
-                there = self.device(here, scope)
-                copy = call("device_copy", new, src_virtual_device=here, dst_virtual_device=there, span=arg.span)
-                new = call("on_device", copy, virtual_device=there, constrain_result=True, span=arg.span)
+                target = self.device(here, scope)
+                copy = call("device_copy", new, src_virtual_device=here, dst_virtual_device=target, span=arg.span)
+                new = call("on_device", copy, virtual_device=target, constrain_result=True, span=arg.span)
             args.append(new)
         return self.annotated(e, rebuild(e, (op, *args)))
 

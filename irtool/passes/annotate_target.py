@@ -110,8 +110,8 @@ class _Annotator:
     def _choose(self, call: Call) -> str:
         """The first target that supports the called operator."""
         if isinstance(call.op, Op):
-            found = (t for t in self.targets if t in self.known and self.known[t].supports(call))
-            return next(found, DEFAULT)
+            supporting = (t for t in self.targets if t in self.known and self.known[t].supports(call))
+            return next(supporting, DEFAULT)
         if isinstance(call.op, Function):
             target, dot, _ = str(call.op.attrs.get("Composite", "")).partition(".")
             return target if dot and target in self.targets else DEFAULT

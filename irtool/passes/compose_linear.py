@@ -129,7 +129,7 @@ class _Composer:
         fields = e.args[0].fields if isinstance(e.args[0], Tuple) else ()
         if e.attrs.axis % rank != axis or not fields or self.users[e.args[0]] != 1:
             return None
-        kept: list[tuple[Expr, Any]] = []
+        composed: list[tuple[Expr, Any]] = []
         moved: list[Expr] = []
         at = 0
         for f in fields:
@@ -142,14 +142,14 @@ class _Composer:
             if inner is not None and inner.saved:
                 moved.append(inner.expr)
             else:
-                kept.append((f, part))
+                composed.append((f, part))
         if not moved:
             return None
         shape = known_extents(e)
-        if not kept:
+        if not composed:
             return _Moved(_sum(moved, shape), True)
-        matrix = np.concatenate([w for _, w in kept], axis=1)
-        parts = [self.composed[f] for f, _ in kept]
+        matrix = np.concatenate([w for _, w in composed], axis=1)
+        parts = [self.composed[f] for f, _ in composed]
         rest = parts[0] if len(parts) == 1 else call("concatenate", Tuple(tuple(parts)), axis=axis)
         whole = list(known_extents(e))
         whole[axis] = matrix.shape[1]
@@ -179,8 +179,8 @@ class _Composer:
             if inner is None or not inner.saved:
                 return None
             rest = len(known_extents(e)) - axis - 1
-            made = (weight @ values.astype("float64")).reshape([-1] + [1] * rest)
-            return _Moved(call("add", inner.expr, array_constant(made, bias.dtype)), True)
+            shift = (weight @ values.astype("float64")).reshape([-1] + [1] * rest)
+            return _Moved(call("add", inner.expr, array_constant(shift, bias.dtype)), True)
         return None
 
     def _into_layer(self, e: Call, weight: Any, axis: int) -> _Moved | None:
@@ -191,9 +191,9 @@ class _Composer:
             if not _saves(weight, flat):
                 return None
             product = (weight @ flat).reshape(weight.shape[0], *first.shape[1:])
-            made = array_constant(product, dtype_of(e))
+            weights = array_constant(product, dtype_of(e))
             attrs = replace(e.attrs, channels=weight.shape[0])
-            return _Moved(Call(e.op, (self.composed[e.args[0]], made), attrs, (), e.span), True)
+            return _Moved(Call(e.op, (self.composed[e.args[0]], weights), attrs, (), e.span), True)
         layer = _matrix_of(e)
         if layer is None or layer[1] != axis or not _saves(weight, layer[0]):
             return None
@@ -224,14 +224,14 @@ def _sum(terms: Sequence[Expr], shape: tuple[int, ...]) -> Expr:
     """The sum of images of one shape, the first added last (it may be the largest product, which adds the others as it is stored);
     channels stay behind where all terms have them there."""
     behind = [_channels_last(t, shape) for t in terms]
-    kept = [t for t in behind if t is not None]
-    addends = kept if len(kept) == len(terms) else list(terms)
+    convolutions = [t for t in behind if t is not None]
+    addends = convolutions if len(convolutions) == len(terms) else list(terms)
     products = [t for t in addends if not is_call_to(t, "image.resize2d")]
     addends = [*(t for t in addends if t not in products), *products]
-    made = addends[0]
+    total = addends[0]
     for t in addends[1:]:
-        made = call("add", t, made)
-    return call("transpose", made, axes=_TO_CHANNELS_FIRST) if len(kept) == len(terms) else made
+        total = call("add", t, total)
+    return call("transpose", total, axes=_TO_CHANNELS_FIRST) if len(convolutions) == len(terms) else total
 
 
 def _saves(second: Any, first: Any) -> bool:
@@ -284,8 +284,8 @@ def _layer(e: Expr, weight: Any, axis: int, shape: Any, dtype: str) -> Expr:
     # Any other axis is that of channels once the axes before and behind it are one each.
     before, behind = _size(shape[:axis]), _size(shape[axis + 1 :])
     image = reshape_to(e, (before, shape[axis], behind, 1))
-    made = [*shape[:axis], outputs, *shape[axis + 1 :]]
-    return reshape_to(_layer(image, weight, 1, (before, shape[axis], behind, 1), dtype), made)
+    result_shape = [*shape[:axis], outputs, *shape[axis + 1 :]]
+    return reshape_to(_layer(image, weight, 1, (before, shape[axis], behind, 1), dtype), result_shape)
 
 
 def _along(values: Any, shape: tuple[int, ...], axis: int) -> Any:

@@ -85,16 +85,16 @@ class Conv2dToSparse2(FunctionPass):
         matrix = weight.data.reshape(weight.data.shape[0], -1)
         if self.layout == "NHWC":
             matrix = weight.data.reshape(-1, weight.data.shape[-1]).T
-        found = block_sparse(np.ascontiguousarray(matrix), *self.blocksize)
-        if 1 - found[0].size / matrix.size < self.sparsity_threshold:
+        blocks = block_sparse(np.ascontiguousarray(matrix), *self.blocksize)
+        if 1 - blocks[0].size / matrix.size < self.sparsity_threshold:
             return new
-        return _sparse(new.args[0], tuple(Constant(part) for part in found), self.layout, self.kernel_size)
+        return _sparse(new.args[0], tuple(Constant(part) for part in blocks), self.layout, self.kernel_size)
 
 
 def block_sparse(matrix: np.ndarray, height: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A matrix as its blocks that are not all zero, their column indices, and where each row of blocks starts (BSR)."""
     rows, columns = matrix.shape[0] // height, matrix.shape[1] // width
     blocks = matrix[: rows * height, : columns * width].reshape(rows, height, columns, width).transpose(0, 2, 1, 3)
-    kept = blocks.reshape(rows, columns, -1).any(axis=2)
-    pointers = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype("int32")
-    return np.ascontiguousarray(blocks[kept]), np.nonzero(kept)[1].astype("int32"), pointers
+    is_nonzero = blocks.reshape(rows, columns, -1).any(axis=2)
+    pointers = np.concatenate([[0], np.cumsum(is_nonzero.sum(axis=1))]).astype("int32")
+    return np.ascontiguousarray(blocks[is_nonzero]), np.nonzero(is_nonzero)[1].astype("int32"), pointers

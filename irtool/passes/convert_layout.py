@@ -37,15 +37,15 @@ class ConvertLayout(FunctionPass):
         return hash(tuple(self.desired_layouts))
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
-        wanted: Mapping[str, Any] = self.desired_layouts
-        for name, layouts in wanted.items():
+        desired: Mapping[str, Any] = self.desired_layouts
+        for name, layouts in desired.items():
             require_operator(name, "desired_layouts")
             if find_conversion(operators.get(name)) is None:
                 context.warn(f"{name} keeps its layout: ConvertLayout has no rule for it")
             require_layouts(name, layouts)
 
         def change(old: Call, new: Call) -> Call | None:
-            layouts = wanted.get(old.op_name)
+            layouts = desired.get(old.op_name)
             return None if layouts is None else with_layouts(old, new, tuple(layouts))
 
         return change_layouts(function, change)

@@ -41,11 +41,11 @@ class DeadCodeElimination(ModulePass):
         def is_pure(var: Var) -> bool:
             return pure.get(var, self.ignore_impurity)
 
-        uses = needed_uses(function, is_pure)
+        use_counts = needed_uses(function, is_pure)
 
         def replace(var: Var, value: Expr) -> Expr | None:
             if not is_pure(var):
                 return None
-            return value if uses[var] == 0 or (self.inline_once and uses[var] == 1) else None
+            return value if use_counts[var] == 0 or (self.inline_once and use_counts[var] == 1) else None
 
         return rewrite_lets(function, replace)

@@ -78,9 +78,9 @@ def decompose_layer_norm(new: Call, data_type: TensorType) -> Expr:
 
 
 def _moments(data: Expr, axes: Sequence[int], keepdims: bool) -> tuple[Expr, Expr]:
-    kept = call("mean", data, axis=tuple(axes), keepdims=True)
-    variance = call("variance", data, kept, axis=tuple(axes), keepdims=keepdims)
-    mean = kept if keepdims else call("mean", data, axis=tuple(axes))
+    kept_mean = call("mean", data, axis=tuple(axes), keepdims=True)
+    variance = call("variance", data, kept_mean, axis=tuple(axes), keepdims=keepdims)
+    mean = kept_mean if keepdims else call("mean", data, axis=tuple(axes))
     return mean, variance
 
 

@@ -99,8 +99,8 @@ def _fresh(hint: str, taken: Container[str]) -> str:
 
 
 def _instantiate(t: FuncType, arguments: Sequence[Type]) -> FuncType:
-    given: Mapping[Type, Type] = dict(zip(t.type_params, arguments, strict=True))
-    function_type = rewrite_type(FuncType(t.arg_types, t.ret_type), lambda leaf: given.get(leaf, leaf))
+    bindings: Mapping[Type, Type] = dict(zip(t.type_params, arguments, strict=True))
+    function_type = rewrite_type(FuncType(t.arg_types, t.ret_type), lambda leaf: bindings.get(leaf, leaf))
     assert isinstance(function_type, FuncType)
     return function_type
 
@@ -122,14 +122,14 @@ class _Defunctionalizer:
         self.count = 0
 
     def run(self, main: Function) -> Module:
-        made = trampoline(self.visit(reduce_literals(main)))
-        if made is main:
+        converted = trampoline(self.visit(reduce_literals(main)))
+        if converted is main:
             return self.module
-        self.functions["main"] = made
+        self.functions["main"] = converted
         types = dict(self.module.type_definitions)
         for key, (header, signature) in self.headers.items():
-            made = tuple(self.constructors.get(key, ()))
-            types[header.name] = TypeData(header, (), made)
+            constructors = tuple(self.constructors.get(key, ()))
+            types[header.name] = TypeData(header, (), constructors)
             x = Var("x", TypeCall(header, ()))
             rest = tuple(Var("y", t) for t in signature.arg_types)
             clauses = tuple(_call_clause(c, rest) for c in self.clauses.get(key, ()))
@@ -206,8 +206,8 @@ class _Defunctionalizer:
 
     def specialized(self, f: Function, type_args: Sequence[Type]) -> Steps:
         """A clone for these type arguments whose function parameters are data."""
-        given = dict(zip(f.type_params, type_args, strict=True))
-        clone = Identities().copy(with_function(f, type_params=()), given)
+        bindings = dict(zip(f.type_params, type_args, strict=True))
+        clone = Identities().copy(with_function(f, type_params=()), bindings)
         params, values = [], {}
         for p in clone.params:
             t = p.type_annotation
@@ -237,12 +237,12 @@ class _Defunctionalizer:
 
     def constructor(self, t: FuncType, inputs: tuple[Type, ...]) -> Constructor:
         header = self.header(t)
-        made = self.constructors.setdefault(self.key_of(t), [])
+        constructors = self.constructors.setdefault(self.key_of(t), [])
         self.count += 1
         while f"Fn{self.count}" in self.taken:
             self.count += 1
-        made.append(Constructor(f"Fn{self.count}", inputs, header, len(made)))
-        return made[-1]
+        constructors.append(Constructor(f"Fn{self.count}", inputs, header, len(constructors)))
+        return constructors[-1]
 
     def encode(self, e: Expr, t: Type) -> Steps:
         """A function argument as data."""
@@ -255,19 +255,19 @@ class _Defunctionalizer:
         if isinstance(e, GlobalVar):
             known = (e.name, key)
             if known not in self.encoded:
-                made = self.encoded[known] = self.constructor(t, ())
-                self.clauses.setdefault(key, []).append(Clause(PatternConstructor(made, ()), e))
+                constructor = self.encoded[known] = self.constructor(t, ())
+                self.clauses.setdefault(key, []).append(Clause(PatternConstructor(constructor, ()), e))
             return Call(self.encoded[known], ())
         if not isinstance(e, Function):
             raise IrError("a function argument must be a variable, a global function or a function literal", e.span)
         captured = free_variables(e)
         inputs = tuple(v.type_annotation or v.checked_type for v in captured)
-        made = self.constructor(t, inputs)  # type: ignore[arg-type]  # types have been inferred
+        constructor = self.constructor(t, inputs)  # type: ignore[arg-type]  # types have been inferred
         fields = {v: Var(v.name, v.type_annotation or v.checked_type) for v in captured}
         body = yield self.visit(substitute(e.body, fields))
-        pattern = PatternConstructor(made, tuple(PatternVar(fields[v]) for v in captured))
+        pattern = PatternConstructor(constructor, tuple(PatternVar(fields[v]) for v in captured))
         self.clauses.setdefault(key, []).append(Clause(pattern, with_function(e, body=body)))
-        return Call(made, tuple(captured))
+        return Call(constructor, tuple(captured))
 
 
 def _call_clause(c: Clause, arguments: tuple[Var, ...]) -> Clause:

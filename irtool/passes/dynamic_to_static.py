@@ -53,23 +53,23 @@ class DynamicToStatic(FunctionPass):
 
 def _require_declared(before: Function, after: Function) -> None:
     """Refuses a function that returns something of other extents than it declares."""
-    declared, found = before.ret_type, after.body.checked_type
-    if after is before or declared is None or found is None:
+    declared, returned = before.ret_type, after.body.checked_type
+    if after is before or declared is None or returned is None:
         return
-    stack: list[tuple[Type, Type]] = [(declared, found)]
+    stack: list[tuple[Type, Type]] = [(declared, returned)]
     seen: set[tuple[int, int]] = set()
     while stack:
-        wanted, given = stack.pop()
-        if isinstance(wanted, TupleType) and isinstance(given, TupleType) and (id(wanted), id(given)) not in seen:
-            seen.add((id(wanted), id(given)))
-            stack.extend(zip(wanted.fields, given.fields, strict=False))
-        if not (isinstance(wanted, TensorType) and isinstance(given, TensorType)):
+        expected, actual = stack.pop()
+        if isinstance(expected, TupleType) and isinstance(actual, TupleType) and (id(expected), id(actual)) not in seen:
+            seen.add((id(expected), id(actual)))
+            stack.extend(zip(expected.fields, actual.fields, strict=False))
+        if not (isinstance(expected, TensorType) and isinstance(actual, TensorType)):
             continue
-        pairs = zip(wanted.shape, given.shape, strict=False)
-        if len(wanted.shape) != len(given.shape) or any(
-            isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs
+        extents = zip(expected.shape, actual.shape, strict=False)
+        if len(expected.shape) != len(actual.shape) or any(
+            isinstance(a, int) and isinstance(b, int) and a != b for a, b in extents
         ):
-            raise IrError(f"this function is declared to return {declared}, and returns {found}", before.span)
+            raise IrError(f"this function is declared to return {declared}, and returns {returned}", before.span)
 
 
 class _Freezer(ConstantFolder):

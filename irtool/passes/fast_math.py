@@ -35,5 +35,5 @@ def _leave(old: Expr, new: Expr) -> Expr:
     if not isinstance(new, Call) or not isinstance(new.op, Op) or not new.op.operator.fast_form:
         return new
     fast = op(new.op.operator.fast_form).operator
-    kept = {f.name: getattr(new.attrs, f.name) for f in fast.fields() if hasattr(new.attrs, f.name)}
-    return call(fast.name, *new.args, **kept)
+    attrs = {f.name: getattr(new.attrs, f.name) for f in fast.fields() if hasattr(new.attrs, f.name)}
+    return call(fast.name, *new.args, **attrs)

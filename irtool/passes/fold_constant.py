@@ -102,10 +102,10 @@ class ConstantFolder:
         if isinstance(old, Call):
             return self.call(old, new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         if isinstance(old, TupleGetItem):
-            made = without_device(new.tuple)  # type: ignore[attr-defined]  # `new` is `old` over its new children
-            if not isinstance(made, Tuple) or not self.effects.only_field(made, old.index):
+            fields = without_device(new.tuple)  # type: ignore[attr-defined]  # `new` is `old` over its new children
+            if not isinstance(fields, Tuple) or not self.effects.only_field(fields, old.index):
                 return new
-            return made.fields[old.index]
+            return fields.fields[old.index]
         if isinstance(old, If):
             return _branch(new)  # type: ignore[arg-type]  # `new` is `old` over its new children
         return new
@@ -220,9 +220,9 @@ def as_constant(value: Any, type: Type | None, span: Span | None = None) -> Expr
     while stack:
         v, t, fields = stack.pop()
         if fields >= 0:
-            made = done[len(done) - fields :]
+            field_values = done[len(done) - fields :]
             del done[len(done) - fields :]
-            done.append(Tuple(tuple(made)))
+            done.append(Tuple(tuple(field_values)))
         elif isinstance(v, tuple | list):
             types = t.fields if isinstance(t, TupleType) else (None,) * len(v)
             stack.append((None, None, len(v)))
@@ -235,8 +235,8 @@ def as_constant(value: Any, type: Type | None, span: Span | None = None) -> Expr
 def _constant(array: np.ndarray, t: Type | None, span: Span | None) -> Constant:
     dtype = t.dtype if isinstance(t, TensorType) else str(array.dtype)
     if dtype == "bfloat16" and array.dtype != np.uint16:
-        made = array_constant(array, dtype)
+        constant = array_constant(array, dtype)
     else:
-        kept = array if dtype == "bfloat16" else array.astype(dtype, copy=False)
-        made = Constant(np.ascontiguousarray(kept).reshape(array.shape), dtype)
-    return Constant(made.data, dtype, None, span, TensorType(array.shape, dtype))
+        converted = array if dtype == "bfloat16" else array.astype(dtype, copy=False)
+        constant = Constant(np.ascontiguousarray(converted).reshape(array.shape), dtype)
+    return Constant(constant.data, dtype, None, span, TensorType(array.shape, dtype))

@@ -332,18 +332,18 @@ class _Reverse:
         if rule is None:
             raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
         lets = LetList(self.names)
-        pairs = []
+        value_pairs = []
         for a in e.args:
-            pairs.append(lets.push((yield self.visit(a))))
+            value_pairs.append(lets.push((yield self.visit(a))))
         types = tuple(_type(a) for a in e.args)
-        plain = tuple(_value(t, p, lets) for t, p in zip(types, pairs, strict=True))
+        plain = tuple(_value(t, p, lets) for t, p in zip(types, value_pairs, strict=True))
         result = lets.push(_paired(_type(e), lets.push(Call(op, plain, e.attrs, e.type_args, e.span)), lets))
         before = lets.push(RefRead(self.bp))
         inner = LetList(self.names)
         # A node of its own: what the rule makes of it is computed again when gradients arrive, and kept by no closure.
         out = Call(op, plain, e.attrs, e.type_args, e.span)
         site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner), e.args)
-        for t, pair, grad in zip(types, pairs, rule(site), strict=True):
+        for t, pair, grad in zip(types, value_pairs, rule(site), strict=True):
             _accumulate(t, pair, grad, inner)
         after = Function((), inner.wrap(Call(before, ())), UNIT)
         lets.push(RefWrite(self.bp, bind(after, self.names, every=True)))
@@ -406,12 +406,12 @@ def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Fu
     lets = LetList(names)
     bp = lets.push(_empty_propagator(), Var(names.fresh().name, BACK_PROPAGATOR))
     reverse = trampoline(_Reverse(module, added, names, bp, {}).visit(f))
-    pairs = [lets.push(Tuple((p, RefCreate(call("zeros_like", p))))) for p in f.params]
-    out = lets.push(Call(reverse, (*pairs, bp)))
+    param_pairs = [lets.push(Tuple((p, RefCreate(call("zeros_like", p))))) for p in f.params]
+    out = lets.push(Call(reverse, (*param_pairs, bp)))
     result_type = _type(f.body)
     _seed(out, result_type, lets)
     lets.push(Call(RefRead(bp), ()))
-    gradients = Tuple(tuple(RefRead(TupleGetItem(p, 1)) for p in pairs))
+    gradients = Tuple(tuple(RefRead(TupleGetItem(p, 1)) for p in param_pairs))
     final = _final(out, result_type, lets)
     body = lets.wrap(Tuple((final, gradients)))
     return Function(f.params, body, gradient_type(f), (), f.attrs, f.span, None, f.virtual_device)

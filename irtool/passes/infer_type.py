@@ -43,14 +43,14 @@ class InferType(ModulePass):
         if not self.partial:
             from ..infer import specialize
 
-            given = specialize(module, "main", self.shapes, self.dtypes, warn=context.note)
-            return context.infer(given)
+            specialized = specialize(module, "main", self.shapes, self.dtypes, warn=context.note)
+            return context.infer(specialized)
         from ..infer import infer_partial
 
-        found = infer_partial(module, self.shapes, self.dtypes)
-        if found.shape_num_unknown_nodes or found.dtype_num_unknown_nodes:
+        inferred = infer_partial(module, self.shapes, self.dtypes)
+        if inferred.shape_num_unknown_nodes or inferred.dtype_num_unknown_nodes:
             context.warn(
-                f"shape_num_unknown_nodes={found.shape_num_unknown_nodes} "
-                f"dtype_num_unknown_nodes={found.dtype_num_unknown_nodes}"
+                f"shape_num_unknown_nodes={inferred.shape_num_unknown_nodes} "
+                f"dtype_num_unknown_nodes={inferred.dtype_num_unknown_nodes}"
             )
-        return found.module
+        return inferred.module

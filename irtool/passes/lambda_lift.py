@@ -209,17 +209,17 @@ def _free_types(function: Function, captured: tuple[Var, ...]) -> list[TypeVar]:
     Those in the types of the function itself and of what it captures count as well, written or inferred: they will be
     written on the global function.
     """
-    found = dict.fromkeys(_type_variables(function))
+    type_vars = dict.fromkeys(_type_variables(function))
     for t in (*(v.checked_type or v.type_annotation for v in captured), _function_type(function)):
         if t is not None:
-            found.update(dict.fromkeys(free_type_vars(t)))
+            type_vars.update(dict.fromkeys(free_type_vars(t)))
     bound = {v for e in post_order(function) if isinstance(e, Function) for v in e.type_params}
-    return [v for v in found if v not in bound]
+    return [v for v in type_vars if v not in bound]
 
 
 def _type_variables(function: Function) -> list[TypeVar]:
     """Type variables in the annotations of a function, in order of first use; those that a type binds itself left out."""
-    found: dict[TypeVar, None] = {}
+    type_vars: dict[TypeVar, None] = {}
     for e in (function, *post_order(function)):
         types = [v.type_annotation for v in binders(e)]
         if isinstance(e, Function):
@@ -228,5 +228,5 @@ def _type_variables(function: Function) -> list[TypeVar]:
             types += e.type_args
         for t in types:
             if t is not None:
-                found.update(dict.fromkeys(free_type_vars(t)))
-    return list(found)
+                type_vars.update(dict.fromkeys(free_type_vars(t)))
+    return list(type_vars)

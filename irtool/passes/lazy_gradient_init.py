@@ -76,14 +76,14 @@ def _is_in_reach(f: Function) -> bool:
     """True if `f` can compute on cells: every tensor that comes from elsewhere or goes there can be put in or taken out."""
     if f.type_params:
         return False
-    held: list[Expr] = []
+    exprs: list[Expr] = []
     crossing: list[Expr] = [*f.params, f.body]
     for e in post_order(f):
         if any(_holds_tensors(t) for c in constructors_in(e) for t in c.inputs):
             return False
         if isinstance(e, _GIVEN):
             continue
-        held += [e, *binders(e)]
+        exprs += [e, *binders(e)]
         kids = children(e)
         if isinstance(e, Call) and isinstance(e.op, _GIVEN):
             kids = e.args
@@ -91,7 +91,7 @@ def _is_in_reach(f: Function) -> bool:
                 crossing += [e, *e.args]
         if any(isinstance(k, _GIVEN) for k in kids):
             return False
-    if any(isinstance(t, GlobalTypeVar) and t.name == "GradCell" for t in type_leaves(_types(held))):
+    if any(isinstance(t, GlobalTypeVar) and t.name == "GradCell" for t in type_leaves(_types(exprs))):
         return False
     return not any(_holds_tensors(t) for t in distinct_leaves(_types(crossing)) if not isinstance(t, TensorType))
 

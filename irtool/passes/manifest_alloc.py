@@ -222,26 +222,26 @@ class _Allocator:
         size = prod(type.static_shape) * _bytes(type)
         storage = self.storage(self.on_host(_int64(size), device), type, device, name)
         shape = self.on_host(_integers(type.shape), device)
-        made = _at(storage, self.on_host(_int64(0), device), shape, type)
-        return self.bind(Var(f"tensor_{name}"), fix_device(made, device))
+        allocation = _at(storage, self.on_host(_int64(0), device), shape, type)
+        return self.bind(Var(f"tensor_{name}"), fix_device(allocation, device))
 
     def storage(self, size: Expr, type: TensorType, device: VirtualDevice | None, name: str) -> Var:
         alignment = _int64(max(ALIGNMENT, _bytes(type)))
         where = device or self.host
-        made = call("memory.alloc_storage", size, alignment, dtype=type.dtype, virtual_device=where)
-        return self.bind(Var(f"storage_{name}"), fix_device(made, device))
+        allocation = call("memory.alloc_storage", size, alignment, dtype=type.dtype, virtual_device=where)
+        return self.bind(Var(f"storage_{name}"), fix_device(allocation, device))
 
     def shapes(self, e: Expr, kernel: KernelCall, args: list[Expr], device: VirtualDevice | None) -> list[Expr]:
         """Runs the kernel's shape function; gives the shapes of its results."""
         function = kernel.metadata.get("prim_shape_fn_var")
         states = kernel.metadata.get("prim_shape_fn_states")
         name = function.name if isinstance(function, GlobalVar) else function
-        found = self.module.functions.get(name) if isinstance(name, str) else None
+        callee = self.module.functions.get(name) if isinstance(name, str) else None
         if (
             not isinstance(name, str)
-            or found is None
+            or callee is None
             or not isinstance(states, Sequence)
-            or not isinstance(found.checked_type, FuncType)
+            or not isinstance(callee.checked_type, FuncType)
         ):
             raise IrError(
                 f"the shape of this kernel's result, {e.checked_type}, is known only at run time, and the call names no "
@@ -249,7 +249,7 @@ class _Allocator:
                 e.span,
                 help="DynamicToStatic may find the shape",
             )
-        type = found.checked_type
+        type = callee.checked_type
         host = None if device is None else self.host
         ins: list[Expr] = []
         for state, arg, original in zip(states, args, kernel.args, strict=True):

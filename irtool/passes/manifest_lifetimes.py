@@ -60,8 +60,8 @@ class ManifestLifetimes(FunctionPass):
         if is_primitive(function):  # a kernel, in which nothing is allocated
             return function
         function = _without_second_names(function)
-        for e, uses in use_counts(function).items():
-            if isinstance(e, Let) and uses > 1:
+        for e, count in use_counts(function).items():
+            if isinstance(e, Let) and count > 1:
                 raise _not_normal(e)
         lifetimes = _Lifetimes(free_variables_of_functions(function))
         trampoline(lifetimes.function(function, None))
@@ -173,15 +173,15 @@ class _Lifetimes:
         """The variables that a binding itself needs: of a branch its condition only; of a function its captures."""
         inner = without_device(value)
         root = inner.cond if isinstance(inner, If) else inner.data if isinstance(inner, Match) else inner
-        found: dict[Var, None] = {}
+        variables: dict[Var, None] = {}
         for e in post_order(root, enter=lambda e: not isinstance(e, Function)):
             if isinstance(e, Var):
-                found[e] = None
+                variables[e] = None
             elif isinstance(e, Function):
-                found.update(dict.fromkeys(self.free[e]))
+                variables.update(dict.fromkeys(self.free[e]))
             elif isinstance(e, Let | If | Match):
                 raise _not_normal(e)
-        return list(found)
+        return list(variables)
 
 
 def _bound_here(e: Expr) -> tuple[Var, ...]:

@@ -64,19 +64,19 @@ class _Merger:
         if region in self.visited:
             return
         self.visited.add(region)
-        beside: list[Call] = []
+        siblings: list[Call] = []
         for begin in list(region.inputs):
             source = begin.args[0]
             if self.regions.of(source) is not None:
                 yield self._visit(self.regions.at(source))
             for end in self.ends_above.get(source, ()):
-                beside.append(end)
+                siblings.append(end)
                 yield self._visit(self.regions.at(end))
         if region.merged_into is not None:
             return
         direct = [self.regions.of(b.args[0]) for b in region.inputs]
         parents = dict.fromkeys(p for p in direct if p is not None and p is not region)
-        indirect = dict.fromkeys(r for r in map(self.regions.at, beside) if r is not region)
+        indirect = dict.fromkeys(r for r in map(self.regions.at, siblings) if r is not region)
         for upstream in {**parents, **indirect}:
             for other in self.apart[upstream]:
                 self._keep_apart(region, other)

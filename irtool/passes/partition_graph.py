@@ -59,14 +59,14 @@ class PartitionGraph(ModulePass):
         if prepared is not module:
             prepared = context.infer(prepared)
         functions = dict(prepared.functions)
-        made: dict[str, Function] = {}
+        partitions: dict[str, Function] = {}
         for name, function in prepared.relay_functions.items():
-            partitioner = _Partitioner(name, function, {*functions, *made}, self.bind_constants)
+            partitioner = _Partitioner(name, function, {*functions, *partitions}, self.bind_constants)
             functions[name] = partitioner.run()
-            made.update(partitioner.partitions)
-        partitioned = prepared.with_functions({**functions, **made})
-        if made:
-            partitioned = _optimized(partitioned, made, context)
+            partitions.update(partitioner.partitions)
+        partitioned = prepared.with_functions({**functions, **partitions})
+        if partitions:
+            partitioned = _optimized(partitioned, partitions, context)
         return _renamed(partitioned, f"tvmgen_{self.mod_name}" if self.mod_name else "tvmgen")
 
 
@@ -177,9 +177,9 @@ class _Partitioner:
         body, result_type = (bodies[0], outputs[0].checked_type) if len(bodies) == 1 else (Tuple(tuple(bodies)), None)
         bound = {p: a for p, a in outline.params.items() if self.bind_constants and _is_constant(a)}
         params = tuple(p for p in outline.params if p not in bound)
-        wanted = f"{region.compiler}_{self.name}_{region.id}"
-        marks = {"global_symbol": wanted, "Primitive": 1, "Compiler": region.compiler, "Inline": 1}
-        name = self._fresh(wanted)
+        preferred = f"{region.compiler}_{self.name}_{region.id}"
+        marks = {"global_symbol": preferred, "Primitive": 1, "Compiler": region.compiler, "Inline": 1}
+        name = self._fresh(preferred)
         self.partitions[name] = Function(params, substitute(body, bound), result_type, (), marks)
         call = Call(GlobalVar(name), tuple(outline.params[p] for p in params))
         if len(outputs) == 1:
@@ -187,10 +187,10 @@ class _Partitioner:
         else:
             outline.results = {e: TupleGetItem(call, i) for i, e in enumerate(outputs)}
 
-    def _fresh(self, wanted: str) -> str:
-        name, number = wanted, 1
+    def _fresh(self, preferred: str) -> str:
+        name, number = preferred, 1
         while name in self.taken:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = f"{preferred}_{number}", number + 1
         self.taken.add(name)
         return name
 
@@ -223,10 +223,10 @@ def _renamed(module: Module, prefix: str) -> Module:
     taken = set(module.functions) - set(ours)
     names: dict[str, str] = {}
     for old in ours:
-        name = wanted = re.sub("[^0-9A-Za-z]", "_", f"{prefix}_{old}")
+        name = preferred = re.sub("[^0-9A-Za-z]", "_", f"{prefix}_{old}")
         number = 1
         while name in taken:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = f"{preferred}_{number}", number + 1
         taken.add(name)
         names[old] = name
 

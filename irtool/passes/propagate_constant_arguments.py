@@ -75,9 +75,9 @@ def _constants(name: str, function: Function, sites: list[tuple[str, Call]]) -> 
     """The constants that all calls hand to parameters, by position."""
     bound = {}
     for n, p in enumerate(function.params):
-        given = [call.args[n] for caller, call in sites if not (caller == name and call.args[n] is p)]
-        first = given[0] if given else None
-        if isinstance(first, Constant) and all(e is first for e in given):
+        values = [call.args[n] for caller, call in sites if not (caller == name and call.args[n] is p)]
+        first = values[0] if values else None
+        if isinstance(first, Constant) and all(e is first for e in values):
             bound[n] = first
     return bound
 
@@ -88,15 +88,15 @@ def _changed(name: str, function: Function, bound: dict[str, dict[int, Constant]
     def leave(old: Expr, new: Expr) -> Expr:
         if not isinstance(new, Call) or not isinstance(new.op, GlobalVar) or new.op.name not in bound:
             return new
-        gone = bound[new.op.name]
-        args = tuple(a for n, a in enumerate(new.args) if n not in gone)
+        bindings = bound[new.op.name]
+        args = tuple(a for n, a in enumerate(new.args) if n not in bindings)
         return Call(GlobalVar(new.op.name, new.op.span), args, new.attrs, new.type_args, new.span)
 
     changed = rewrite(function, leave)
-    gone = bound.get(name, {})
-    if not gone:
+    bindings = bound.get(name, {})
+    if not bindings:
         return changed
-    values = {changed.params[n]: constant for n, constant in gone.items()}
+    values = {changed.params[n]: constant for n, constant in bindings.items()}
     body = substitute(changed.body, values)
-    params = tuple(p for n, p in enumerate(changed.params) if n not in gone)
+    params = tuple(p for n, p in enumerate(changed.params) if n not in bindings)
     return with_function(changed, params=params, body=body)

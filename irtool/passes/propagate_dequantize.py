@@ -117,20 +117,20 @@ class _Propagation:
         return [self._operand(a) for a in args]
 
     def _operand(self, e: Expr) -> Operand:
-        found = quantized_tensor(e, self._type, self.bounds)
-        if found is None:
+        tensor = quantized_tensor(e, self._type, self.bounds)
+        if tensor is None:
             return e
-        return replace(found, centred=self.centred.get(found.expr)) if found.dtype in BYTES else found
+        return replace(tensor, centred=self.centred.get(tensor.expr)) if tensor.dtype in BYTES else tensor
 
     def _type(self, e: Expr) -> Any:
         return self.types.get(e, e.checked_type)
 
     def _one_in_registers(self, operands: Sequence[Operand]) -> list[Operand]:
         """Stores the later of two products as bytes: a kernel keeps one product in registers, with the operators after it."""
-        made = [o.expr for o in operands if isinstance(o, QuantizedTensor) and o.centred is not None]
-        if len(made) < 2 or made[0] is made[1]:
+        in_registers = [o.expr for o in operands if isinstance(o, QuantizedTensor) and o.centred is not None]
+        if len(in_registers) < 2 or in_registers[0] is in_registers[1]:
             return list(operands)
-        later = max(made, key=self.places.__getitem__)
+        later = max(in_registers, key=self.places.__getitem__)
         return [
             replace(o, expr=call("annotation.stop_fusion", later), centred=None)
             if isinstance(o, QuantizedTensor) and o.expr is later
@@ -139,11 +139,11 @@ class _Propagation:
         ]
 
     def _quantized(self, e: Call) -> Rounded | Expr | None:
-        data, *given = e.args
-        found = parameters(*given)
-        if found is None or found[0].ndim or found[1].ndim or e.attrs.out_dtype not in BYTES:
+        data, *scale_and_zero = e.args
+        quantities = parameters(*scale_and_zero)
+        if quantities is None or quantities[0].ndim or quantities[1].ndim or e.attrs.out_dtype not in BYTES:
             return None
-        grid = Grid(found[0], int(found[1]), e.attrs.out_dtype, e.attrs.rounding)
+        grid = Grid(quantities[0], int(quantities[1]), e.attrs.out_dtype, e.attrs.rounding)
         while is_call_to(data, "nn.relu", "clip"):
             grid = grid.between(
                 *((0.0, math.inf) if data.op_name == "nn.relu" else (data.attrs.a_min, data.attrs.a_max))
@@ -176,5 +176,5 @@ class _Propagation:
             return None
         if x.is_uniform and x.dtype == grid.dtype and x.scale == grid.scale and x.zero == grid.zero and not grid.clips:
             return x.expr
-        made = requantized(x, grid)
-        return None if made is None else made.expr
+        piece = requantized(x, grid)
+        return None if piece is None else piece.expr

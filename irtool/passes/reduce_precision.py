@@ -160,10 +160,10 @@ class _Reducer(PrecisionConverter):
         field = "" if new.attrs is None else new.attrs.sums_in or new.attrs.narrowed_attribute
         attrs = replace(new.attrs, **{field: "float32"}) if field else new.attrs
         try:
-            made = self.typed(Call(new.op, args, attrs, (), new.span))
+            product = self.typed(Call(new.op, args, attrs, (), new.span))
         except IrError:
             return None  # the operator is for other types only
-        return self.round(made) if field and old not in self.last else made
+        return self.round(product) if field and old not in self.last else product
 
     def follows(self, args: Iterable[Expr]) -> bool:
         """True if every number that a call reads is rounded, or known when the program is built."""
@@ -187,7 +187,7 @@ class _Reducer(PrecisionConverter):
             return self.round(self.typed(Call(new.op, args, new.attrs, (), new.span)))
         return self.narrowed(old, new, [type_of(a) for a in new.args])
 
-    def arguments(self, call: Call, types: list[Type], wanted: str, widen: bool = False) -> tuple[Expr, ...]:
+    def arguments(self, call: Call, types: list[Type], dtype: str, widen: bool = False) -> tuple[Expr, ...]:
         return tuple(self.narrow(a) for a in call.args)
 
     def exact(self, old: Expr, new: Expr) -> Expr:
@@ -214,21 +214,21 @@ class _Reducer(PrecisionConverter):
             self.changed = True
         return result
 
-    def casting_all(self, e: Expr, wanted: str) -> Expr:
+    def casting_all(self, e: Expr, dtype: str) -> Expr:
         """The tensors of an expression in float32 or in the smaller type, whichever is wanted; others stay as they are."""
         t = type_of(e)
         if isinstance(t, TensorType):
-            if t.dtype == wanted or t.dtype not in ("float32", self.dtype):
+            if t.dtype == dtype or t.dtype not in ("float32", self.dtype):
                 return e
-            result = self.casts.get((e, wanted))
+            result = self.casts.get((e, dtype))
             if result is None:
-                result = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
+                result = self.casts[e, dtype] = self.typed(call("cast", e, dtype=dtype))
             self.changed = True
             return result
-        if all(x.dtype == wanted for x in _tensors(t) if x.dtype in ("float32", self.dtype)):
+        if all(x.dtype == dtype for x in _tensors(t) if x.dtype in ("float32", self.dtype)):
             return e
         fields = e.fields if isinstance(e, Tuple) else [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]  # type: ignore[attr-defined]  # what has tensors of several types inside is a tuple
-        return self.typed(Tuple(tuple(self.casting_all(f, wanted) for f in fields)))
+        return self.typed(Tuple(tuple(self.casting_all(f, dtype) for f in fields)))
 
     def require_range(self, weight: Constant) -> None:
         t = type_of(weight)
@@ -265,8 +265,8 @@ def layers_without_gain(function: Function, most_uses: float) -> tuple[int, int]
     """The number of layers that `most_uses` leaves in float32, and that of all layers. Layers are products in float32 but for the last ones, which
     stay by another rule."""
     order = post_order(function)
-    _, kept = _last_layers(order)
-    layers = [p for p in _products(order) if dtype_of(p) == "float32" and p not in kept]
+    _, last = _last_layers(order)
+    layers = [p for p in _products(order) if dtype_of(p) == "float32" and p not in last]
     return sum(not _has_gain(p, most_uses) for p in layers) if most_uses else 0, len(layers)
 
 

@@ -43,6 +43,6 @@ class SimplifyFCTranspose(FunctionPass):
             turned = Var(f"{weight.name}.T", TensorType((t.shape[1], t.shape[0]), t.dtype), weight.span)
             return Call(new.op, (new.args[0], made_once.setdefault(weight, turned)), new.attrs, (), new.span)
 
-        made = rewrite(function, leave)
-        assert isinstance(made, Function)
-        return made if made is function else with_new_parameters(made)
+        rewritten = rewrite(function, leave)
+        assert isinstance(rewritten, Function)
+        return rewritten if rewritten is function else with_new_parameters(rewritten)

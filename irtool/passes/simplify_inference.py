@@ -55,15 +55,15 @@ def _leave(old: Expr, new: Expr) -> Expr:
 
 
 def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
-    made, was = new.tuple, old.tuple
-    if new.index != 0 or not isinstance(made, Call) or not isinstance(made.op, Op) or not isinstance(was, Call):
+    call_, was = new.tuple, old.tuple
+    if new.index != 0 or not isinstance(call_, Call) or not isinstance(call_.op, Op) or not isinstance(was, Call):
         return new
-    if made.op.name == "nn.dropout":
-        return made.args[0]
-    if made.op.name == "nn.batch_norm":
+    if call_.op.name == "nn.dropout":
+        return call_.args[0]
+    if call_.op.name == "nn.batch_norm":
         data_type = was.args[0].known_type
         assert isinstance(data_type, TensorType)
-        return _widened(made, data_type, _batch_norm)
+        return _widened(call_, data_type, _batch_norm)
     return new
 
 

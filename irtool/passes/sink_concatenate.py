@@ -59,7 +59,7 @@ class _Sinker:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.users = {e: [user for user, _ in uses] for e, uses in users_of(function).items()}
+        self.users = {e: [user for user, _ in sites] for e, sites in users_of(function).items()}
         nodes = list(post_order(function))
         self.cuts: dict[Expr, _Cuts] = {}
         for e in nodes:
@@ -105,10 +105,10 @@ class _Sinker:
         is_unary = operator.pattern == Pattern.ELEMWISE and len(e.args) == 1
         if not is_unary and not issubclass(operator, Binary):
             return None
-        found = {self.cuts[x] for x in e.args if x in self.cuts}
-        if len(found) != 1:
+        distinct_cuts = {self.cuts[x] for x in e.args if x in self.cuts}
+        if len(distinct_cuts) != 1:
             return None
-        (cuts,) = found
+        (cuts,) = distinct_cuts
         shape = extents_of(cuts.concatenation)
         others = [x for x in e.args if x not in self.cuts]
         return cuts if extents_of(e) == shape and all(_can_be_cut(x, shape) for x in others) else None

@@ -148,9 +148,9 @@ def cps_type(t: Type, answer: TypeVar, known: dict[int, tuple[Type, Type]] | Non
     memo = {} if known is None else known
 
     def convert(t: Type) -> Steps:
-        found = memo.get(id(t))
-        if found is not None:
-            return found[1]
+        entry = memo.get(id(t))
+        if entry is not None:
+            return entry[1]
         kids = []
         for k in type_children(t):
             kids.append((yield convert(k)))
@@ -169,10 +169,12 @@ def _require_convertible_data(f: Function) -> None:
 
     Those would be in continuation-passing style, and the declaration, which the whole module shares, says otherwise.
     """
-    found = holder_of_functions(f)
-    if found is not None:
-        held, where = found
-        raise IrError(f"ToCPS cannot convert the functions that {held.belong_to.name}.{held.name} holds", where.span)
+    holder = holder_of_functions(f)
+    if holder is not None:
+        constructor, where = holder
+        raise IrError(
+            f"ToCPS cannot convert the functions that {constructor.belong_to.name}.{constructor.name} holds", where.span
+        )
 
 
 class _Conversion:
@@ -284,8 +286,8 @@ class _Conversion:
     def nested(self, e: Function, k: Continue) -> Steps:
         if e.attrs.get("Primitive"):
             raise IrError("ToCPS cannot convert a primitive function", e.span, help="run DefuseOps first")
-        made = yield self.function(e)
-        return (yield k(made))
+        function = yield self.function(e)
+        return (yield k(function))
 
     def let(self, e: Let, k: Continue) -> Steps:
         def after(value: Expr) -> Steps:
@@ -362,14 +364,14 @@ class _Conversion:
     def call(self, e: Call, k: Continue) -> Steps:
         if self.returns(e.op):
             # A function that an operator is given stays in direct style: the operator calls it, and it returns.
-            given = [isinstance(e.op, Op) and isinstance(a, GlobalVar) for a in e.args]
+            is_function_arg = [isinstance(e.op, Op) and isinstance(a, GlobalVar) for a in e.args]
 
-            def made(visited: tuple[Expr, ...]) -> Steps:
+            def finish(visited: tuple[Expr, ...]) -> Steps:
                 following = iter(visited)
-                args = tuple(a if g else next(following) for a, g in zip(e.args, given, strict=True))
+                args = tuple(a if g else next(following) for a, g in zip(e.args, is_function_arg, strict=True))
                 return self.let_bind(Call(e.op, args, e.attrs, tuple(self.type_arguments(e)), e.span), k)
 
-            return self.visit_all(tuple(a for a, g in zip(e.args, given, strict=True) if not g), made)
+            return self.visit_all(tuple(a for a, g in zip(e.args, is_function_arg, strict=True) if not g), finish)
 
         def apply(parts: tuple[Expr, ...]) -> Steps:
             after = yield self.reify(k)

@@ -130,8 +130,8 @@ class PrecisionConverter:
             return self.typed(without_return_type(without_wrong_mark(new)))
         if isinstance(old, RefCreate | RefWrite) and isinstance(new, RefCreate | RefWrite):
             value = self.restored(old.value, new.value)
-            kept = RefCreate(value, new.span) if isinstance(new, RefCreate) else RefWrite(new.ref, value, new.span)
-            return self.typed(new if value is new.value else kept)
+            stored = RefCreate(value, new.span) if isinstance(new, RefCreate) else RefWrite(new.ref, value, new.span)
+            return self.typed(new if value is new.value else stored)
         if isinstance(old, If) and isinstance(new, If):
             true, false = self.alike((old.true_branch, old.false_branch), (new.true_branch, new.false_branch))
             same = true is new.true_branch and false is new.false_branch
@@ -199,8 +199,8 @@ class PrecisionConverter:
             self.changed = changed
             return None
 
-    def arguments(self, call: Call, types: list[Type], wanted: str, widen: bool = False) -> tuple[Expr, ...]:
-        return tuple(self.cast(a, t, wanted, widen) for a, t in zip(call.args, types, strict=True))
+    def arguments(self, call: Call, types: list[Type], dtype: str, widen: bool = False) -> tuple[Expr, ...]:
+        return tuple(self.cast(a, t, dtype, widen) for a, t in zip(call.args, types, strict=True))
 
     def as_before(self, old: Sequence[Expr], new: Sequence[Expr]) -> tuple[Expr, ...]:
         """Expressions in the types that they had."""
@@ -252,40 +252,40 @@ class PrecisionConverter:
                 return False
         return True
 
-    def cast(self, e: Expr, t: Type, wanted: str, widen: bool = False) -> Expr:
+    def cast(self, e: Expr, t: Type, dtype: str, widen: bool = False) -> Expr:
         """`e`, of type `t`, with its floating-point tensors cast. A cast is made once, and casting back undoes it.
 
         Values in bfloat16 are left, unless told to `widen` them too.
         """
-        kinds = ("float", "bfloat") if widen else ("float",)
+        prefixes = ("float", "bfloat") if widen else ("float",)
         if not any(
-            isinstance(x, TensorType) and x.dtype.startswith(kinds) and x.dtype != wanted for x in distinct_leaves(t)
+            isinstance(x, TensorType) and x.dtype.startswith(prefixes) and x.dtype != dtype for x in distinct_leaves(t)
         ):
             return e
         require_few_leaves(t)
-        return trampoline(self.casting(e, t, wanted, widen))
+        return trampoline(self.casting(e, t, dtype, widen))
 
-    def casting(self, e: Expr, t: Type, wanted: str | Type, widen: bool) -> Generator[Any, Any, Expr]:
-        """`cast` without a look at all of the type first; `wanted` may be the type that `e` once had."""
+    def casting(self, e: Expr, t: Type, target: str | Type, widen: bool) -> Generator[Any, Any, Expr]:
+        """`cast` without a look at all of the type first; `target` may be the type that `e` once had."""
         if isinstance(t, TupleType):
-            each = wanted.fields if isinstance(wanted, TupleType) else (wanted,) * len(t.fields)
+            each = target.fields if isinstance(target, TupleType) else (target,) * len(t.fields)
             parts = [self.typed(TupleGetItem(e, i)) for i in range(len(t.fields))]
-            made = []
+            fields = []
             for part, field, kind in zip(parts, t.fields, each, strict=True):
-                made.append((yield self.casting(part, field, kind, widen)))
-            same = all(a is b for a, b in zip(parts, made, strict=True))
-            return e if same else self.typed(Tuple(tuple(made)))
+                fields.append((yield self.casting(part, field, kind, widen)))
+            same = all(a is b for a, b in zip(parts, fields, strict=True))
+            return e if same else self.typed(Tuple(tuple(fields)))
         if not isinstance(t, TensorType):
             return e  # what a reference or a function among the fields holds stays as it is
-        if isinstance(wanted, TensorType):
-            wanted = wanted.dtype
-        assert isinstance(wanted, str)
-        if not t.dtype.startswith(("float", "bfloat") if widen else "float") or t.dtype == wanted:
+        if isinstance(target, TensorType):
+            target = target.dtype
+        assert isinstance(target, str)
+        if not t.dtype.startswith(("float", "bfloat") if widen else "float") or t.dtype == target:
             return e
-        result = self.casts.get((e, wanted))
+        result = self.casts.get((e, target))
         self.changed = True
         if result is None:
-            result = self.casts[e, wanted] = self.typed(call("cast", e, dtype=wanted))
+            result = self.casts[e, target] = self.typed(call("cast", e, dtype=target))
             self.casts[result, t.dtype] = e
         return result
 

@@ -32,10 +32,10 @@ class UnfoldScaleAxis(FunctionPass):
 
 
 def _leave(old: Expr, new: Expr) -> Expr:
-    found = _scaled(old)
-    if found is None or not isinstance(new, Call):
+    scaled = _scaled(old)
+    if scaled is None or not isinstance(new, Call):
         return new
-    constant, scale = found
+    constant, scale = scaled
     product = new.args[1]
     assert isinstance(product, Call)
     data = call("multiply", new.args[0], product.args[scale])

@@ -122,8 +122,8 @@ class Annotator:
     def _batch_matmul(self, old: Call, args: Sequence[Value]) -> Value | None:
         if self._is_skipped(old):
             return None
-        made = [self._operand(a) if _kind(a) in (None, ACTIVATION) else _expr(a) for a in args]
-        return Annotated(forwarded(old, made), ACTIVATION)
+        operands = [self._operand(a) if _kind(a) in (None, ACTIVATION) else _expr(a) for a in args]
+        return Annotated(forwarded(old, operands), ACTIVATION)
 
     def _operand(self, v: Value) -> Expr:
         e = _expr(v)
@@ -146,16 +146,16 @@ class Annotator:
         if self._is_skipped(old):
             return None
         left, right = (_expr(a) for a in args)
-        kinds = (_kind(args[0]), _kind(args[1]))
-        if kinds == (None, None):
+        levels = (_kind(args[0]), _kind(args[1]))
+        if levels == (None, None):
             return None
-        if kinds[0] is None:
+        if levels[0] is None:
             return Annotated(forwarded(old, [self.attach(left, INPUT), right]), INPUT)
-        if kinds[1] is None:
+        if levels[1] is None:
             return Annotated(forwarded(old, [left, self._operand(args[1])]), ACTIVATION)
-        if kinds == (ACTIVATION, ACTIVATION):
+        if levels == (ACTIVATION, ACTIVATION):
             right = self.attach(right, INPUT)
-        return Annotated(forwarded(old, [left, right]), INPUT if kinds == (INPUT, INPUT) else ACTIVATION)
+        return Annotated(forwarded(old, [left, right]), INPUT if levels == (INPUT, INPUT) else ACTIVATION)
 
     def _unchanged(self, old: Call, args: Sequence[Value]) -> Value | None:
         x = args[0]
@@ -182,8 +182,8 @@ class Annotator:
         fields = self.forward.fields(old.args[0])
         if all(_kind(f) is None for f in fields):
             return None
-        made = [self.attach(_expr(f), ACTIVATION) if _kind(f) is None else _expr(f) for f in fields]
-        return Annotated(forwarded(old, [Tuple(tuple(made), old.args[0].span)]), ACTIVATION)
+        operands = [self.attach(_expr(f), ACTIVATION) if _kind(f) is None else _expr(f) for f in fields]
+        return Annotated(forwarded(old, [Tuple(tuple(operands), old.args[0].span)]), ACTIVATION)
 
     def _global_average(self, old: Call, args: Sequence[Value]) -> Value | None:
         if self._is_skipped(old) or not isinstance(args[0], Annotated):

@@ -68,16 +68,16 @@ class Forward:
         if not isinstance(old, Call) or not isinstance(old.op, Op):
             return new
         rule = self.rules.get(old.op.name)
-        made = rule(old, [self.value(a) for a in old.args]) if rule is not None else None
-        return new if made is None else self._keep(old, made)
+        converted = rule(old, [self.value(a) for a in old.args]) if rule is not None else None
+        return new if converted is None else self._keep(old, converted)
 
-    def _keep(self, old: Expr, made: Value) -> Expr:
-        if not isinstance(made, Undecided):
-            return made
+    def _keep(self, old: Expr, converted: Value) -> Expr:
+        if not isinstance(converted, Undecided):
+            return converted
         if self.shared is not None and self.counts[old] > 1:
-            made = self.shared(made)
-        self.undecided[old] = made
-        return made.realize()
+            converted = self.shared(converted)
+        self.undecided[old] = converted
+        return converted.realize()
 
 
 def forwarded(old: Call, args: Sequence[Expr]) -> Call:

@@ -86,14 +86,14 @@ class _Realizer:
         data = self._multiplied(_cast(x.data, "int64"), float(x.scale / scale), old)
         return RealizedInt(_cast(_clip(data, low, high), x.dtype), scale, x.dtype)
 
-    def _shifted(self, data: Expr, places: int) -> Expr:
+    def _shifted(self, data: Expr, shift: int) -> Expr:
         """To the right, rounded if wanted, or to the left."""
         dtype = self.o.dtype_activation
-        if places < 0:
-            return call("left_shift", data, scalar_constant(-places, dtype))
+        if shift < 0:
+            return call("left_shift", data, scalar_constant(-shift, dtype))
         if self.o.round_for_shift:
-            data = call("add", data, scalar_constant(1 << (places - 1), dtype))
-        return call("right_shift", data, scalar_constant(places, dtype))
+            data = call("add", data, scalar_constant(1 << (shift - 1), dtype))
+        return call("right_shift", data, scalar_constant(shift, dtype))
 
     def _multiplied(self, data: Expr, factor: float, old: Expr) -> Expr:
         if self.o.rounding == "UPWARD":
@@ -110,65 +110,69 @@ class _Realizer:
         as_is = is_call_to(old, "nn.batch_matmul") and w.dtype == self.o.dtype_weight
         right = w.data if as_is else _cast(w.data, self.o.dtype_weight)
         attrs = replace(old.attrs, out_dtype=self.o.dtype_activation)
-        made = Call(old.op, (left, right), attrs, old.type_args, old.span)
-        return RealizedInt(made, x.scale * w.scale, self.o.dtype_activation)
+        product = Call(old.op, (left, right), attrs, old.type_args, old.span)
+        return RealizedInt(product, x.scale * w.scale, self.o.dtype_activation)
 
     def _multiply(self, old: Call, args: Sequence[Value]) -> Value | None:
         x, y = args
         if not isinstance(x, RealizedInt) or not isinstance(y, RealizedInt):
             return None
         dtype = self.o.dtype_activation
-        made = forwarded(old, [v.data if v.dtype == dtype else _cast(v.data, dtype) for v in (x, y)])
-        return RealizedInt(made, x.scale * y.scale, dtype)
+        product = forwarded(old, [v.data if v.dtype == dtype else _cast(v.data, dtype) for v in (x, y)])
+        return RealizedInt(product, x.scale * y.scale, dtype)
 
     def _add(self, old: Call, args: Sequence[Value]) -> Value | None:
-        given = [a for a in args if isinstance(a, RealizedInt)]
-        if len(given) < 2:
-            _require_none(given, old)
+        quantized = [a for a in args if isinstance(a, RealizedInt)]
+        if len(quantized) < 2:
+            _require_none(quantized, old)
             return None
         dtype = self.o.dtype_activation
-        made, scale = self._unified(old.args, given, dtype)
-        stopped = [call("annotation.stop_fusion", e) if v.dtype == "float32" else e for e, v in zip(made, given)]
+        operands, scale = self._unified(old.args, quantized, dtype)
+        stopped = [
+            call("annotation.stop_fusion", e) if v.dtype == "float32" else e for e, v in zip(operands, quantized)
+        ]
         return RealizedInt(forwarded(old, stopped), scale, dtype)
 
     def _concatenate(self, old: Call, args: Sequence[Value]) -> Value | None:
         if not isinstance(old.args[0], Tuple):
             return None
         fields = self.forward.fields(old.args[0])
-        given = [f for f in fields if isinstance(f, RealizedInt)]
-        if len(given) < len(fields):
-            _require_none(given, old)
+        quantized = [f for f in fields if isinstance(f, RealizedInt)]
+        if len(quantized) < len(fields):
+            _require_none(quantized, old)
             return None
-        narrow = len(given) == 2 and given[1].dtype == self.o.dtype_input
+        narrow = len(quantized) == 2 and quantized[1].dtype == self.o.dtype_input
         dtype = self.o.dtype_input if narrow else self.o.dtype_activation
-        made, scale = self._unified(old.args[0].fields, given, dtype)
-        return RealizedInt(forwarded(old, [Tuple(tuple(made))]), scale, dtype)
+        operands, scale = self._unified(old.args[0].fields, quantized, dtype)
+        return RealizedInt(forwarded(old, [Tuple(tuple(operands))]), scale, dtype)
 
-    def _unified(self, old: Sequence[Expr], given: Sequence[RealizedInt], dtype: str) -> tuple[list[Expr], np.float32]:
+    def _unified(
+        self, old: Sequence[Expr], quantized: Sequence[RealizedInt], dtype: str
+    ) -> tuple[list[Expr], np.float32]:
         """Operands of one dtype and one scale."""
-        if len(given) == 2:
-            scale = min(given[0].scale, given[1].scale)
+        if len(quantized) == 2:
+            scale = min(quantized[0].scale, quantized[1].scale)
         else:
             scale = np.float32(self.o.global_scale / 2.0 ** (self.o.nbit_activation - 1))
-        made = []
-        for was, v in zip(old, given):
+        operands = []
+        for was, v in zip(old, quantized):
             data = v.data
             if v.dtype != dtype:
                 data = _cast(data, dtype)
             elif is_call_to(was, SIMULATED) and was.attrs.kind == INPUT:
                 data = _cast(call("annotation.stop_fusion", _cast(data, self.o.dtype_input)), dtype)
-            made.append(self._scaled(data, v.scale, scale, dtype, was))
-        return made, scale
+            operands.append(self._scaled(data, v.scale, scale, dtype, was))
+        return operands, scale
 
-    def _scaled(self, data: Expr, now: np.float32, wanted: np.float32, dtype: str, old: Expr) -> Expr:
+    def _scaled(self, data: Expr, now: np.float32, target: np.float32, dtype: str, old: Expr) -> Expr:
         """`data * now / wanted`, by a shift if that is one."""
-        if now == wanted:
+        if now == target:
             return data
-        factor = now / wanted
+        factor = now / target
         shift = np.log2(factor)
         if shift <= 0:
             raise IrError(
-                f"QuantizeRealize: an operand's scale {now} is less than that of the result, {wanted}", old.span
+                f"QuantizeRealize: an operand's scale {now} is less than that of the result, {target}", old.span
             )
         if shift == np.trunc(shift):
             return call("left_shift", data, scalar_constant(int(shift), dtype))
@@ -181,8 +185,8 @@ class _Realizer:
         if not isinstance(x, RealizedInt):
             return None
         bounds = [float(b) / float(x.scale) for b in (old.attrs.a_min, old.attrs.a_max)]
-        made = call("clip", x.data, **attributes_of(old.attrs, a_min=bounds[0], a_max=bounds[1]))
-        return RealizedInt(made, x.scale, x.dtype)
+        clipped = call("clip", x.data, **attributes_of(old.attrs, a_min=bounds[0], a_max=bounds[1]))
+        return RealizedInt(clipped, x.scale, x.dtype)
 
     def _same(self, old: Call, args: Sequence[Value]) -> Value | None:
         x = args[0]
@@ -208,19 +212,19 @@ class _Realizer:
         return RealizedInt(_cast(x.data, old.attrs.dtype), x.scale, old.attrs.dtype)
 
 
-def _require_none(given: Sequence[RealizedInt], old: Call) -> None:
+def _require_none(quantized: Sequence[RealizedInt], old: Call) -> None:
     """Raises IrError where some operands are integers and others are not."""
-    if given:
+    if quantized:
         raise IrError("QuantizeRealize: some of the operands are integers, and others are not", old.span)
 
 
 def _number(v: Value, old: Call) -> np.float32:
-    found = single_value(v) if isinstance(v, Constant) else None
-    if found is None:
+    number = single_value(v) if isinstance(v, Constant) else None
+    if number is None:
         raise IrError(
             "QuantizeRealize: a scale is no constant", old.span, help="QuantizeCalibrate gives scales their values"
         )
-    return np.float32(found)
+    return np.float32(number)
 
 
 def _cast(e: Expr, dtype: str) -> Expr:

@@ -33,7 +33,7 @@ def with_scales(
     Raises IrError for weights that are no constants, and for too few or too many scales.
     """
     values: dict[Var, Expr] = {}
-    given = None if isinstance(data_scales, float | int) else list(data_scales)
+    scales = None if isinstance(data_scales, float | int) else list(data_scales)
     for e in post_order(function):
         if not is_call_to(e, SIMULATED):
             continue
@@ -42,23 +42,23 @@ def with_scales(
             raise IrError(f"QuantizeCalibrate: there are no bits for the kind {kind}", e.span)
         if kind == WEIGHT:
             scale = _weight_scale(e.args[0], weight_scale)
-        elif given is None:
+        elif scales is None:
             assert isinstance(data_scales, float | int)
             scale = float(data_scales)
-        elif given:
-            scale = float(given.pop(0))
+        elif scales:
+            scale = float(scales.pop(0))
         else:
             raise IrError("QuantizeCalibrate: there are fewer scales than rounded tensors", e.span)
         levels = 2.0 ** (bits[kind] - e.attrs.sign)
         for var, value in zip(e.args[1:], (scale / levels, 1 - levels, levels - 1)):
             if isinstance(var, Var):
                 values[var] = scalar_constant(value, "float32")
-    if given:
+    if scales:
         raise IrError("QuantizeCalibrate: there are more scales than rounded tensors")
     if not values:
         return function
-    kept = tuple(p for p in function.params if p not in values)
-    return with_function(function, params=kept, body=substitute(function.body, values))
+    params = tuple(p for p in function.params if p not in values)
+    return with_function(function, params=params, body=substitute(function.body, values))
 
 
 def _weight_scale(e: Expr, how: str) -> float:

@@ -23,8 +23,8 @@ def whole_channels(count: int, lanes: int) -> int:
     if count % half == 0:
         return count
     full, halves = (-(-count // n) * n for n in (lanes, half))
-    made = full if full <= halves * (_HALVES if halves % lanes else 1) else halves
-    return made if made <= _MOST_GROWTH * count else count
+    padded = full if full <= halves * (_HALVES if halves % lanes else 1) else halves
+    return padded if padded <= _MOST_GROWTH * count else count
 
 
 @dataclass(frozen=True)

@@ -32,16 +32,16 @@ class Padder:
             new = _with(new, data, _spread(old.args[1], channels, 1))
         if old not in self.chosen:
             return new
-        made, channels = self._with_channels(old, new)
-        self.padded[old] = made, channels
-        return channels.own_of(made)
+        padded, channels = self._with_channels(old, new)
+        self.padded[old] = padded, channels
+        return channels.own_of(padded)
 
     def _with_channels(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """The call with channels added to its result."""
         if is_layer(old):
             channels = self._behind_own(old)
-            made = _with(new, new.args[0], _spread(new.args[1], channels, 0))
-            return _with_count(made, channels.count), channels
+            bias_add = _with(new, new.args[0], _spread(new.args[1], channels, 0))
+            return _with_count(bias_add, channels.count), channels
         if fields_of(old):
             return self._concatenated(old, new)
         if adds_channels(old):
@@ -60,17 +60,17 @@ class Padder:
         assert isinstance(fields, Tuple)
         parts = [self.padded.get(x) or (e, _own(x)) for x, e in zip(fields_of(old), fields.fields, strict=True)]
         order = sorted(range(len(parts)), key=lambda n: parts[n][1].count % self.lanes != 0)
-        places: list[tuple[int, ...]] = [()] * len(parts)
+        positions: list[tuple[int, ...]] = [()] * len(parts)
         count = 0
         for n in order:
-            places[n] = tuple(count + p for p in parts[n][1].places)
+            positions[n] = tuple(count + p for p in parts[n][1].places)
             count += parts[n][1].count
-        channels = PaddedChannels(sum(places, ()), whole_channels(count, self.lanes))
-        made = [parts[n][0] for n in order]
+        channels = PaddedChannels(sum(positions, ()), whole_channels(count, self.lanes))
+        channels_in_order = [parts[n][0] for n in order]
         if channels.count > count:
             batch, _, *image = known_extents(old)
-            made.append(call("zeros", shape=(batch, channels.count - count, *image), dtype=dtype_of(old)))
-        return call("concatenate", Tuple(tuple(made)), axis=1, span=old.span), channels
+            channels_in_order.append(call("zeros", shape=(batch, channels.count - count, *image), dtype=dtype_of(old)))
+        return call("concatenate", Tuple(tuple(channels_in_order)), axis=1, span=old.span), channels
 
     def _with_zeros(self, old: Call, new: Call) -> tuple[Call, PaddedChannels]:
         """Zeros behind the own channels of an operand, as many more as others get."""
@@ -82,8 +82,8 @@ class Padder:
     def _kept(self, old: Call, new: Call, channels: PaddedChannels) -> Call:
         """A call that keeps the channels of its operands."""
         if is_depthwise(old):
-            made = _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
-            return _with_count(_with_attrs(made, groups=channels.count), channels.count)
+            convolution = _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
+            return _with_count(_with_attrs(convolution, groups=channels.count), channels.count)
         operands = zip(old.args, new.args, strict=True)
         return _with(
             new, *(self.padded[x][0] if x in self.padded else _beside(old, x, e, channels) for x, e in operands)

@@ -55,10 +55,10 @@ def choose_tensors(function: Function, lanes: int) -> set[Expr]:
         webs = _Webs(lanes, users, left)
         for e in nodes:
             webs.add(e)
-        found = webs.counted()
-        bad = [w for w in found if not w.is_worth_it]
+        candidates = webs.counted()
+        bad = [w for w in candidates if not w.is_worth_it]
         if not bad:
-            return {e for w in found for e in w.tensors}
+            return {e for w in candidates for e in w.tensors}
         left.update(e for w in bad for e in w.layers)
 
 

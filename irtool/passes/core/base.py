@@ -207,13 +207,13 @@ class ModulePass(Pass):
         return after
 
 
-def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, wanted: str) -> PluginError:
+def wrong_result(p: Pass, made_by: Callable[..., Any], result: Any, expected: str) -> PluginError:
     """The error for a pass that gave something else than it should: a mistake of who wrote it, with the place."""
     code = getattr(inspect.unwrap(made_by), "__code__", None)
     place = f"{shown(code.co_filename)}:{code.co_firstlineno}" if code is not None else place_of(type(p))
-    given = "None" if result is None else describe(result)
+    actual = "None" if result is None else describe(result)
     return PluginError(
-        f"in the plug-in {place}, pass {p.text()}: {getattr(made_by, '__name__', 'it')} returned {given}, not {wanted}",
+        f"in the plug-in {place}, pass {p.text()}: {getattr(made_by, '__name__', 'it')} returned {actual}, not {expected}",
         help="return the argument itself if nothing changes",
     )
 

@@ -68,9 +68,9 @@ def reduce_literals(root: Expr) -> Expr:
                 stack.append(("build" if f is None else "bind", e))
                 stack.extend(("look", k) for k in reversed(kids))
         elif f is None:
-            made = memo[e] = rebuild(e, [memo[k] for k in children(e)])
-            if made.span is None and e.span is not None:
-                spread_place(made, e.span)
+            reduced = memo[e] = rebuild(e, [memo[k] for k in children(e)])
+            if reduced.span is None and e.span is not None:
+                spread_place(reduced, e.span)
         elif step == "bind":
             assert isinstance(e, Call)
             memo.update((p, memo[a]) for p, a in zip(f.params, e.args, strict=True))

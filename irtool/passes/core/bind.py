@@ -91,12 +91,12 @@ def declaration(param: Var) -> Span:
 def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:
     """The function with parameters replaced. Types that followed from shapes which only the values settle are inferred
     again."""
-    kept = tuple(p for p in function.params if p not in values)
+    params = tuple(p for p in function.params if p not in values)
     body = substitute(function.body, values)
     attrs = without_inputs(function.attrs, function, values.__contains__)
     if all(_is_settled(p.checked_type or p.type_annotation) for p in values):
-        return with_function(function, params=kept, body=body, attrs=attrs)
-    return without_return_type(with_function(function, params=kept, body=without_types(body), attrs=attrs))
+        return with_function(function, params=params, body=body, attrs=attrs)
+    return without_return_type(with_function(function, params=params, body=without_types(body), attrs=attrs))
 
 
 def _is_settled(t: Any) -> bool:
@@ -131,8 +131,8 @@ def fill_missing_constants(module: Module, how: str = "error", seed: int = 0) ->
 
 def count_missing_constants(module: Module) -> int:
     """The number of constants with data that was cut off."""
-    found = {e.data for f in module.functions.values() if isinstance(f, Function) for e in _missing_in(f)}
-    return len({(d.key, d.index) for d in found if isinstance(d, MissingData)})
+    missing = {e.data for f in module.functions.values() if isinstance(f, Function) for e in _missing_in(f)}
+    return len({(d.key, d.index) for d in missing if isinstance(d, MissingData)})
 
 
 def _missing_in(f: Function) -> list[Constant]:
@@ -141,7 +141,7 @@ def _missing_in(f: Function) -> list[Constant]:
 
 def _as_params(module: Module, missing: Mapping[str, list[Constant]]) -> Module:
     """The module with missing constants as further parameters, and further arguments of the calls of such functions."""
-    needed = {n: {e.data.index: e for e in reversed(found)} for n, found in missing.items()}  # type: ignore[union-attr]  # the data of the constant is there
+    needed = {n: {e.data.index: e for e in reversed(constants_of)} for n, constants_of in missing.items()}  # type: ignore[union-attr]  # the data of the constant is there
     callees = {n: [e.name for e in post_order(module.functions[n]) if isinstance(e, GlobalVar)] for n in needed}
     growing = True
     while growing:

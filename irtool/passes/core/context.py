@@ -278,8 +278,8 @@ class PassContext:
             module, open_types = infer_known_types(module)
         finally:
             self._inferring[0] += time.perf_counter() - start
-        for found in open_types.values():
-            self.note(replace(found, level="warning"))
+        for warning in open_types.values():
+            self.note(replace(warning, level="warning"))
         return module
 
     def infer(self, module: Module) -> Module:
@@ -297,11 +297,11 @@ def _names(parameter: str, names: Iterable[str]) -> frozenset[str]:
     """The names; a single string is refused, of which every letter would be one."""
     if isinstance(names, str):
         raise UsageError(f"{parameter} is a list of names, not the string {names!r}: write [{names!r}]")
-    found = tuple(names)
-    for name in found:
+    distinct = tuple(names)
+    for name in distinct:
         if not isinstance(name, str):
             raise UsageError(f"{parameter} is a list of names, and {name!r} is none")
-    return frozenset(found)
+    return frozenset(distinct)
 
 
 def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,13 +312,13 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     from ...ops.base import coerce
 
     known = _options([k for k in config if k not in KINDS])
-    kinds = {**KINDS, **{key: option.kind for key, option in known.items()}}
+    option_kinds = {**KINDS, **{key: option.kind for key, option in known.items()}}
     checked = {}
     for key, value in config.items():
-        if key not in kinds:
-            raise UsageError(f"unknown pass option {key}", help=nearest(key, kinds), code=WrongContextOption)
+        if key not in option_kinds:
+            raise UsageError(f"unknown pass option {key}", help=nearest(key, option_kinds), code=WrongContextOption)
         try:
-            checked[key] = coerce(value, kinds[key])
+            checked[key] = coerce(value, option_kinds[key])
         except (TypeError, ValueError) as error:
             raise UsageError(f"pass option {key}: {error}", code=WrongContextOption) from None
     return checked

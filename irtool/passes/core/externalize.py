@@ -37,18 +37,18 @@ def constants_as_params(module: Module, entry: str = "main") -> tuple[Module, di
     if missing := count_missing_constants(module):
         raise IrError(f"the values of {missing} constants are missing: they cannot be written")
     numbers: dict[Constant, int] = {}
-    kept: set[Constant] = set()
+    inside_literals: set[Constant] = set()
     functions = {n: f for n, f in module.functions.items() if isinstance(f, Function)}
     for f in functions.values():
         nodes = post_order(f)
         for inner in nodes:
             if isinstance(inner, Function) and any(key in inner.attrs for key in _KEEPING):
-                kept.update(e for e in post_order(inner) if isinstance(e, Constant))
+                inside_literals.update(e for e in post_order(inner) if isinstance(e, Constant))
         for e in nodes:
             if isinstance(e, Constant) and not isinstance(e.data, MissingData):
                 if not (e.is_scalar and has_literal(e.dtype)):
                     numbers.setdefault(e, len(numbers))
-    numbers = {e: n for n, e in enumerate(e for e in numbers if e not in kept)}
+    numbers = {e: n for n, e in enumerate(e for e in numbers if e not in inside_literals)}
     if not numbers:
         return module, {}
     taken = {p.name for f in functions.values() for p in f.params}
@@ -61,8 +61,8 @@ def constants_as_params(module: Module, entry: str = "main") -> tuple[Module, di
         memo[e] = Constant(MissingData(first + n, _KEY), e.dtype, ty, e.span)
         values[f"constant{first + n}"] = as_bfloat16_bits(e.data) if e.dtype == "bfloat16" else e.data  # type: ignore[arg-type]  # none of them is missing
     bare = {name: rewrite(f, lambda old, new: new, memo=memo) for name, f in functions.items()}
-    made = fill_missing_constants(module.with_functions({**module.functions, **bare}), "param")
-    return _named_apart(made, functions, entry), values
+    filled = fill_missing_constants(module.with_functions({**module.functions, **bare}), "param")
+    return _named_apart(filled, functions, entry), values
 
 
 def _named_apart(module: Module, before: dict[str, Function], entry: str) -> Module:

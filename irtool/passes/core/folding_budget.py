@@ -102,10 +102,10 @@ def current_budget(root: Expr) -> FoldingBudget:
     shared = _current.get()
     if shared is None:
         return FoldingBudget.of([root])
-    held = shared[0]
-    if isinstance(held, Module):
-        held = shared[0] = FoldingBudget.of(held.relay_functions.values())
-    return held
+    budget = shared[0]
+    if isinstance(budget, Module):
+        budget = shared[0] = FoldingBudget.of(budget.relay_functions.values())
+    return budget
 
 
 def _size(call: Call, result: Type | None) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from ...ir.types import rewrite_type, type_children
 
 
 def instantiate(
-    root: Function, types: Mapping[TypeVar, Type], made: Callable[[Function, Function], None] | None = None
+    root: Function, types: Mapping[TypeVar, Type], on_copy: Callable[[Function, Function], None] | None = None
 ) -> Function:
     """`root` with fresh bound variables and with type variables replaced.
 
@@ -50,8 +50,8 @@ def instantiate(
         if isinstance(old, Function) and isinstance(new, Function):
             if new is old or (types and new.ret_type is not None):
                 new = with_function(new, ret_type=convert(new.ret_type))
-            if made is not None:
-                made(old, new)
+            if on_copy is not None:
+                on_copy(old, new)
         return new
 
     copied = rewrite(root, leave, memo=memo)
@@ -64,19 +64,19 @@ def types_of_call(function: Function, call: Call) -> dict[TypeVar, Type]:
 
     Of those that neither says, nothing is known; inference will find them.
     """
-    found: dict[TypeVar, Type] = dict(zip(function.type_params, call.type_args, strict=False))
-    pairs = [(p.type_annotation, a.checked_type) for p, a in zip(function.params, call.args, strict=True)]
-    stack = [*pairs, (function.ret_type, call.checked_type)]
+    bindings: dict[TypeVar, Type] = dict(zip(function.type_params, call.type_args, strict=False))
+    type_pairs = [(p.type_annotation, a.checked_type) for p, a in zip(function.params, call.args, strict=True)]
+    stack = [*type_pairs, (function.ret_type, call.checked_type)]
     while stack:
         general, special = stack.pop()
         if general is None or special is None:
             continue
         if isinstance(general, TypeVar):
             if general in function.type_params:
-                found.setdefault(general, special)
+                bindings.setdefault(general, special)
         elif type(general) is type(special):
             stack.extend(zip(type_children(general), type_children(special), strict=False))
-    return {p: found.get(p) or IncompleteType() for p in function.type_params}
+    return {p: bindings.get(p) or IncompleteType() for p in function.type_params}
 
 
 def settle_type_arguments(module: Module) -> Module:

@@ -32,7 +32,7 @@ def rewrite_lets(root: Expr, replace: Replace, leave: Leave | None = None, enter
     if not bound_to:
         return rewrite(root, leave, enter) if leave else root
     memo: dict[Expr, Expr] = {}
-    gone: set[Var] = set()
+    inlined: set[Var] = set()
 
     def settle(value: Expr, result: Expr) -> None:
         waiting = [(value, result)]
@@ -42,11 +42,11 @@ def rewrite_lets(root: Expr, replace: Replace, leave: Leave | None = None, enter
                 stands_for = replace(var, now)
                 if stands_for is not None:
                     memo[var] = stands_for
-                    gone.add(var)
+                    inlined.add(var)
                     waiting.append((var, stands_for))
 
     def on_leave(old: Expr, new: Expr) -> Expr:
-        if isinstance(old, Let) and old.var in gone:
+        if isinstance(old, Let) and old.var in inlined:
             assert isinstance(new, Let)
             result = new.body
         else:

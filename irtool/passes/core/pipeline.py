@@ -68,8 +68,8 @@ class _Reader:
 
     def expect(self, mark: str) -> None:
         if self.token != mark or self.kind == "string":
-            found = f"found {self.token!r}" if self.token else "the text ends here"
-            self.fail(f"expected {mark!r}; {found}")
+            actual = f"found {self.token!r}" if self.token else "the text ends here"
+            self.fail(f"expected {mark!r}; {actual}")
         self.step()
 
     def deeper(self) -> None:
@@ -109,11 +109,11 @@ class _Reader:
         options = self.options() if self.token == "{" else {}
         span = Span(self.source, start, self.ended)
         try:
-            made = cls.make(options)
+            instance = cls.make(options)
         except UsageError as error:
             error.place(span)
             raise
-        return _written(made if not isinstance(made, list) else PassList(tuple(made)), span)
+        return _written(instance if not isinstance(instance, list) else PassList(tuple(instance)), span)
 
     def func(self) -> Pass:
         self.deeper()

@@ -15,8 +15,8 @@ def with_new_parameters(function: Function) -> Function:
     """`function` with parameters for its free variables behind those parameters that are still used."""
     added = free_variables(function)
     used = free_variables(function.body)
-    kept = [v for v in used if v not in added]
-    return with_function(function, params=(*kept, *added))
+    params = [v for v in used if v not in added]
+    return with_function(function, params=(*params, *added))
 
 
 def with_sparse_weights(
@@ -37,27 +37,27 @@ def with_sparse_weights(
             return new
         if weight not in made_once:
             made_once[weight] = sparse_parameters(weight, extents[weight.name])
-        made = make(new.args[0], *made_once[weight])
-        _require_type(old, made)
-        return made
+        sparse = make(new.args[0], *made_once[weight])
+        _require_type(old, sparse)
+        return sparse
 
-    made = rewrite(function, leave)
-    assert isinstance(made, Function)
-    return made if made is function else with_new_parameters(made)
+    rewritten = rewrite(function, leave)
+    assert isinstance(rewritten, Function)
+    return rewritten if rewritten is function else with_new_parameters(rewritten)
 
 
 def _require_type(old: Expr, new: Call) -> None:
     """Refuses a sparse layer that gives something else than the layer did: the extents that were given are not right."""
-    wanted = old.checked_type
-    if not (isinstance(old, Call) and isinstance(wanted, TensorType) and wanted.is_static):
+    expected = old.checked_type
+    if not (isinstance(old, Call) and isinstance(expected, TensorType) and expected.is_static):
         return
     data = Var("data", old.args[0].checked_type)
-    given = infer_expr(Call(new.op, (data, *new.args[1:]), new.attrs), Module({})).checked_type
-    if given != wanted:
+    actual = infer_expr(Call(new.op, (data, *new.args[1:]), new.attrs), Module({})).checked_type
+    if actual != expected:
         weight = old.args[1]
         name = weight.name if isinstance(weight, Var) else ""
         raise IrError(
-            f"with a sparse weight of the extents given for {name}, this layer gives {given} in place of {wanted}",
+            f"with a sparse weight of the extents given for {name}, this layer gives {actual} in place of {expected}",
             old.span,
         )
 
@@ -68,8 +68,8 @@ def by_name(names: Sequence[str], shapes: Sequence[Any], lengths: tuple[int, ...
         raise UsageError(f"{len(names)} weight names but {len(shapes)} weight shapes")
     for name, shape in zip(names, shapes, strict=True):
         if len(shape) not in lengths:
-            wanted = " or ".join(map(str, lengths))
-            raise UsageError(f"the shape of {name} must have {wanted} extents, not {len(shape)}")
+            expected = " or ".join(map(str, lengths))
+            raise UsageError(f"the shape of {name} must have {expected} extents, not {len(shape)}")
     return {n: tuple(int(d) for d in s) for n, s in zip(names, shapes, strict=True)}
 
 

@@ -62,10 +62,10 @@ def run_passes(
             for p, is_text in chosen:
                 module = run_pass(p, module, context.derived(require_match=is_text and not allow_no_match))
     finally:
-        for found in context.warnings:
-            outer.note(found)
+        for warning in context.warnings:
+            outer.note(warning)
             if warn is not None:
-                warn(found)
+                warn(warning)
     return module
 
 

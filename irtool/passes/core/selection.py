@@ -31,12 +31,12 @@ class Selection:
     def widen(self, narrowed: Module, module: Module) -> Module:
         """The transformed narrowed module, with the functions outside as they are in `module`, in their places."""
         inside = {n: f for n, f in narrowed.functions.items() if n not in self.outside}
-        kept = {
+        unselected = {
             n: f if n in self.outside else inside[n]
             for n, f in module.functions.items()
             if n in self.outside or n in inside
         }
-        whole = narrowed.with_functions({**kept, **inside})
+        whole = narrowed.with_functions({**unselected, **inside})
         same_types = narrowed.type_definitions is module.type_definitions and narrowed.attrs is module.attrs
         return module.with_functions(whole.functions) if same_types and narrowed.metadata is module.metadata else whole
 
@@ -59,12 +59,12 @@ def select_functions(module: Module, regex: str) -> list[str]:
 
 def select(module: Module, regexes: Sequence[str], among: Iterable[str]) -> tuple[list[str], list[str]]:
     """The functions, of those in `among`, that any of the expressions matches, and the expressions that match none."""
-    found: dict[str, None] = {}
+    matched_names: dict[str, None] = {}
     idle = []
     allowed = frozenset(among)
     for regex in regexes:
         matched = [n for n in select_functions(module, regex) if n in allowed]
-        found.update(dict.fromkeys(matched))
+        matched_names.update(dict.fromkeys(matched))
         if not matched:
             idle.append(regex)
-    return [n for n in module.functions if n in found], idle
+    return [n for n in module.functions if n in matched_names], idle

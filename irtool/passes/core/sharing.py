@@ -29,8 +29,8 @@ def _shared(root: Expr) -> Expr | None:
     def enter(e: Expr) -> bool:
         return not is_primitive(e)
 
-    uses: Counter[Expr] = Counter()
+    use_counts: Counter[Expr] = Counter()
     for e in post_order(root, enter=enter):
         if enter(e):
-            uses.update(children(e))
-    return next((e for e, count in uses.items() if count > 1 and children(e) and enter(e)), None)
+            use_counts.update(children(e))
+    return next((e for e, count in use_counts.items() if count > 1 and children(e) and enter(e)), None)

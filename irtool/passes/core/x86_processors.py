@@ -45,5 +45,5 @@ def has_byte_dots(cpu: str) -> bool:
 
 def vector_lanes(target: Target) -> int:
     """Number of float32 that TVM's schedules put into a vector: 16 with AVX-512, 8 with AVX2, else 4; or the option `lanes`."""
-    given, cpu = target.option("lanes"), target.option("mcpu")
-    return int(given) if given else 16 if cpu in _AVX512 else 8 if cpu in _AVX2 else 4
+    lanes, cpu = target.option("lanes"), target.option("mcpu")
+    return int(lanes) if lanes else 16 if cpu in _AVX512 else 8 if cpu in _AVX2 else 4

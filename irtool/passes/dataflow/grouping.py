@@ -94,23 +94,23 @@ class _Grouper:
         return self.groups
 
     def _add(self, root: Expr) -> None:
-        found = self.matcher.matches
-        group = Group(root, PatternMatch(found))
+        matches = self.matcher.matches
+        group = Group(root, PatternMatch(matches))
         inputs: dict[Expr, Var] = {}
         params: list[Var] = []
-        inner = self._inner(found)
+        inner = self._inner(matches)
         for part in self.parts:
-            for node in _border(part, found.get(part, ())):
+            for node in _border(part, matches.get(part, ())):
                 if node in inner or isinstance(node, Op | Function) or self._is_embedded(node, part):
                     continue
                 inputs[node] = Var(f"FunctionVar_{self.count}_{len(params)}", node.checked_type, node.span)
                 params.append(inputs[node])
                 group.args.append(node)
         self.count += 1
-        made, group.name = _extract(root, inputs)
-        group.function = Function(tuple(params), made[root])
-        if self._may_take(root, made, inputs):
-            self.taken.update(e for e in made if e not in inputs)
+        extracted, group.name = _extract(root, inputs)
+        group.function = Function(tuple(params), extracted[root])
+        if self._may_take(root, extracted, inputs):
+            self.taken.update(e for e in extracted if e not in inputs)
             self.groups[root] = group
 
     def _inner(self, matches: dict[DFPattern, list[Expr]]) -> set[Expr]:

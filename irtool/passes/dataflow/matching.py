@@ -37,8 +37,8 @@ def matches(pattern: DFPattern, e: Expr) -> bool:
 class PatternMatch(Mapping[DFPattern, Expr]):
     """The node that each part of a pattern matched: `match[p]`; `match.all(p)` lists the nodes if `p` is a path."""
 
-    def __init__(self, found: Mapping[DFPattern, list[Expr]], before: PatternMatch | None = None) -> None:
-        self._found = found
+    def __init__(self, matches: Mapping[DFPattern, list[Expr]], before: PatternMatch | None = None) -> None:
+        self._found = matches
         self._before = before
 
     def __getitem__(self, pattern: DFPattern) -> Expr:

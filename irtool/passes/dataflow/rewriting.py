@@ -82,7 +82,7 @@ def apply_rule(rule: RewriteRule, root: Expr, module: Module | None = None) -> E
         if group is None:
             return new
         memo[old] = new
-        now = {p: [memo.get(e, e) for e in found] for p, found in group.match.items_of()}
+        now = {p: [memo.get(e, e) for e in exprs] for p, exprs in group.match.items_of()}
         return rule.replace(old, new, PatternMatch(now, group.match))
 
     return rewrite(root, leave, memo=memo)

@@ -16,7 +16,7 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
     function may be called twice. Of a `let` that is shared, and met twice, the more uses count: the second time, what was
     met twice already is left out.
     """
-    uses: Counter[Var] = Counter()
+    use_counts: Counter[Var] = Counter()
     before: Counter[Var] = Counter()
     values: dict[Var, Expr] = {}
     bound_at: dict[Var, int] = {}
@@ -29,7 +29,7 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
             level -= 1
             continue
         if step == "used":
-            uses[e] += 1  # type: ignore[index]  # a variable, by its step
+            use_counts[e] += 1  # type: ignore[index]  # a variable, by its step
             continue
         visits[e] += 1
         if visits[e] > 2:
@@ -37,10 +37,10 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
         if isinstance(e, Var):
             if e not in values:
                 continue
-            uses[e] += 1
+            use_counts[e] += 1
             if bound_at[e] < level:
                 stack.append(("used", e))
-            if uses[e] == 1 and is_pure(e):
+            if use_counts[e] == 1 and is_pure(e):
                 stack.append(("see", values[e]))
         elif isinstance(e, Let):
             chain: list[tuple[str, Expr]] = []
@@ -49,8 +49,8 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
                 if rest is not e:
                     visits[rest] += 1
                 values[rest.var] = rest.value
-                before[rest.var] = max(before[rest.var], uses[rest.var])
-                uses[rest.var] = 0
+                before[rest.var] = max(before[rest.var], use_counts[rest.var])
+                use_counts[rest.var] = 0
                 bound_at[rest.var] = level
                 if not is_pure(rest.var):
                     chain.append(("see", rest.value))
@@ -63,4 +63,4 @@ def needed_uses(root: Function, is_pure: Callable[[Var], bool]) -> Counter[Var]:
             stack.append(("see", e.body))
         else:
             stack.extend(("see", c) for c in reversed(children(e)))
-    return uses | before
+    return use_counts | before

@@ -69,7 +69,7 @@ def join(a: VirtualDevice, b: VirtualDevice) -> VirtualDevice | None:
     """The device that both describe, or None if they contradict each other."""
     if a is b or a == b:
         return a
-    found: list[Any] = []
+    fields: list[Any] = []
     for x, y, nothing in (
         (a.device_type, b.device_type, -1),
         (a.virtual_device_id, b.virtual_device_id, -1),
@@ -78,8 +78,8 @@ def join(a: VirtualDevice, b: VirtualDevice) -> VirtualDevice | None:
     ):
         if x != nothing and y != nothing and x != y:
             return None
-        found.append(y if x == nothing else x)
-    return VirtualDevice(*found)
+        fields.append(y if x == nothing else x)
+    return VirtualDevice(*fields)
 
 
 def fill(device: VirtualDevice, default: VirtualDevice) -> VirtualDevice:

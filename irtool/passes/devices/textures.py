@@ -157,7 +157,7 @@ class _Finder:
     def on_textures(self, kernel: Function) -> bool:
         """True if a kernel has an implementation on textures: the operator that its arguments reach first decides."""
         if kernel not in self.kernels:
-            found = False
+            uses_texture = False
             seen: set[Expr] = set()
             stack: list[Expr] = [kernel.body]
             while stack:
@@ -166,11 +166,11 @@ class _Finder:
                     continue
                 seen.add(e)
                 if isinstance(e, Call):
-                    found = _supports_textures(e)
+                    uses_texture = _supports_textures(e)
                     stack.extend(reversed(e.args))
                 else:
                     stack.extend(reversed(children(e)))
-            self.kernels[kernel] = found
+            self.kernels[kernel] = uses_texture
         return self.kernels[kernel]
 
     def scope(self, type: Type | None, device: VirtualDevice | None) -> str:

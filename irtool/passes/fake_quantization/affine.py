@@ -91,10 +91,10 @@ def rule(*operators: str, alone: bool = False) -> Callable[[AffineRule], AffineR
     With `alone`, calls become integer outside of regions, too, where all of their inputs are dequantized.
     """
 
-    def file(found: AffineRule) -> AffineRule:
+    def file(affine_rule: AffineRule) -> AffineRule:
         if alone:
-            _ALONE.file(*operators)(found)
-        return _RULES.file(*operators)(found)
+            _ALONE.file(*operators)(affine_rule)
+        return _RULES.file(*operators)(affine_rule)
 
     return file
 

@@ -13,16 +13,16 @@ from .affine import Affine, AnyAffine, NotSupported, Types, optional_rule, tenso
 def softmax(e: Call, types: Types) -> tuple[Expr, AnyAffine]:
     """`qnn.softmax`, where the input is int8 and its scale is small enough for that."""
     (x,) = e.args
-    now, wanted = tensor_type(types, x), tensor_type(types, e)
+    now, target = tensor_type(types, x), tensor_type(types, e)
     scale = _scalar(now.scale)
-    if now.dtype != "int8" or wanted.dtype != "int8":
-        raise NotSupported(f"qnn.softmax is defined for int8, not {now.dtype} and {wanted.dtype}")
+    if now.dtype != "int8" or target.dtype != "int8":
+        raise NotSupported(f"qnn.softmax is defined for int8, not {now.dtype} and {target.dtype}")
     try:
         steps_to_one(scale)
     except IrError as error:
         raise NotSupported(error.diagnostics[0].message) from None
-    out = call("qnn.softmax", x, now.scale, now.zero_point, wanted.scale, wanted.zero_point, axis=e.attrs.axis)
-    return out, Affine(wanted.scale, wanted.zero_point, "int8", wanted.axis)
+    out = call("qnn.softmax", x, now.scale, now.zero_point, target.scale, target.zero_point, axis=e.attrs.axis)
+    return out, Affine(target.scale, target.zero_point, "int8", target.axis)
 
 
 @optional_rule("take")

@@ -51,10 +51,10 @@ def quantize(e: Call, types: Types) -> Result:
     out, scale, zero_point = e.args
     t = tensor_type(types, out)
     now = Affine(fold(t.scale), fold(t.zero_point), t.dtype, t.axis)
-    wanted = Affine(scale, zero_point, e.attrs.out_dtype, e.attrs.axis)
-    if not now.looks_like(wanted):
-        out = _requantize(out, now, scale, zero_point, wanted.dtype, t.axis)
-    return out, wanted
+    target = Affine(scale, zero_point, e.attrs.out_dtype, e.attrs.axis)
+    if not now.looks_like(target):
+        out = _requantize(out, now, scale, zero_point, target.dtype, t.axis)
+    return out, target
 
 
 @rule("nn.max_pool2d", "image.resize2d")
@@ -115,14 +115,14 @@ def global_average_pool(e: Call, types: Types) -> Result:
     return _average(e, types)
 
 
-def _average(e: Call, types: Types, **kept: Any) -> Result:
+def _average(e: Call, types: Types, **attrs: Any) -> Result:
     x = e.args[0]
     t, out = tensor_type(types, x), tensor_type(types, e)
     if t.looks_like(out):
         x = call("cast", x, dtype="int32")
     else:
         x = _requantize(x, t, out.scale, out.zero_point, "int32", t.axis)
-    return call(e.attrs.name, x, **kept), Affine(out.scale, out.zero_point, "int32", out.axis)
+    return call(e.attrs.name, x, **attrs), Affine(out.scale, out.zero_point, "int32", out.axis)
 
 
 @rule("mean")
@@ -327,11 +327,11 @@ def _fits_int8(real: Expr, t: Affine) -> bool:
 def _operands(e: Call, types: Types) -> tuple[Expr, Expr, Affine, Affine, Affine]:
     """Both operands, quantized, with their types and the result's. A constant is quantized as the other operand is."""
     left, right = e.args
-    given = [types.get(left), types.get(right)]
-    if given == [None, None]:
+    affine_types = [types.get(left), types.get(right)]
+    if affine_types == [None, None]:
         raise NotSupported("neither operand is quantized")
-    a = given[0] if isinstance(given[0], Affine) else None
-    b = given[1] if isinstance(given[1], Affine) else None
+    a = affine_types[0] if isinstance(affine_types[0], Affine) else None
+    b = affine_types[1] if isinstance(affine_types[1], Affine) else None
     if a is None:
         assert b is not None
         left, a = _constant_like(left, b), b

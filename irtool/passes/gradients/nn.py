@@ -33,9 +33,9 @@ def _require_one_dtype(s: GradientSite) -> None:
     """Raises IrError where the result is of another dtype than the arguments: gradients go back through it."""
     dtypes = {t.dtype for t in (*s.types, s.type) if isinstance(t, TensorType)}
     if len(dtypes) > 1:
-        said = ", ".join(sorted(dtypes))
+        names = ", ".join(sorted(dtypes))
         raise IrError(
-            f"the gradient of {s.attrs.name} is defined for one data type, not {said}", s.out.span, code=NoGradient
+            f"the gradient of {s.attrs.name} is defined for one data type, not {names}", s.out.span, code=NoGradient
         )
 
 

@@ -136,14 +136,14 @@ def _mean_the_same(s: GradientSite, bounds: Bounds, axis: int, extent: Dim) -> b
 
     if not isinstance(extent, int):
         return all(v[axis] > 0 for v in bounds[2:] if axis < len(v))
-    given: list[Any] = [np.array(v[axis : axis + 1], "int64") for v in bounds]
-    places = np.arange(1, extent + 1)
+    bounds_arrays: list[Any] = [np.array(v[axis : axis + 1], "int64") for v in bounds]
+    positions = np.arange(1, extent + 1)
     assert isinstance(s.type, TensorType)
     ranges = [replace(r, axis=0) for r in s.attrs.ranges(len(s.type.shape)) if r.axis == axis]
-    taken = slice_array(places, ranges)
-    want = np.zeros_like(places)
+    taken = slice_array(positions, ranges)
+    want = np.zeros_like(positions)
     want[taken - 1] = taken
-    got = operators.get("strided_set")().evaluate(np.zeros_like(places), taken, *given)
+    got = operators.get("strided_set")().evaluate(np.zeros_like(positions), taken, *bounds_arrays)
     return bool(len(taken) and (got == want).all())
 
 
@@ -171,18 +171,18 @@ def _static(t: Type) -> tuple[int, ...]:
 def gather_nd(s: GradientSite) -> list[Expr]:
     """The gradient scattered to where it was gathered from."""
     data, indices = s.args
-    places = _with_batches(indices, s) if s.attrs.batch_dims else indices
-    return [call("scatter_nd", zeros_like(data), places, s.grad, mode="add"), zeros_like(indices)]
+    positions = _with_batches(indices, s) if s.attrs.batch_dims else indices
+    return [call("scatter_nd", zeros_like(data), positions, s.grad, mode="add"), zeros_like(indices)]
 
 
 def _with_batches(indices: Expr, s: GradientSite) -> Expr:
     """Indices that also say in which batch they look up, for `scatter_nd`, which knows of no batches."""
     import numpy as np
 
-    _, *places = s.shape(1)
+    _, *batch_shape = s.shape(1)
     t = s.types[1]
     assert isinstance(t, TensorType)
-    batches = np.indices(places)[: s.attrs.batch_dims]
+    batches = np.indices(batch_shape)[: s.attrs.batch_dims]
     return call("concatenate", Tuple((array_constant(batches, t.dtype), indices)), axis=0)
 
 

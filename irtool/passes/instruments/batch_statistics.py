@@ -53,8 +53,8 @@ def batch_norm(operands: tuple[Any, ...], attrs: Any, momentum: float) -> tuple[
     if attrs.center:
         y = y + beta.reshape(shape)
     old_part = 1 - momentum
-    made = (y, old_part * mean + momentum * new_mean, old_part * variance + momentum * new_variance)
-    return tuple(np.asarray(a, x.dtype) for a in made)
+    results = (y, old_part * mean + momentum * new_mean, old_part * variance + momentum * new_variance)
+    return tuple(np.asarray(a, x.dtype) for a in results)
 
 
 def has_inner_norms(module: Module, entry: str) -> bool:

@@ -47,8 +47,8 @@ def gradient_error(before: Module, entry: str, inputs: list[Any], gradients: Any
 
     def objective(step: float) -> float:
         moved = _map(lambda x, v: np.asarray(x + step * v) if _is_float(x) else x, points, directions)
-        found = _floats(evaluate(double, moved, entry=entry), whole)
-        return float(sum(np.sum(a, dtype=np.float64) for a in found))
+        outputs = _floats(evaluate(double, moved, entry=entry), whole)
+        return float(sum(np.sum(a, dtype=np.float64) for a in outputs))
 
     products = []
     for g, v in zip(value_leaves(gradients), value_leaves(directions), strict=True):
@@ -136,5 +136,5 @@ def _mapped(change: Callable[..., Any], values: tuple[Any, ...]) -> Steps:
 
 
 def _floats(value: Any, whole: bool) -> list[Any]:
-    found = value_leaves(value)
-    return [a for a in (found if whole else found[:1]) if _is_float(a)]
+    leaves = value_leaves(value)
+    return [a for a in (leaves if whole else leaves[:1]) if _is_float(a)]

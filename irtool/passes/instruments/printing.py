@@ -47,8 +47,8 @@ class Printing(PassInstrument):
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         # What changed in a pass that runs others has been shown, pass by pass.
         watched = bool(self.changed) and not info.runs_others
-        wanted = self._wanted(info, self.after)
-        self._after(info.name, wanted, watched, lambda: shown(module, self.show), info.is_prerequisite)
+        is_selected = self._wanted(info, self.after)
+        self._after(info.name, is_selected, watched, lambda: shown(module, self.show), info.is_prerequisite)
 
     def run_before_stage(self, program: Program, stage: str) -> None:
         self._before(stage, _named(stage, self.before), bool(self.changed), lambda: program_text(program))
@@ -56,19 +56,19 @@ class Printing(PassInstrument):
     def run_after_stage(self, program: Program, stage: str) -> None:
         self._after(stage, _named(stage, self.after), bool(self.changed), lambda: program_text(program))
 
-    def _before(self, name: str, wanted: bool, watched: bool, text: Callable[[], str]) -> None:
-        old = text() if wanted or watched else ""
-        if wanted:
+    def _before(self, name: str, is_selected: bool, watched: bool, text: Callable[[], str]) -> None:
+        old = text() if is_selected or watched else ""
+        if is_selected:
             self._write(f"// before {name}\n{old}\n")
         self._open.append(old if watched else "")
 
     def _after(
-        self, name: str, wanted: bool, watched: bool, text: Callable[[], str], is_prerequisite: bool = False
+        self, name: str, is_selected: bool, watched: bool, text: Callable[[], str], is_prerequisite: bool = False
     ) -> None:
         """Prints the module or the difference after a step. "No change" is printed for steps that were named only."""
         old = self._open.pop() if self._open else ""  # the stage that makes the program begins with nothing
-        new = text() if wanted or watched else ""
-        if wanted:
+        new = text() if is_selected or watched else ""
+        if is_selected:
             self._write(f"// after {name}\n{new}\n")
         if not watched:
             return

@@ -166,12 +166,12 @@ class Timing(PassInstrument):
         if "parse" in self.stages:
             cells.append(_cells("(parse)", self.stages["parse"]))
         folded = [r for r in self.rows if r.seconds + r.infer_seconds < _LEAST * whole and not r.changed]
-        kept = [r for r in self.rows if r not in folded] if len(folded) > 1 else self.rows
-        for r in kept:
+        rows = [r for r in self.rows if r not in folded] if len(folded) > 1 else self.rows
+        for r in rows:
             name = "  " * r.depth + r.name
             ops = f"{r.operators_before} → {r.operators_after}" if r.changed else str(r.operators_after)
             cells.append(_cells(name, r.seconds, r.infer_seconds, ops))
-        if len(kept) < len(self.rows):
+        if len(rows) < len(self.rows):
             name = f"({len(folded)} others, each below 1 %)"
             inferring = sum(r.infer_seconds for r in folded if r.depth == 0)
             cells.append(_cells(name, sum(r.seconds for r in folded), inferring))

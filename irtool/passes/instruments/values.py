@@ -65,8 +65,8 @@ class CheckValues(PassInstrument):
         for seed, (a, b) in enumerate(zip(want, got, strict=True)):
             worst = self._fault(info, changes, before, a, b, seed)
             if worst is not None:
-                said = (self._random,) if self._random else ()
-                raise ResultsChanged(f"pass {info.name} changes the results of @{self.entry}: {worst}", notes=said)
+                notes = (self._random,) if self._random else ()
+                raise ResultsChanged(f"pass {info.name} changes the results of @{self.entry}: {worst}", notes=notes)
         self._known = (None, []) if changes == "derivative" else (module, got)
 
     def _fault(self, info: PassInfo, changes: str, before: Module, want: Any, got: Any, seed: int) -> str | None:
@@ -120,9 +120,9 @@ class CheckValues(PassInstrument):
         return self._made[key]
 
     def report(self) -> str:
-        said = [f"passes are compared on made-up values: {self._random}"] if self._random else []
-        said += [f"results not compared: {reason}" for reason in self.skipped]
-        return "\n".join(f"note: {sentence}" for sentence in said)
+        sentences = [f"passes are compared on made-up values: {self._random}"] if self._random else []
+        sentences += [f"results not compared: {reason}" for reason in self.skipped]
+        return "\n".join(f"note: {sentence}" for sentence in sentences)
 
     def _values(self, module: Module, signature: Module) -> list[Any]:
         from ...interp import evaluate
@@ -208,6 +208,6 @@ def _first(compare: Compare, want: Any, got: Any, path: str) -> str | None:
             if not isinstance(b, tuple | list) or len(a) != len(b):
                 return f"result{where} has another number of fields"
             stack += [(x, y, f"{where}.{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))]
-        elif hasattr(a, "dtype") and hasattr(b, "dtype") and (said := compare(a, b, where)) is not None:
-            return said
+        elif hasattr(a, "dtype") and hasattr(b, "dtype") and (difference := compare(a, b, where)) is not None:
+            return difference
     return None

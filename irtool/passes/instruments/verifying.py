@@ -33,12 +33,12 @@ class Verifying(PassInstrument):
             raise InternalError(f"pass {info.name} changed the module that it was given")
         if module is before or info.runs_others:  # what other passes did has been verified after each of them
             return
-        found = verify(module) + _malformed_nests(module, before)
-        if info.needs_types and not found:
+        errors = verify(module) + _malformed_nests(module, before)
+        if info.needs_types and not errors:
             changed = [n for n, f in module.functions.items() if before.functions.get(n) is not f]
-            found = _untyped(module) or recheck_types(module, changed)
-        if found:
-            first, *rest = found
+            errors = _untyped(module) or recheck_types(module, changed)
+        if errors:
+            first, *rest = errors
             note = f"the module is malformed after pass {info.name}"
             head = Diagnostic(first.message, first.span, notes=(*first.notes, note), help=first.help)
             raise InternalError([head, *rest[:9]])

@@ -42,8 +42,8 @@ def convolution(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) ->
         return None
     steps = prod(w.shape) // w.shape[out]
     channel = Layout.parse(at.out_layout or at.data_layout).index("C")
-    made = _product(f"qnn.{e.op_name[3:]}", (x, w), steps, out, attributes_of(at, "out_dtype"))
-    return None if made is None else _result(*made, x, w, shape, channel)
+    product = _product(f"qnn.{e.op_name[3:]}", (x, w), steps, out, attributes_of(at, "out_dtype"))
+    return None if product is None else _result(*product, x, w, shape, channel)
 
 
 @exact_form("nn.dense")
@@ -54,8 +54,8 @@ def dense(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) -> Quant
         return None
     if not x.is_uniform or not _is_by_channel(w, 0):
         return None
-    made = _product("qnn.dense", (x, w), w.shape[1], 0, {"units": w.shape[0]})
-    return None if made is None else _result(*made, x, w, shape, len(shape) - 1)
+    product = _product("qnn.dense", (x, w), w.shape[1], 0, {"units": w.shape[0]})
+    return None if product is None else _result(*product, x, w, shape, len(shape) - 1)
 
 
 @exact_form("nn.batch_matmul")
@@ -68,8 +68,8 @@ def batch_matmul(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) -
     right = y.expr if e.attrs.transpose_b else call("transpose", y.expr, axes=[0, 2, 1])
     steps = x.shape[1 if e.attrs.transpose_a else 2]
     moved = (derived(left, x, x.shape), derived(right, y, y.shape))
-    made = _product("qnn.batch_matmul", moved, steps, 0, {"transpose_a": False, "transpose_b": True})
-    return None if made is None else _result(*made, x, y, shape, 0)
+    product = _product("qnn.batch_matmul", moved, steps, 0, {"transpose_a": False, "transpose_b": True})
+    return None if product is None else _result(*product, x, y, shape, 0)
 
 
 def _is_by_channel(w: QuantizedTensor, axis: int) -> bool:

@@ -143,8 +143,8 @@ def _split(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _ratio(scale: np.ndarray, grid: Grid) -> np.ndarray | None:
     with np.errstate(all="ignore"):
-        found = np.asarray(scale / grid.scale)
-    return found if are_normal(found) else None
+        ratio = np.asarray(scale / grid.scale)
+    return ratio if are_normal(ratio) else None
 
 
 def _number(value: np.ndarray) -> Expr:

@@ -45,11 +45,11 @@ def tabulate(e: Expr, grid: Grid, type_of: TypeOf, known: dict[Expr, Tabulated])
     source, values = None, dict[Expr, Expr]()
     for x in order:
         if is_call_to(x, "qnn.dequantize") and not isinstance(x.args[0], Constant):
-            found = known.get(x.args[0], Tabulated(x.args[0], _identity(type_of(x.args[0]).dtype)))
-            if source not in (None, found.source):
+            tabulated = known.get(x.args[0], Tabulated(x.args[0], _identity(type_of(x.args[0]).dtype)))
+            if source not in (None, tabulated.source):
                 return None
-            source = found.source
-            values[x] = call("qnn.dequantize", array_constant(found.table, str(found.table.dtype)), *x.args[1:])
+            source = tabulated.source
+            values[x] = call("qnn.dequantize", array_constant(tabulated.table, str(tabulated.table.dtype)), *x.args[1:])
         elif isinstance(x, Constant):
             values[x] = array_constant(np.asarray(x.data).reshape(()), x.dtype)
         elif isinstance(x, Call):
@@ -99,8 +99,8 @@ def _are_bytes(e: Call, whole: Any, type_of: TypeOf) -> bool:
     """True for bytes of the whole's shape with one scale and zero point, and for a number that is dequantized."""
     if isinstance(e.args[0], Constant):
         return True
-    t, found = type_of(e.args[0]), parameters(*e.args[1:])
-    if found is None or found[0].ndim or found[1].ndim:
+    t, quantities = type_of(e.args[0]), parameters(*e.args[1:])
+    if quantities is None or quantities[0].ndim or quantities[1].ndim:
         return False
     return isinstance(t, TensorType) and t.dtype in BYTES and t.shape == whole.shape
 

@@ -75,17 +75,17 @@ def quantized_tensor(e: Expr, type_of: Callable[[Expr], Any], bounds: dict[Expr,
     if not is_call_to(e, "qnn.dequantize"):
         return None
     data, scale, zero = e.args
-    found, type_, real = parameters(scale, zero), type_of(data), type_of(e)
+    quantities, type_, real = parameters(scale, zero), type_of(data), type_of(e)
     if (
-        found is None
+        quantities is None
         or not isinstance(type_, TensorType)
         or not isinstance(real, TensorType)
         or real.dtype != "float32"
     ):
         return None
-    axis = e.attrs.axis % len(type_.shape) if found[0].ndim or found[1].ndim else 0
+    axis = e.attrs.axis % len(type_.shape) if quantities[0].ndim or quantities[1].ndim else 0
     low, high = limits(type_.dtype)
-    return QuantizedTensor(data, tuple(type_.shape), type_.dtype, *found, axis, bounds.get(data, max(-low, high)))
+    return QuantizedTensor(data, tuple(type_.shape), type_.dtype, *quantities, axis, bounds.get(data, max(-low, high)))
 
 
 def parameters(scale: Expr, zero: Expr) -> tuple[np.ndarray, np.ndarray] | None:

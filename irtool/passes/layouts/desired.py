@@ -45,11 +45,11 @@ def is_depthwise(data: TensorType, data_layout: str, weight: TensorType, kernel_
     return groups > 1 and groups == channels and per_group == 1
 
 
-def require_layouts(name: str, wanted: Sequence[str]) -> None:
+def require_layouts(name: str, layouts: Sequence[str]) -> None:
     """Raises UsageError unless each desired layout of the operator of that name is a layout or `default`."""
-    if not isinstance(wanted, list | tuple) or not all(isinstance(layout, str) for layout in wanted):
-        raise UsageError(f"desired_layouts of {name} must be a list of layouts, not {wanted!r}")
-    for layout in wanted:
+    if not isinstance(layouts, list | tuple) or not all(isinstance(layout, str) for layout in layouts):
+        raise UsageError(f"desired_layouts of {name} must be a list of layouts, not {layouts!r}")
+    for layout in layouts:
         if layout == "default":
             continue
         try:
@@ -58,34 +58,34 @@ def require_layouts(name: str, wanted: Sequence[str]) -> None:
             raise UsageError(f"in desired_layouts of {name}: {error}") from None
 
 
-def with_layouts(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+def with_layouts(old: Call, new: Call, layouts: Sequence[str]) -> Call | None:
     """The call in the wanted layouts. Raises UsageError where they are not of the operator's kind."""
     convert = find_conversion(old.op_class)
-    return None if convert is None else convert(old, new, wanted)
+    return None if convert is None else convert(old, new, layouts)
 
 
-def _need(name: str, wanted: Sequence[str], count: int) -> None:
-    if len(wanted) != count:
+def _need(name: str, layouts: Sequence[str], count: int) -> None:
+    if len(layouts) != count:
         plural = "layouts" if count > 1 else "layout"
-        raise UsageError(f"ConvertLayout needs {count} {plural} for {name}, not {list(wanted)}")
-    if wanted[0] == "default":
+        raise UsageError(f"ConvertLayout needs {count} {plural} for {name}, not {list(layouts)}")
+    if layouts[0] == "default":
         raise UsageError(f"the data layout of {name} cannot be default")
 
 
-def _require_windows(name: str, old: str, wanted: str) -> None:
+def _require_windows(name: str, old: str, target: str) -> None:
     """Raises UsageError where a layout has other axes than the old one, or splits an axis that windows move along."""
-    layout = Layout.parse(wanted)
+    layout = Layout.parse(target)
     if not convertible(Layout.parse(old), layout):
-        raise UsageError(f"{name} cannot turn the layout {old} into {wanted!r}: their axes differ")
+        raise UsageError(f"{name} cannot turn the layout {old} into {target!r}: their axes differ")
     for letter in layout.primals:
         if letter not in "NCOI" and letter.lower() in layout:
-            raise UsageError(f"{name} cannot have the layout {wanted}: windows move along {letter}, which is split")
+            raise UsageError(f"{name} cannot have the layout {target}: windows move along {letter}, which is split")
 
 
-def _convolution(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+def _convolution(old: Call, new: Call, layouts: Sequence[str]) -> Call | None:
     name = old.attrs.name
-    _need(name, wanted, 2)
-    data, kernel = wanted
+    _need(name, layouts, 2)
+    data, kernel = layouts
     _require_windows(name, old.attrs.data_layout, data)
     if kernel != "default":
         _require_windows(name, old.attrs.kernel_layout, kernel)
@@ -135,9 +135,9 @@ def _blocked(old: Call, new: Call, data: str, kernel: str, tile: int) -> Call | 
 
 
 @conversion("nn.conv2d_backward_weight")
-def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
-    _need(old.attrs.name, wanted, 2)
-    grad, data = wanted
+def _weight_gradient(old: Call, new: Call, layouts: Sequence[str]) -> Call | None:
+    _need(old.attrs.name, layouts, 2)
+    grad, data = layouts
     changes: dict[str, Any] = {"data_layout": grad, "kernel_layout": grad if data == "default" else data}
     if grad == "NHWC":
         changes["out_layout"] = "OHWI"
@@ -148,15 +148,15 @@ def _weight_gradient(old: Call, new: Call, wanted: Sequence[str]) -> Call | None
     return _same(old.attrs.name, new.args, attributes_of(new.attrs, **changes))
 
 
-def _pooling(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
+def _pooling(old: Call, new: Call, layouts: Sequence[str]) -> Call | None:
     name = old.attrs.name
-    _need(name, wanted, 1)
-    _require_windows(name, old.attrs.layout, wanted[0])
-    return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=wanted[0], out_layout=wanted[0]))
+    _need(name, layouts, 1)
+    _require_windows(name, old.attrs.layout, layouts[0])
+    return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=layouts[0], out_layout=layouts[0]))
 
 
 @conversion("image.resize1d", "image.resize2d", "vision.roi_align", "vision.roi_pool")
-def _single(old: Call, new: Call, wanted: Sequence[str]) -> Call | None:
-    if not 1 <= len(wanted) <= 2 or wanted[0] == "default":
-        raise UsageError(f"ConvertLayout needs one layout for {old.attrs.name}, not {list(wanted)}")
-    return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=wanted[0]))
+def _single(old: Call, new: Call, layouts: Sequence[str]) -> Call | None:
+    if not 1 <= len(layouts) <= 2 or layouts[0] == "default":
+        raise UsageError(f"ConvertLayout needs one layout for {old.attrs.name}, not {list(layouts)}")
+    return _same(old.attrs.name, new.args, attributes_of(new.attrs, layout=layouts[0]))

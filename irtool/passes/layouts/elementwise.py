@@ -20,8 +20,8 @@ def elementwise(s: LayoutSite) -> Layouts:
 @layout_rule("nn.dropout")
 def dropout(s: LayoutSite) -> Layouts:
     """The layout that comes in, for the mask as well."""
-    found = elementwise(s)
-    return Layouts(found.inputs, found.outputs * 2, s.attrs)
+    layouts = elementwise(s)
+    return Layouts(layouts.inputs, layouts.outputs * 2, s.attrs)
 
 
 @shared_layout_rule("broadcast")
@@ -50,12 +50,12 @@ def broadcast_layouts(s: LayoutSite) -> tuple[tuple[MaybeLayout, ...], MaybeLayo
     if layouts[0] is None and layouts[1] is None:
         result = nothing
     elif layouts[0] is None or layouts[1] is None:
-        given = 0 if layouts[0] is not None else 1
-        other = 1 - given
-        known = layouts[given]
+        source = 0 if layouts[0] is not None else 1
+        other = 1 - source
+        known = layouts[source]
         assert known is not None
-        if len(shapes[given]) >= len(shapes[other]):
-            layouts[other] = known.slice(len(shapes[given]) - len(shapes[other]), len(shapes[other]))
+        if len(shapes[source]) >= len(shapes[other]):
+            layouts[other] = known.slice(len(shapes[source]) - len(shapes[other]), len(shapes[other]))
             result = (tuple(layouts), known)
         else:
             result = nothing
@@ -107,12 +107,12 @@ def isomorphic(a: Layout, b: Layout) -> bool:
     """True if two layouts are equal up to the names of axes; parts of one axis answer to parts of one axis."""
     if len(a) != len(b):
         return False
-    there: dict[str, str] = {}
+    forward: dict[str, str] = {}
     back: dict[str, str] = {}
     for x, y in zip(a.axes, b.axes, strict=True):
         if x.is_primal != y.is_primal:
             return False
-        if there.setdefault(x.primal, y.primal) != y.primal or back.setdefault(y.primal, x.primal) != x.primal:
+        if forward.setdefault(x.primal, y.primal) != y.primal or back.setdefault(y.primal, x.primal) != x.primal:
             return False
         if not x.is_primal and a.factor(x.letter) != b.factor(y.letter):
             return False

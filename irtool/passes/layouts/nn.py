@@ -27,8 +27,8 @@ def deformable(s: LayoutSite) -> Layouts:
 @layout_rule("qnn.conv2d", "qnn.conv2d_transpose")
 def quantized_convolution(s: LayoutSite) -> Layouts:
     """A convolution's; scales and zero points are vectors."""
-    found = convolution(s)
-    return Layouts((*found.inputs, *(CHANNEL,) * 4), found.outputs, s.attrs)
+    layouts = convolution(s)
+    return Layouts((*layouts.inputs, *(CHANNEL,) * 4), layouts.outputs, s.attrs)
 
 
 @layout_rule("nn.correlation")
@@ -58,8 +58,8 @@ def pooling(s: LayoutSite) -> Layouts:
 @layout_rule("qnn.avg_pool2d")
 def quantized_pooling(s: LayoutSite) -> Layouts:
     """A pooling layer's; scales and zero points are scalars."""
-    found = pooling(s)
-    return Layouts((*found.inputs, *(CHANNEL,) * 4), found.outputs, found.attrs)
+    layouts = pooling(s)
+    return Layouts((*layouts.inputs, *(CHANNEL,) * 4), layouts.outputs, layouts.attrs)
 
 
 @layout_rule("nn.upsampling", "dyn.nn.upsampling", "nn.upsampling3d", "dyn.nn.upsampling3d")
@@ -134,8 +134,8 @@ def dense_pack(s: LayoutSite) -> Layouts:
 @layout_rule("qnn.contrib_dense_pack")
 def quantized_dense_pack(s: LayoutSite) -> Layouts:
     """The layouts of `nn.contrib_dense_pack`; scales and zero points are vectors."""
-    found = dense_pack(s)
-    return Layouts((*found.inputs, *(parse("N"),) * 4), found.outputs, s.attrs)
+    layouts = dense_pack(s)
+    return Layouts((*layouts.inputs, *(parse("N"),) * 4), layouts.outputs, s.attrs)
 
 
 @layout_rule("nn.prelu")

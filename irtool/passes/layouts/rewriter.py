@@ -49,15 +49,15 @@ class _Rewriter:
         self.effects = Effects()
 
     def run(self, function: Function) -> Function:
-        made = rewrite(function, self.leave)
+        rewritten = rewrite(function, self.leave)
         # Calls are written anew wherever layouts are known; where none was changed, the program may be the same.
-        same = not self.transforms and structural_equal(made, function)
-        return function if same else made
+        same = not self.transforms and structural_equal(rewritten, function)
+        return function if same else rewritten
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if isinstance(old, Call) and isinstance(new, Call):
-            found = self.call(old, new) if isinstance(old.op, Op) else None
-            return self.realized(new) if found is None else found
+            converted = self.call(old, new) if isinstance(old.op, Op) else None
+            return self.realized(new) if converted is None else converted
         if isinstance(old, TupleGetItem) and isinstance(new, TupleGetItem):
             alone = not isinstance(old.tuple, Tuple) or self.effects.only_field(old.tuple, old.index)
             return new.tuple.fields[new.index] if isinstance(new.tuple, Tuple) and alone else self.realized(new)
@@ -126,20 +126,22 @@ class _Rewriter:
         second = rule(LayoutSite(changed.attrs, assumed, arrived, types))
         if not second.known or len(second.outputs) != len(first.outputs):
             return None
-        made, _ = _flatten(changed.args)
+        producers, _ = _flatten(changed.args)
         moved = [
             self.meet(v, p.old, c, p.new, n)
-            for v, p, c, n in zip(made, produced, first.inputs, second.inputs, strict=True)
+            for v, p, c, n in zip(producers, produced, first.inputs, second.inputs, strict=True)
         ]
         result = Call(changed.op, _unflatten(changed.args, moved), second.attrs, (), old.span)
         return _outputs(old, result, first, second)
 
-    def meet(self, e: Expr, old_made: MaybeLayout, old_used: MaybeLayout, made: MaybeLayout, used: MaybeLayout) -> Expr:
+    def meet(
+        self, e: Expr, old_made: MaybeLayout, old_used: MaybeLayout, produced: MaybeLayout, used: MaybeLayout
+    ) -> Expr:
         """Brings an argument into the layout of its use: the changes of producer and consumer may be one transform or two."""
         if old_used == old_made:
-            return self.transform(e, made, used)
+            return self.transform(e, produced, used)
         if old_made is not None:
-            e = self.transform(e, made, old_made)
+            e = self.transform(e, produced, old_made)
         return self.transform(e, old_used, used)
 
 

@@ -31,8 +31,8 @@ def quantized_concatenate(s: LayoutSite) -> Layouts:
     pieces = s.types[0]
     assert isinstance(pieces, TupleType)
     count = len(pieces.fields)
-    found = concatenate(LayoutSite(s.attrs, s.old[:count], None if s.new is None else s.new[:count], s.types[:1]))
-    return Layouts((*found.inputs, *(CHANNEL,) * (2 * count + 2)), found.outputs, found.attrs)
+    layouts = concatenate(LayoutSite(s.attrs, s.old[:count], None if s.new is None else s.new[:count], s.types[:1]))
+    return Layouts((*layouts.inputs, *(CHANNEL,) * (2 * count + 2)), layouts.outputs, layouts.attrs)
 
 
 @layout_rule("split")
@@ -97,8 +97,8 @@ def squeeze(s: LayoutSite) -> Layouts:
         old, new = s.moved
         axes = tuple(new.index(old.axes[a].letter) for a in axes)
         attrs = s.replaced(axis=axes)
-    gone = {a % len(layout) for a in axes}
-    return Layouts((layout,), (Layout(tuple(a for i, a in enumerate(layout.axes) if i not in gone)),), attrs)
+    squeezed = {a % len(layout) for a in axes}
+    return Layouts((layout,), (Layout(tuple(a for i, a in enumerate(layout.axes) if i not in squeezed)),), attrs)
 
 
 @layout_rule("slice_like")
@@ -126,15 +126,15 @@ def reduce(s: LayoutSite) -> Layouts:
     reduced = {old.axes[a].letter for a in axes}
     if exclude:
         reduced = {a.letter for a in old.axes} - reduced
-    new_axes, kept = [], []
+    new_axes, remaining = [], []
     for i, a in enumerate(layout.axes):
         if a.primal in reduced:
             new_axes.append(i)
             if at.keepdims:
-                kept.append(a if a.is_primal else LayoutAxis(a.letter, 1))
+                remaining.append(a if a.is_primal else LayoutAxis(a.letter, 1))
         else:
-            kept.append(a)
-    if not kept:
+            remaining.append(a)
+    if not remaining:
         return unknown(s)  # a scalar has no layout
     attrs = at
     if s.new is not None and axes:
@@ -143,7 +143,7 @@ def reduce(s: LayoutSite) -> Layouts:
         attrs = s.replaced(axis=tuple(new_axes))
     # A mean that comes with the data (of a variance) may be broadcast along some axes.
     rest = [adjust_factors(layout, old, t.shape) for t in s.types[1:] if isinstance(t, TensorType)]
-    return Layouts((layout, *rest), (Layout(tuple(kept)),), attrs)
+    return Layouts((layout, *rest), (Layout(tuple(remaining)),), attrs)
 
 
 @layout_rule("strided_slice")

@@ -15,9 +15,9 @@ def _permute(e: Expr, axes: Sequence[int]) -> Expr:
     return call("transpose", e, axes=tuple(axes))
 
 
-def _reorder(e: Expr, now: str, wanted: str) -> Expr:
+def _reorder(e: Expr, now: str, target: str) -> Expr:
     """A tensor with its axes in another order; `e` itself if they stand so."""
-    return e if now == wanted else _permute(e, [now.index(a) for a in wanted])
+    return e if now == target else _permute(e, [now.index(a) for a in target])
 
 
 @legalization(LEGALIZE, "nn.conv2d_transpose")

@@ -36,9 +36,11 @@ def _table(s: LegalizationSite, function: Callable[[np.ndarray], np.ndarray]) ->
     real = evaluate_expr(call("qnn.dequantize", inputs, _float(scale), int32(int(zero)), axis=-1))
     with np.errstate(all="ignore"):
         image = array_constant(np.asarray(function(real), "float32"), "float32")
-    made = evaluate_expr(call("qnn.quantize", image, _float(out_scale), int32(int(out_zero)), axis=-1, out_dtype=dtype))
+    quantized = evaluate_expr(
+        call("qnn.quantize", image, _float(out_scale), int32(int(out_zero)), axis=-1, out_dtype=dtype)
+    )
     index = call("reinterpret", x, dtype=f"uint{bits}")
-    return call("take", array_constant(np.asarray(made), dtype), index, axis=0, mode="fast")
+    return call("take", array_constant(np.asarray(quantized), dtype), index, axis=0, mode="fast")
 
 
 def _float(value: float) -> Constant:
@@ -128,8 +130,8 @@ def _less_zero_points(s: LegalizationSite, op: str) -> Expr:
 
     def shifted(index: int) -> Expr:
         operand, zero = cast(s.args[index], dtype), cast(s.args[index + 2], dtype)
-        given = s.tensor(index + 2).shape
-        if not given or (given == (1,) and s.tensor(index).shape[axis] != 1):
+        shape = s.tensor(index + 2).shape
+        if not shape or (shape == (1,) and s.tensor(index).shape[axis] != 1):
             return subtract(operand, zero)
         return call("nn.bias_add", operand, call("negative", zero), axis=axis)
 

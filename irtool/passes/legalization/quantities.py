@@ -55,8 +55,8 @@ def _not_scalar(e: Expr, what: str) -> float:
 
 def wrap_axis(axis: int, rank: int) -> int:
     """A negative axis counted from the end; 0 where there is no such axis, as for one number for all of a tensor."""
-    found = axis if axis >= 0 else rank + axis
-    return found if 0 <= found < max(rank, 1) else 0
+    wrapped = axis if axis >= 0 else rank + axis
+    return wrapped if 0 <= wrapped < max(rank, 1) else 0
 
 
 def clip_cast(e: Expr, dtype: str, highest: int | None = None) -> Expr:
@@ -107,16 +107,16 @@ def _visible_factor(factor: float) -> tuple[int, int]:
 def _per_channel(e: Expr, factors: Sequence[float], shape: Sequence[Dim], axis: int, rounding: str) -> Expr:
     """`e * factors[channel]` in 64-bit arithmetic."""
     rank = len(shape)
-    pairs = [_visible_factor(f) for f in factors]
+    factor_pairs = [_visible_factor(f) for f in factors]
 
     def channels(values: Sequence[int]) -> Expr:
         return expand_to_axis(array_constant(np.array(values, "int64"), "int64"), rank, [axis])
 
     e = cast(e, "int64")
-    if any(s > 0 for _, s in pairs):
-        e = call("left_shift", e, channels([max(s, 0) for _, s in pairs]))
-    e = multiply(e, channels([m for m, _ in pairs]))
-    totals = [max(-s, 0) + 31 for _, s in pairs]
+    if any(s > 0 for _, s in factor_pairs):
+        e = call("left_shift", e, channels([max(s, 0) for _, s in factor_pairs]))
+    e = multiply(e, channels([m for m, _ in factor_pairs]))
+    totals = [max(-s, 0) + 31 for _, s in factor_pairs]
     half: Expr = channels([1 << (t - 1) for t in totals])
     if rounding == "TONEAREST":
         less = channels([(1 << (t - 1)) - 1 for t in totals])

@@ -18,11 +18,11 @@ def computes_tensors(callee: Expr) -> bool:
     references: functions in it are called where they stand.
     """
     called: set[Expr] = {callee}
-    found = post_order(callee)
-    for e in found:
+    exprs = post_order(callee)
+    for e in exprs:
         if isinstance(e, Call):
             called.add(e.op)
-    for e in found:
+    for e in exprs:
         if isinstance(e, Op) and e.operator.stateful:
             return False
         if isinstance(e, Function | Op):

@@ -180,9 +180,9 @@ class Evaluator:
     def ref_read(self, e: RefRead, lets: LetList) -> Steps:
         ref = yield self.visit(e.ref, lets)
         if isinstance(ref.known, StaticRef):
-            held = self.store.lookup(ref.known)
-            if held is not None:
-                return held
+            value = self.store.lookup(ref.known)
+            if value is not None:
+                return value
         return self.partial(None, lets.push(RefRead(ref.dynamic, e.span)))
 
     def ref_write(self, e: RefWrite, lets: LetList) -> Steps:
@@ -243,8 +243,8 @@ class Evaluator:
                 self.summaries.note_recursion()
             if not (inside or (progress and self.allowance.lasts)):
                 return self.residual_call(name, arguments, attrs, type_args, lets)
-            given = dict(zip(function.type_params, type_args, strict=False))
-            types: dict[Any, Type] = {p: given.get(p) or IncompleteType() for p in function.type_params}
+            bindings = dict(zip(function.type_params, type_args, strict=False))
+            types: dict[Any, Type] = {p: bindings.get(p) or IncompleteType() for p in function.type_params}
             summary = None if inside else self.summaries.fitting(number, arguments)
             if summary is not None:
                 return self.by_summary(summary, arguments, types, lets)
@@ -307,8 +307,8 @@ class Evaluator:
         if summary.has_effects:
             self.store.invalidate()
         self.clock += 1
-        given: dict[Expr, Partial] = dict(zip(summary.residual.params, arguments, strict=True))
-        return moved(summary.result, given, atoms, self.clock)
+        bindings: dict[Expr, Partial] = dict(zip(summary.residual.params, arguments, strict=True))
+        return moved(summary.result, bindings, atoms, self.clock)
 
     def constant_function(self, callee: Expr) -> Callable[..., Steps]:
         """An operator or primitive function: evaluated if all arguments are known, called otherwise."""

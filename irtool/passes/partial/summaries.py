@@ -58,8 +58,8 @@ class Summaries:
         return summary if summary is not None and all(a.known is None for a in arguments) else None
 
 
-def moved(result: Partial, made: dict[Expr, Partial], atoms: dict[Expr, Expr], clock: int) -> Partial:
-    """`result` with other atoms. `made` has replacements of some of its parts: arguments for parameters."""
+def moved(result: Partial, bound: dict[Expr, Partial], atoms: dict[Expr, Expr], clock: int) -> Partial:
+    """`result` with other atoms. `bound` has replacements of some of its parts: arguments for parameters."""
     memo: dict[Partial, Partial] = {}
     stack = [(result, False)]
     while stack:
@@ -77,8 +77,8 @@ def moved(result: Partial, made: dict[Expr, Partial], atoms: dict[Expr, Expr], c
             known = StaticTuple(parts)
         elif isinstance(known, StaticData):
             known = StaticData(known.constructor, parts)
-        elif known is None and value.dynamic in made:
-            memo[value] = made[value.dynamic]
+        elif known is None and value.dynamic in bound:
+            memo[value] = bound[value.dynamic]
             continue
         memo[value] = Partial(known, atoms.get(value.dynamic, value.dynamic), clock)
     return memo[result]

@@ -114,14 +114,14 @@ class _Reader:
         if node.keywords or len(node.args) != 2:
             raise self.fail(node, "write pattern(name, …) with the name of the composite function and its pattern")
         name = yield self.value(node.args[0], self.names)
-        found = yield self.value(node.args[1], self.names)
+        pattern = yield self.value(node.args[1], self.names)
         if not isinstance(name, str) or not name:
             raise self.fail(node.args[0], "the name of the composite function is to be a string")
-        if not isinstance(found, DFPattern):
-            raise self.fail(node.args[1], f"{_describe(found)} is no pattern")
-        if _depth(found) > _DEEPEST:
+        if not isinstance(pattern, DFPattern):
+            raise self.fail(node.args[1], f"{_describe(pattern)} is no pattern")
+        if _depth(pattern) > _DEEPEST:
             raise self.fail(node.args[1], f"the pattern is nested more than {_DEEPEST} deep")
-        self.patterns.append((name, found))
+        self.patterns.append((name, pattern))
 
     def value(self, node: ast.expr, names: Mapping[str, Any]) -> Step:
         self.steps += 1
@@ -303,10 +303,10 @@ def _is_expr(text: str) -> DFPattern:
 def _has_type(text: str, p: DFPattern | None = None) -> DFPattern:
     from ...parser import read_type
 
-    wanted = read_type(_text(text))
-    if wanted is None:
+    type_ = read_type(_text(text))
+    if type_ is None:
         raise ValueError
-    return dataflow.has_type(wanted, p)
+    return dataflow.has_type(type_, p)
 
 
 def _has_shape(shape: list[int], p: DFPattern | None = None) -> DFPattern:

@@ -144,11 +144,11 @@ class Regions:
     def _join(self, e: Expr) -> None:
         used = e.args if isinstance(e, Call) else children(e)
         open_args = [a for a in used if not is_end(a)]
-        found = [self.of(a) for a in open_args]
-        region = next((r for r in found if r is not None), None)
+        regions = [self.of(a) for a in open_args]
+        region = next((r for r in regions if r is not None), None)
         if region is None:
             return
-        for arg, other in zip(open_args, found, strict=True):
+        for arg, other in zip(open_args, regions, strict=True):
             if other is None:
                 message = f"this belongs to no region, but what is used beside it to one of {region.compiler}"
                 raise IrError(message, arg.span or e.span, help="mark it with annotation.compiler_begin")

@@ -49,10 +49,10 @@ class SupportRule:
 
     def accepts(self, call: Call) -> bool:
         """True if the call of one of the operators meets the conditions; its arguments are typed."""
-        found = [t.dtype for a in call.args for t in _tensors(a.checked_type)]
-        if self.dtypes and not all(d in self.dtypes for d in found):
+        dtypes = [t.dtype for a in call.args for t in _tensors(a.checked_type)]
+        if self.dtypes and not all(d in self.dtypes for d in dtypes):
             return False
-        if any(d in self.excluded_dtypes for d in found):
+        if any(d in self.excluded_dtypes for d in dtypes):
             return False
         if any(getattr(call.attrs, name, None) not in values for name, values in self.attributes.items()):
             return False

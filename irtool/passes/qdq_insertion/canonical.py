@@ -90,9 +90,9 @@ class _Canonical:
         if not isinstance(summand, Constant) or not shape:
             return None
         values = np.asarray(summand.data)
-        given = values.shape
-        padded = (1,) * (len(shape) - len(given)) + given
-        if not (is_vector and given == (extent,)) and padded != tuple(
+        extents = values.shape
+        padded = (1,) * (len(shape) - len(extents)) + extents
+        if not (is_vector and extents == (extent,)) and padded != tuple(
             extent if n == axis else 1 for n in range(len(shape))
         ):
             return None

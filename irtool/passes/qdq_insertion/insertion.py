@@ -130,8 +130,8 @@ class Insertion:
         scale, zero = scalar_constant(q.scale, "float32"), scalar_constant(q.zero_point, "int32")
         return call("qnn.dequantize", integers, scale, zero, span=old.span)
 
-    def _weight(self, w: QuantizedWeights, given: Constant) -> Expr:
-        return _dequantized(Constant(w.values, "int8", None, given.span), w.scales, w.axis)
+    def _weight(self, w: QuantizedWeights, original: Constant) -> Expr:
+        return _dequantized(Constant(w.values, "int8", None, original.span), w.scales, w.axis)
 
 
 def _dequantized(integers: Constant, scales: np.ndarray, axis: int) -> Expr:

@@ -56,10 +56,10 @@ def name_calls(order: Sequence[Expr]) -> dict[Expr, str]:
 
 def aliases_of(e: Call) -> tuple[str, ...]:
     """The names of a call in the model it is from: of its node, and of its constants where they were parameters."""
-    found = [e.span.node] if e.span is not None and e.span.node else []
+    names = [e.span.node] if e.span is not None and e.span.node else []
     below = (x for a in e.args for x in (a, *([] if has_data(a) else ())))
-    found += [c.span.name for c in below if isinstance(c, Constant) and c.span is not None and c.span.name]
-    return tuple(dict.fromkeys(found))
+    names += [c.span.name for c in below if isinstance(c, Constant) and c.span is not None and c.span.name]
+    return tuple(dict.fromkeys(names))
 
 
 def matches(patterns: Iterable[str], name: str, aliases: Sequence[str]) -> bool:

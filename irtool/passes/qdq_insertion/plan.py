@@ -149,13 +149,13 @@ class _Planner:
 
     def _prune(self) -> None:
         """Drops layers other than products whose value no quantized layer takes: rounding it would gain nothing."""
-        wanted: set[Expr] = set()
-        kept = []
+        live: set[Expr] = set()
+        layers = []
         for layer in reversed(self.plan.layers):
-            if layer.op in PRODUCTS or layer.end in wanted:
-                kept.append(layer)
-                wanted.update(layer.operands)
-        self.plan.layers = kept[::-1]
+            if layer.op in PRODUCTS or layer.end in live:
+                layers.append(layer)
+                live.update(layer.operands)
+        self.plan.layers = layers[::-1]
 
     def _share(self) -> None:
         plan = self.plan

@@ -36,7 +36,7 @@ def along_two(new: Call) -> tuple[Call, int] | None:
     out = attrs.get("out_layout") or data
     if {*data} != {*"NCW"} or {*kernel} != {*"OIW"} or {*out} != {*"NCW"}:
         return None
-    places = [layout.index("W") for layout in (data, kernel, out)]
+    width_axes = [layout.index("W") for layout in (data, kernel, out)]
     if new.op_name == "nn.conv1d_transpose":  # there, O are the channels that come in
         kernel = kernel.translate(str.maketrans("OI", "IO"))
     for name, layout in (("data_layout", data), ("kernel_layout", kernel), ("out_layout", attrs.get("out_layout"))):
@@ -49,8 +49,8 @@ def along_two(new: Call) -> tuple[Call, int] | None:
         attrs["kernel_size"] = [1, *_listed(attrs["kernel_size"])]
     sides = _listed(attrs["padding"])
     attrs["padding"] = [0, sides[0], 0, sides[-1]]
-    x, w = (call("expand_dims", a, axis=n) for a, n in zip(new.args, places, strict=False))
-    return call(ALONG_ONE[new.op_name], x, w, span=new.span, **attrs), places[2]
+    x, w = (call("expand_dims", a, axis=n) for a, n in zip(new.args, width_axes, strict=False))
+    return call(ALONG_ONE[new.op_name], x, w, span=new.span, **attrs), width_axes[2]
 
 
 def _listed(value: int | Sequence[int]) -> list[int]:

@@ -51,18 +51,18 @@ def quantize_weights(
     peak = np.abs(rows).max(axis=1, initial=0)
     scales = np.maximum(np.where(peak == 0, 1.0, peak / LARGEST), LEAST_SCALE)
     integers = np.rint(rows / scales[:, None])
-    room = INT32_HIGH - largest_sums(integers, data_low, data_high)
-    if (room < 0).any():
-        channel = int(np.argmin(room))
+    headroom = INT32_HIGH - largest_sums(integers, data_low, data_high)
+    if (headroom < 0).any():
+        channel = int(np.argmin(headroom))
         where = f" of channel {channel}" if axis >= 0 else ""
         raise IrError(
-            f"{layer}: sums of {rows.shape[1]} products{where} may need {int(INT32_HIGH - room[channel])}, more than int32 has",
+            f"{layer}: sums of {rows.shape[1]} products{where} may need {int(INT32_HIGH - headroom[channel])}, more than int32 has",
             weights.span,
             help=f"leave the layer in floating point: --keep {layer}",
             code=AccumulatorOverflow,
         )
     if bias is not None:
-        scales = _room_for_bias(scales, np.asarray(bias.data, np.float64).ravel(), data_scale, room, layer, bias)
+        scales = _room_for_bias(scales, np.asarray(bias.data, np.float64).ravel(), data_scale, headroom, layer, bias)
     scales = scales.astype(np.float32)
     integers = np.clip(np.rint(rows / scales.astype(np.float64)[:, None]), -LARGEST, LARGEST)
     if axis < 0:
@@ -81,13 +81,13 @@ def largest_sums(integers: np.ndarray, low: int, high: int) -> np.ndarray:
 
 
 def _room_for_bias(
-    scales: np.ndarray, bias: np.ndarray, data_scale: float, room: np.ndarray, layer: str, where: Constant
+    scales: np.ndarray, bias: np.ndarray, data_scale: float, headroom: np.ndarray, layer: str, where: Constant
 ) -> np.ndarray:
     if not np.isfinite(bias).all():
         raise IrError(f"the bias of {layer} has {_worst(bias)}: it cannot be quantized", where.span)
     channels = np.abs(bias) if len(scales) > 1 else np.abs(bias).max(initial=0, keepdims=True)
     # Half of the room: larger scales make the products smaller, never larger, and float32 rounds the quotient.
-    return np.maximum(scales, channels / (data_scale * np.maximum(room / 2, 1)))
+    return np.maximum(scales, channels / (data_scale * np.maximum(headroom / 2, 1)))
 
 
 def _worst(values: np.ndarray) -> str:

@@ -33,10 +33,10 @@ def fold_backward(root: Expr) -> Expr:
 
 def _offer(root: Expr) -> dict[Expr, Message]:
     """For each node, the scale that could be moved into it."""
-    uses = use_counts(root)
+    counts = use_counts(root)
     messages: dict[Expr, Message] = {}
     for e in post_order(root):
-        if not isinstance(e, Call) or not isinstance(e.op, Op) or uses[e] != 1:
+        if not isinstance(e, Call) or not isinstance(e.op, Op) or counts[e] != 1:
             continue
         rule = _find_offer(e.op.operator)
         message = rule(e, [messages.get(a) for a in e.args]) if rule else None

@@ -16,8 +16,8 @@ from .library import Library
 def libraries() -> dict[str, Library]:
     """Every library by name."""
     modules = [m.name for m in pkgutil.iter_modules(__path__) if m.name != "library"]
-    found = [importlib.import_module(f"{__name__}.{name}").LIBRARY for name in sorted(modules)]
-    return {library.name: library for library in found}
+    found_libraries = [importlib.import_module(f"{__name__}.{name}").LIBRARY for name in sorted(modules)]
+    return {library.name: library for library in found_libraries}
 
 
 __all__ = ["Library", "libraries"]

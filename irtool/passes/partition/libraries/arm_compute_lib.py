@@ -63,8 +63,8 @@ def _dense(dense: Call) -> bool:
 
 def _qnn_dense(e: Call) -> bool:
     dense = find_call(e, "qnn.dense")
-    kinds = (dtype_of(dense.args[0]), dtype_of(dense.args[1]), dense.attrs.out_dtype, e.attrs.out_dtype)
-    return kinds == ("uint8", "uint8", "int32", "uint8")
+    dtypes = (dtype_of(dense.args[0]), dtype_of(dense.args[1]), dense.attrs.out_dtype, e.attrs.out_dtype)
+    return dtypes == ("uint8", "uint8", "int32", "uint8")
 
 
 def _is_dense_window(pool: Call) -> bool:

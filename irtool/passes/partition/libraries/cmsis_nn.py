@@ -49,8 +49,8 @@ def _bias(e: Call) -> Call | None:
 
 def _product(e: Call, name: str) -> bool:
     anchor, bias = find_call(e, name), _bias(e)
-    kinds = (dtype_of(anchor.args[0]), dtype_of(anchor.args[1]), anchor.attrs.out_dtype, dtype_of(e))
-    if kinds != ("int8", "int8", "int32", "int8") or (bias is not None and dtype_of(bias.args[1]) != "int32"):
+    dtypes = (dtype_of(anchor.args[0]), dtype_of(anchor.args[1]), anchor.attrs.out_dtype, dtype_of(e))
+    if dtypes != ("int8", "int8", "int32", "int8") or (bias is not None and dtype_of(bias.args[1]) != "int32"):
         return False
     return not np.any(_value(anchor.args[3]))  # the weights' zero points
 

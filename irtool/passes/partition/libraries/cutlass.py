@@ -64,8 +64,8 @@ def _gelu(y: DFPattern, in_float32: bool) -> DFPattern:
 
 
 def _fits(e: Call) -> bool:
-    kinds = (dtype_of(e.args[0]), dtype_of(e.args[1]))
-    return kinds in (("float16", "float16"), ("float32", "float32")) or {*kinds} <= {"int8", "uint8"}
+    dtypes = (dtype_of(e.args[0]), dtype_of(e.args[1]))
+    return dtypes in (("float16", "float16"), ("float32", "float32")) or {*dtypes} <= {"int8", "uint8"}
 
 
 def _dense(e: Call) -> bool:
