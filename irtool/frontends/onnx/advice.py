@@ -49,10 +49,10 @@ def waiting_nodes(
     """The warning that calls stand for these nodes, each with the fact that it waits for."""
     nodes = list(waiting)
     count = "1 node waits" if len(nodes) == 1 else f"{len(nodes)} nodes wait"
-    kinds = ", ".join(sorted({n.op_type for n in nodes}))
+    op_types = ", ".join(sorted({n.op_type for n in nodes}))
     notes = tuple(dict.fromkeys(filter(None, waiting.values())))[:1]
     return Diagnostic(
-        f"{count} for extents that are open ({kinds}): {names_of(nodes)}",
+        f"{count} for extents that are open ({op_types}): {names_of(nodes)}",
         nodes[0].place,
         "warning",
         notes,
@@ -82,17 +82,17 @@ def inputs_behind(node: Node, makers: Mapping[str, Node], inputs: Iterable[str])
     everything = set(inputs)
     if node not in set(makers.values()) and not any(_has(n, node) for n in makers.values()):
         return everything
-    waiting, seen, found = list(used_names(node)), set(), set()
+    waiting, seen, reached = list(used_names(node)), set(), set()
     while waiting:
         name = waiting.pop()
         if name in seen:
             continue
         seen.add(name)
         if name in everything:
-            found.add(name)
+            reached.add(name)
         elif name in makers:
             waiting += used_names(makers[name])
-    return found or everything
+    return reached or everything
 
 
 def _has(outer: Node, node: Node) -> bool:

@@ -44,8 +44,8 @@ def attribute_value(a: Any) -> Any:
 
 def _tensor(proto: Any, name: str) -> Value:
     what = f"attribute {name}"
-    found = Value.constant(read_tensor(proto, what), held_dtype(proto.data_type, what))
-    return replace(found, narrow=NARROW.get(proto.data_type))
+    constant = Value.constant(read_tensor(proto, what), held_dtype(proto.data_type, what))
+    return replace(constant, narrow=NARROW.get(proto.data_type))
 
 
 def _shortest(f: float) -> float:
@@ -55,9 +55,9 @@ def _shortest(f: float) -> float:
 
 def _all_shortest(numbers: Sequence[float]) -> tuple[float, ...]:
     """`_shortest` of each, once for all that are alike: half the numbers of a forest are those of its leaves, 0 or 1."""
-    bits, places = np.unique(np.array(numbers, "float32").view("int32"), return_inverse=True)
+    bits, positions = np.unique(np.array(numbers, "float32").view("int32"), return_inverse=True)
     values = np.fromiter(map(float, map(str, bits.view("float32"))), "float64", len(bits))
-    return tuple(values[places].tolist())
+    return tuple(values[positions].tolist())
 
 
 def _guess(a: Any) -> int:

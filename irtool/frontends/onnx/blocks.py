@@ -19,11 +19,11 @@ def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Qua
     require_count(size, "block_size")
     shape = x.extents("a tensor that is quantized in blocks")
     count = -(-shape[axis] // size)
-    wanted = (*shape[:axis], count, *shape[axis + 1 :])
+    expected = (*shape[:axis], count, *shape[axis + 1 :])
     for part, what in ((q.scale, "scale"), (q.zero, "zero point")):
-        if part.rank and tuple(part.shape) != wanted:
+        if part.rank and tuple(part.shape) != expected:
             raise IrError(
-                f"the {what} has the shape {part.shape}, and the blocks of {size} are {wanted}", code=DamagedModel
+                f"the {what} has the shape {part.shape}, and the blocks of {size} are {expected}", code=DamagedModel
             )
     missing = count * size - shape[axis]
     if missing:

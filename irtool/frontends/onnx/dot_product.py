@@ -26,8 +26,8 @@ def attention(q: Value, k: Value, v: Value, bias: Value | None, scale: float) ->
         scores = add(scores.call("reshape", newshape=[-1, heads, length, keys]), bias)
         scores = scores.call("reshape", newshape=[-1, length, keys])
     weights = scores.call("nn.softmax", axis=-1)
-    found = weights.call("nn.batch_matmul", flat[2], transpose_a=False, transpose_b=False)
-    return found.call("reshape", newshape=[-1, heads, length, width])
+    attended = weights.call("nn.batch_matmul", flat[2], transpose_a=False, transpose_b=False)
+    return attended.call("reshape", newshape=[-1, heads, length, width])
 
 
 def split_heads(x: Value, heads: int) -> Value:

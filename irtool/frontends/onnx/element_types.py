@@ -53,10 +53,10 @@ def _signature(op_type: str, opset: int, domain: str) -> tuple[tuple[str, str, f
         return ()
     newest = onnx_package().defs.get_schema(op_type, domain)
     later = {i.name: frozenset(i.types) for i in newest.inputs}
-    found = []
+    signature = []
     for i in schema.inputs:
         one = i.type_str if i.is_homogeneous and "(" not in i.type_str else ""
-        found.append(
+        signature.append(
             (i.name, one, frozenset(i.types) | later.get(i.name, frozenset()) if i.is_homogeneous else frozenset())
         )
-    return tuple(found)
+    return tuple(signature)

@@ -87,25 +87,27 @@ def _values(narrow: Narrow) -> np.ndarray:
     sign, size = codes >> narrow.bits - 1, codes & (len(codes) // 2 - 1)
     exponent, fraction = size >> narrow.mantissa, size & (1 << narrow.mantissa) - 1
     normal = (1 + fraction / (1 << narrow.mantissa)) * 2.0 ** (exponent - 1 + narrow.least)
-    found = np.where(exponent == 0, fraction * 2.0 ** (narrow.least - narrow.mantissa), normal)
-    found = np.where(found > narrow.largest, np.where(fraction == 0, narrow.beyond, np.nan), found)
-    found = np.where(sign == 1, -found, found)
+    table = np.where(exponent == 0, fraction * 2.0 ** (narrow.least - narrow.mantissa), normal)
+    table = np.where(table > narrow.largest, np.where(fraction == 0, narrow.beyond, np.nan), table)
+    table = np.where(sign == 1, -table, table)
     if not narrow.signed_zero:
-        found[len(codes) // 2] = np.nan
-    return found.astype(narrow.held)
+        table[len(codes) // 2] = np.nan
+    return table.astype(narrow.held)
 
 
-def with_element_types(schema: Any, inputs: Sequence[Any], found: list[Any]) -> list[Any]:
+def with_element_types(schema: Any, inputs: Sequence[Any], results: list[Any]) -> list[Any]:
     """The outputs of a node, marked as of a narrow type where the schema gives them the type of an input that is."""
     if schema is None or not any(v is not None and v.narrow for v in inputs):
-        return found
-    kinds = {
+        return results
+    narrow_types = {
         schema.inputs[min(i, len(schema.inputs) - 1)].type_str: v.narrow
         for i, v in enumerate(inputs)
         if v is not None and v.narrow
     }
-    types = [schema.outputs[min(i, len(schema.outputs) - 1)].type_str for i in range(len(found))]
+    types = [schema.outputs[min(i, len(schema.outputs) - 1)].type_str for i in range(len(results))]
     return [
-        replace(v, narrow=kinds[t]) if v is not None and t in kinds and v.dtype == kinds[t].held else v
-        for v, t in zip(found, types, strict=True)
+        replace(v, narrow=narrow_types[t])
+        if v is not None and t in narrow_types and v.dtype == narrow_types[t].held
+        else v
+        for v, t in zip(results, types, strict=True)
     ]

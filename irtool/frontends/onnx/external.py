@@ -77,12 +77,12 @@ class Elsewhere:
         if length and length != size:
             raise IrError(f"{what} needs {size} bytes, not {length}", filename=self.name, code=DamagedModel)
         try:
-            held = os.path.getsize(path)
+            file_size = os.path.getsize(path)
         except (OSError, ValueError) as error:
             raise self._unreadable(location, what, error) from None
-        if held < offset + size:
+        if file_size < offset + size:
             raise IrError(
-                f"{what} needs {size} bytes at {offset} of {location}, which has {held}",
+                f"{what} needs {size} bytes at {offset} of {location}, which has {file_size}",
                 filename=self.name,
                 code=DamagedModel,
             )

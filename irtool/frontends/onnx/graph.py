@@ -142,8 +142,8 @@ class GraphImporter:
 
     def initializer(self, proto: Any) -> Value:
         """The constant that an initializer is."""
-        found = Value.constant(initializer_array(proto, self.model), initializer_dtype(proto))
-        return replace(found, narrow=initializer_narrow(proto))
+        constant = Value.constant(initializer_array(proto, self.model), initializer_dtype(proto))
+        return replace(constant, narrow=initializer_narrow(proto))
 
     def convert_nodes(self, nodes: Iterable[Node], scope: Scope, outputs: Sequence[str]) -> list[Value | None]:
         """Converts the nodes that the outputs need. Raises IrError for a damaged graph."""
@@ -190,12 +190,12 @@ class GraphImporter:
             if cls is None:
                 body = find_function(self.model, node, opset, inputs, attributes)
                 return self._call(node, body, inputs, attributes, frame, place)
-            found = self._outputs_of(_Site(cls, node, frame, opset, inputs, attributes))
+            results = self._outputs_of(_Site(cls, node, frame, opset, inputs, attributes))
         except IrError as error:
             self.failures += noted(error, node)
             frame.scope.values.update(dict.fromkeys(filter(None, node.outputs)))
             return None
-        for name, value in zip(node.outputs, found, strict=False):
+        for name, value in zip(node.outputs, results, strict=False):
             if name:
                 frame.scope.values[name] = value
                 if value is not None and place is not None:
@@ -268,10 +268,10 @@ class GraphImporter:
         if not is_open or not can_wait(node, around):
             raise unknown
 
-        def convert(given: Sequence[Value | None], values: Mapping[str, Value]) -> list[Value | None]:
+        def convert(pinned: Sequence[Value | None], values: Mapping[str, Value]) -> list[Value | None]:
             scope, failures = Scope(frame.scope, dict(values)), list[tuple[Diagnostic, Node]]()
             inner = self._inside(frame, failures, Functions(), False, scope)
-            return self._converted(inner, replace(site, inputs=given))
+            return self._converted(inner, replace(site, inputs=pinned))
 
         types = inferred_results(node, site.opset, inputs, site.attributes) if error is None or waits(error) else None
         is_guess = False
@@ -299,9 +299,9 @@ class GraphImporter:
         """
         arms, known = [], True
         for name in ("then_branch", "else_branch"):
-            found = self._inside(frame, [], Functions(), True).convert(body_of(node, name))
-            values = [v for v in found if v is not None and isinstance(v.type, TensorType)]
-            if values and len(values) == len(found):
+            results = self._inside(frame, [], Functions(), True).convert(body_of(node, name))
+            values = [v for v in results if v is not None and isinstance(v.type, TensorType)]
+            if values and len(values) == len(results):
                 arms.append([v.tensor for v in values])
                 known &= not any(v.guessed for v in values)
         joined = joined_types(*arms) if known and len(arms) == 2 else None
@@ -323,7 +323,7 @@ class GraphImporter:
         left_out = {name for name, v in zip(body.inputs, inputs, strict=False) if v is None}
         left_out |= set(body.inputs[len(inputs) :])
         inner.values.update({n: v for n, v in zip(body.inputs, inputs, strict=False) if v is not None})
-        given = {**body.defaults, **attributes}
+        bindings = {**body.defaults, **attributes}
         nodes = in_order([without_names(n, left_out) for n in body.nodes], body.outputs, self.model.name)
 
         def finish() -> None:
@@ -331,7 +331,7 @@ class GraphImporter:
                 if name:
                     frame.scope.values[name] = self._find(inner, inner_name, node)
 
-        return _Frame(iter(nodes), inner, body.opsets, given, place, finish)
+        return _Frame(iter(nodes), inner, body.opsets, bindings, place, finish)
 
 
 def _converted(
@@ -343,20 +343,20 @@ def _converted(
     try:
         return operator.convert(inputs, values)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        said = mistake_in(node, operator.opset, inputs, attributes)
-        if not said:
+        mistake = mistake_in(node, operator.opset, inputs, attributes)
+        if not mistake:
             raise
-        raise IrError(f"{node.op_type} is not as ONNX has it: {said}", code=DamagedModel) from None
+        raise IrError(f"{node.op_type} is not as ONNX has it: {mistake}", code=DamagedModel) from None
 
 
-def _resolved(node: Node, given: Mapping[str, Any]) -> dict[str, Any]:
+def _resolved(node: Node, bindings: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes of a node; those that refer to an attribute of the function around it have that one's value."""
     result = {}
     for name, a in node.attributes.items():
         if a.ref_attr_name:
-            if a.ref_attr_name not in given:
+            if a.ref_attr_name not in bindings:
                 continue  # without a value at the call: the operator's default
-            a = given[a.ref_attr_name]
+            a = bindings[a.ref_attr_name]
         result[name] = a
     return result
 

@@ -133,8 +133,8 @@ class _Importer:
         scope = Scope()
         narrow = {i.name: NARROW.get(i.type.tensor_type.elem_type) for i in graph.inputs}
         scope.values.update({name: Value(v, narrow=narrow[name]) for name, v in params.items()})
-        given = {name: Value.constant(a, self._default_type(name).dtype) for name, a in self.values.items()}
-        scope.values.update({name: replace(v, narrow=narrow[name]) for name, v in given.items()})
+        constants = {name: Value.constant(a, self._default_type(name).dtype) for name, a in self.values.items()}
+        scope.values.update({name: replace(v, narrow=narrow[name]) for name, v in constants.items()})
         taken = self.types.keys() | self.values.keys()
         scope.values.update({n: self._initializer(p) for n, p in graph.initializers.items() if n not in taken})
         importer = GraphImporter(
@@ -144,13 +144,13 @@ class _Importer:
             for axis, d in enumerate(i.type.tensor_type.shape.dim if i.name in params else ()):
                 if d.dim_param:
                     importer.functions.symbols.name(params[i.name], axis, d.dim_param)
-        found = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
+        results = importer.convert_nodes(graph.nodes, scope, [o.name for o in graph.outputs])
         types = {name: t for name, t in self.types.items() if name not in self.values}
         if self.failures:
             raise IrError(
                 collected(advised(self.failures, self.model, types, self._attempt, self.dims), self.model.name)
             )
-        outputs = [v.expr for v in found if v is not None]
+        outputs = [v.expr for v in results if v is not None]
         if not outputs:
             raise IrError("the graph has no outputs", filename=self.model.name, code=DamagedModel)
         body: Expr = outputs[0] if len(outputs) == 1 else Tuple(tuple(outputs))

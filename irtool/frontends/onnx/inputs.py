@@ -18,12 +18,12 @@ from .tensors import held_dtype
 
 def graph_inputs(model: Model) -> dict[str, Any]:
     """The protos of the inputs that are no initializers, by name. Raises IrError where two have one name."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for i in model.graph.inputs:
-        if i.name in found:
+        if i.name in by_name:
             raise IrError(f"two inputs are called {i.name}", filename=model.name, code=DamagedModel)
-        found[i.name] = i
-    return {name: i for name, i in found.items() if name not in model.graph.initializers}
+        by_name[i.name] = i
+    return {name: i for name, i in by_name.items() if name not in model.graph.initializers}
 
 
 def default_inputs(model: Model) -> dict[str, Any]:
@@ -103,16 +103,16 @@ def _dimension_names(value: Any) -> list[str]:
     return [d.dim_param for d in value.type.tensor_type.shape.dim if d.dim_param]
 
 
-def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Mapping[str, int]) -> TensorType:
+def _input_type(value: Any, model: Model, fixed_shape: Sequence[int] | None, dims: Mapping[str, int]) -> TensorType:
     what = f"the input {value.name}"
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
-        found = (kind or "nothing").removesuffix("_type").replace("_", " ")
-        raise IrError(f"{what} is of type {found}, not a tensor", filename=model.name, code=UnsupportedNode)
+        type_name = (kind or "nothing").removesuffix("_type").replace("_", " ")
+        raise IrError(f"{what} is of type {type_name}, not a tensor", filename=model.name, code=UnsupportedNode)
     tensor = value.type.tensor_type
     dtype = held_dtype(tensor.elem_type, what)
     written = [_extent(d, dims, what, model) for d in tensor.shape.dim] if tensor.HasField("shape") else None
-    if given is None:
+    if fixed_shape is None:
         if written is None:
             raise IrError(
                 f"the model does not say the rank of {what}",
@@ -122,24 +122,24 @@ def _input_type(value: Any, model: Model, given: Sequence[int] | None, dims: Map
             )
         require_shape(written, what)
         return TensorType(tuple(written), dtype)
-    if any(not isinstance(d, int) or isinstance(d, bool) or d < 0 for d in given):
+    if any(not isinstance(d, int) or isinstance(d, bool) or d < 0 for d in fixed_shape):
         raise UsageError(
-            f"the shape of {what} is {tuple(given)}: extents are integers that are not negative", code=UnfitInput
+            f"the shape of {what} is {tuple(fixed_shape)}: extents are integers that are not negative", code=UnfitInput
         )
     if written is not None:
-        fits = len(written) == len(given) and all(
-            not isinstance(w, int) or w in (g, 0) for w, g in zip(written, given, strict=True)
+        fits = len(written) == len(fixed_shape) and all(
+            not isinstance(w, int) or w in (g, 0) for w, g in zip(written, fixed_shape, strict=True)
         )
         if not fits:
             has = ", ".join(str(d) for d in written)
             raise UsageError(
-                f"{what} has the shape ({has}) in the model, so it cannot have {tuple(given)}",
+                f"{what} has the shape ({has}) in the model, so it cannot have {tuple(fixed_shape)}",
                 help="export the model with that extent open: dynamic_shapes of torch.onnx.export, dynamic_axes where dynamo=False",
                 code=UnfitInput,
             )
-    if not has_room(given):
-        raise UsageError(f"{what} cannot have {shown(given)}: that is too large", code=UnfitInput)
-    return TensorType(tuple(int(d) for d in given), dtype)
+    if not has_room(fixed_shape):
+        raise UsageError(f"{what} cannot have {shown(fixed_shape)}: that is too large", code=UnfitInput)
+    return TensorType(tuple(int(d) for d in fixed_shape), dtype)
 
 
 def _extent(d: Any, dims: Mapping[str, int], what: str, model: Model) -> Dim:

@@ -71,8 +71,8 @@ def _batched(a: Value, b: Value, a_zero: Value, b_zero: Value) -> Value:
     count = math.prod(batch)
 
     def three(x: Value, shape: tuple[int, ...]) -> Value:
-        wanted = (*batch, *shape[-2:])
-        x = x if shape == wanted else x.call("broadcast_to", shape=wanted)
+        target = (*batch, *shape[-2:])
+        x = x if shape == target else x.call("broadcast_to", shape=target)
         return reshaped(x, [count, *shape[-2:]])
 
     x, y = three(a, left), three(b, right).call("transpose", axes=[0, 2, 1])

@@ -61,10 +61,10 @@ def _name(e: Expr, taken: set[str]) -> str:
     named = e
     while isinstance(named, Call) and named.args:
         named = named.args[0]
-    wanted = named.name if isinstance(named, Var) else "outer"
-    result, count = wanted, 0
+    preferred = named.name if isinstance(named, Var) else "outer"
+    result, count = preferred, 0
     while result in taken:
         count += 1
-        result = f"{wanted}_{count}"
+        result = f"{preferred}_{count}"
     taken.add(result)
     return result

@@ -37,8 +37,8 @@ def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> t
     if isinstance(model, (bytes, bytearray, memoryview)):
         model = bytes(model)
         name = name or "<bytes>"
-        small, held = _without_data(model, name)
-        return parse_model(small, name), name, Elsewhere(name, "", held, model if held else None)
+        small, tensors = _without_data(model, name)
+        return parse_model(small, name), name, Elsewhere(name, "", tensors, model if tensors else None)
     if not isinstance(model, (str, os.PathLike)):
         from ...ir.no_module import next_step
 
@@ -48,8 +48,8 @@ def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> t
     folder = os.path.dirname(os.path.abspath(path))
     with open_file(path) as file, _mapped(file) as data:
         # What was left out is read by offset later on, so the parsed part and the map can go.
-        small, held = _without_data(data, path)
-    return parse_model(small, path), path, Elsewhere(path, folder, held)
+        small, tensors = _without_data(data, path)
+    return parse_model(small, path), path, Elsewhere(path, folder, tensors)
 
 
 def _contents(file: Any) -> bytes:
@@ -112,10 +112,12 @@ def parse_model(data: bytes, name: str) -> Any:
 
 def _parse_mistake(error: Exception, text: str, name: str) -> Diagnostic:
     """The parser's message, at the place that it gives."""
-    said = error.args[0] if error.args else ""
-    said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-    place = re.search(r"line: (\d+) column: (\d+)", said)
-    message = f"the text is no ONNX model: {said.strip().splitlines()[-1] if said.strip() else type(error).__name__}"
+    reason = error.args[0] if error.args else ""
+    reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    place = re.search(r"line: (\d+) column: (\d+)", reason)
+    message = (
+        f"the text is no ONNX model: {reason.strip().splitlines()[-1] if reason.strip() else type(error).__name__}"
+    )
     if place is None:
         return Diagnostic(message, filename=name, code=DamagedModel)
     lines = text.split("\n")

@@ -162,8 +162,8 @@ class _Loop:
                 return self._unrolled()
         changing = [k for k in range(len(handed)) if k not in fixed]
         whole = self.turns if asked is None else None
-        kept = [_Kept.of(v, whole, k < len(spec.backward) and spec.backward[k], k) for k, v in enumerate(turn.kept)]
-        params = [number, *([asked] if asked else []), *(handed[k] for k in changing), *(k.sofar for k in kept)]
+        stacks = [_Kept.of(v, whole, k < len(spec.backward) and spec.backward[k], k) for k, v in enumerate(turn.kept)]
+        params = [number, *([asked] if asked else []), *(handed[k] for k in changing), *(k.sofar for k in stacks)]
         tests = [number.call("less", spec.count)] if spec.count is not None else []
         tests += [asked] if asked else []
         test = tests[0] if len(tests) == 1 else tests[0].call("logical_and", tests[1])
@@ -172,7 +172,7 @@ class _Loop:
             number.call("add", Value.constant(np.int64(1))),
             *next_condition,
             *(turn.carried[k] for k in changing),
-            *(k.appended(v, number) for k, v in zip(kept, turn.kept, strict=True)),
+            *(k.appended(v, number) for k, v in zip(stacks, turn.kept, strict=True)),
         ]
         results = params[1 + len(next_condition) :]
         variables = [v.expr for v in params if isinstance(v.expr, Var)]
@@ -192,11 +192,11 @@ class _Loop:
         self.functions.define(name, own, If(body.fields[0], again, final), result)
         first = [Value.constant(np.int64(0)), *([spec.condition or _TRUE()] if asked else [])]
         first = [first[0], *(_scalar(v) for v in first[1:])]
-        first += [*(spec.carried[k] for k in changing), *(k.start for k in kept)]
-        found = _fields(call_function(name, [*(v.expr for v in first), *outside]), len(results))
-        last = dict(zip(changing, found, strict=False))
-        carried = [last[k] if k in last else spec.carried[k] for k in range(len(handed))]
-        return [*carried, *found[len(changing) :]]
+        first += [*(spec.carried[k] for k in changing), *(k.start for k in stacks)]
+        loop_results = _fields(call_function(name, [*(v.expr for v in first), *outside]), len(results))
+        last = dict(zip(changing, loop_results, strict=False))
+        final_values = [last[k] if k in last else spec.carried[k] for k in range(len(handed))]
+        return [*final_values, *loop_results[len(changing) :]]
 
     # -- without a function
 
@@ -205,11 +205,11 @@ class _Loop:
         if self.turns is None or self.turns > _UNROLLED or self.decided:
             return None
         try:
-            found = self._unrolled()
+            results = self._unrolled()
         except IrError:
             return None
         around = [*outside, *(v.expr for v in self.spec.carried)]
-        return None if _is_open([v.expr for v in found], around) else found
+        return None if _is_open([v.expr for v in results], around) else results
 
     def _with_sequences(self) -> list[Value]:
         """A loop that hands on sequences, whose lengths change: each turn is written out."""
@@ -230,22 +230,22 @@ class _Loop:
 
     def _unrolled(self) -> list[Value]:
         """Turn by turn, until the count or the condition ends the loop, which must be known."""
-        carried = list(self.spec.carried)
-        kept: list[Sequence[Value]] = []
-        while self.turns is None or len(kept) < self.turns:
-            turn = self.spec.body(Value.constant(np.int64(len(kept))), _TRUE(), carried)
-            carried = list(turn.carried)
-            kept.append(turn.kept)
-            if len(kept) != self.turns and not _goes_on(turn):
+        state = list(self.spec.carried)
+        stacked_values: list[Sequence[Value]] = []
+        while self.turns is None or len(stacked_values) < self.turns:
+            turn = self.spec.body(Value.constant(np.int64(len(stacked_values))), _TRUE(), state)
+            state = list(turn.carried)
+            stacked_values.append(turn.kept)
+            if len(stacked_values) != self.turns and not _goes_on(turn):
                 break
-            if self.turns is None and len(kept) == _UNROLLED_LISTS:
+            if self.turns is None and len(stacked_values) == _UNROLLED_LISTS:
                 raise IrError(f"a loop has not ended after {_UNROLLED_LISTS} turns", code=UnsupportedNode)
-        found = []
-        for k, values in enumerate(zip(*kept, strict=True)):
+        stacks = []
+        for k, values in enumerate(zip(*stacked_values, strict=True)):
             backward = k < len(self.spec.backward) and self.spec.backward[k]
             parts = tuple(v.expr for v in (reversed(values) if backward else values))
-            found.append(apply("stack", Tuple(parts), axis=0))
-        return [*carried, *found]
+            stacks.append(apply("stack", Tuple(parts), axis=0))
+        return [*state, *stacks]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,12 @@ class RelayNames:
 
     def of(self, name: str) -> str:
         """A name for a variable: the letters, digits, `_` and `.` of `name`, with a number behind it where it is taken."""
-        kept = re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip(".") or "v"
-        if not re.match(r"[A-Za-z_]", kept):
-            kept = f"v{kept}"
-        result, count = kept, 0
+        base = re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip(".") or "v"
+        if not re.match(r"[A-Za-z_]", base):
+            base = f"v{base}"
+        result, count = base, 0
         while result in self.taken:
             count += 1
-            result = f"{kept}_{count}"
+            result = f"{base}_{count}"
         self.taken.add(result)
         return result

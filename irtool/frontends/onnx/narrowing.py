@@ -17,12 +17,12 @@ def narrowed(x: Value, to: Narrow, saturate: bool = True, round_mode: str = "up"
     `saturate` become what the type has beyond it. `round_mode` is that of float8e8m0, whose values are powers of two.
     """
     if not to.is_float:
-        found = _lowest_bits(x, to)
+        result = _lowest_bits(x, to)
     elif to.mantissa == 0:
-        found = _power(_as_float(x), to, saturate, round_mode)
+        result = _power(_as_float(x), to, saturate, round_mode)
     else:
-        found = _rounded(_as_float(x), to, saturate)
-    return replace(found, narrow=to)
+        result = _rounded(_as_float(x), to, saturate)
+    return replace(result, narrow=to)
 
 
 def limited(x: Value, to: Narrow) -> Value:
@@ -64,17 +64,17 @@ def _rounded(x: Value, to: Narrow, saturate: bool) -> Value:
     exponent = exponent.call("maximum", _int(to.least + _BIAS)).call("minimum", _int(200))  # that of NaN is no exponent
     edge = exponent.call("add", _int(_BITS - to.mantissa)).call("left_shift", _int(_BITS))
     edge = edge.call("reinterpret", dtype="float32")
-    found = size.call("add", edge).call("subtract", edge)
+    rounded = size.call("add", edge).call("subtract", edge)
     if saturate or to.bits < 8:
-        found = found.call("minimum", _float(to.largest))
+        rounded = rounded.call("minimum", _float(to.largest))
     else:
-        found = apply("where", found.call("greater", _float(to.largest)), _float(to.beyond), found)
+        rounded = apply("where", rounded.call("greater", _float(to.largest)), _float(to.beyond), rounded)
     # A type of 4 bits has no NaN: it becomes 0, as in ONNX's own evaluator.
-    found = apply("where", x.call("isnan"), x if to.bits == 8 else _float(0), found)
+    rounded = apply("where", x.call("isnan"), x if to.bits == 8 else _float(0), rounded)
     if not to.signed_zero:
-        return apply("where", x.call("less", _float(0)), found.call("negative"), found).call("add", _float(0))
+        return apply("where", x.call("less", _float(0)), rounded.call("negative"), rounded).call("add", _float(0))
     below = x.call("reinterpret", dtype="int32").call("less", _int(0))
-    return apply("where", below, found.call("negative"), found)
+    return apply("where", below, rounded.call("negative"), rounded)
 
 
 def _power(x: Value, to: Narrow, saturate: bool, round_mode: str) -> Value:
@@ -85,10 +85,10 @@ def _power(x: Value, to: Narrow, saturate: bool, round_mode: str) -> Value:
     added = {"up": (1 << _BITS) - 1, "down": 0, "nearest": 1 << _BITS - 1}[round_mode]
     exponent = bits.call("add", _int(added)).call("right_shift", _int(_BITS))
     power = exponent.call("left_shift", _int(_BITS)).call("reinterpret", dtype="float32")
-    found = apply("where", exponent.call("greater", _int(0)), power, _float(2.0**to.least))
+    rounded = apply("where", exponent.call("greater", _int(0)), power, _float(2.0**to.least))
     if saturate:
-        found = found.call("minimum", _float(to.largest))
+        rounded = rounded.call("minimum", _float(to.largest))
     else:
-        fits = x.call("greater", _float(0)).call("logical_and", found.call("less_equal", _float(to.largest)))
-        found = apply("where", fits, found, _float(float("nan")))
-    return apply("where", x.call("isnan"), x, found)
+        fits = x.call("greater", _float(0)).call("logical_and", rounded.call("less_equal", _float(to.largest)))
+        rounded = apply("where", fits, rounded, _float(float("nan")))
+    return apply("where", x.call("isnan"), x, rounded)

@@ -50,5 +50,5 @@ def rms_norm(x: Value, scale: Value | None, axis: int, epsilon: float, compute: 
     axis = x.axis(axis)
     wide = cast(x, compute)
     mean = multiply(wide, wide).call("mean", axis=list(range(axis, x.rank)), keepdims=True)
-    found = cast(multiply(wide, add(mean, epsilon).call("rsqrt")), x.dtype)
-    return found if scale is None else multiply(found, cast(scale, x.dtype))
+    normalized = cast(multiply(wide, add(mean, epsilon).call("rsqrt")), x.dtype)
+    return normalized if scale is None else multiply(normalized, cast(scale, x.dtype))

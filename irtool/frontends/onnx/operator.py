@@ -76,13 +76,13 @@ class OnnxOperator(Plugin):
     @classmethod
     def versions(cls) -> dict[int, Callable[..., Any]]:
         """The methods by the opset from which each holds, ascending."""
-        found = {
+        by_version = {
             getattr(m, _SINCE): m
             for base in reversed(cls.__mro__)
             for m in vars(base).values()
             if getattr(m, _SINCE, None)
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(by_version.items()))
 
     def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
         """The node's outputs. Raises IrError where it has no form in Relay, or breaks the operator's signature."""
@@ -149,15 +149,15 @@ class OnnxOperator(Plugin):
                 result = [TupleGetItem(result.expr, i) for i in range(len(t.fields))]
             else:
                 result = [result]
-        found = [Value.of(r) if isinstance(r, Expr) else r for r in result]
-        wanted = [i for i, name in enumerate(self.node.outputs) if name]
-        for i in wanted:
-            if i >= len(found) or found[i] is None:
+        values = [Value.of(r) if isinstance(r, Expr) else r for r in result]
+        positions = [i for i, name in enumerate(self.node.outputs) if name]
+        for i in positions:
+            if i >= len(values) or values[i] is None:
                 raise IrError(
                     f"output {i} of {self.node.op_type} ({self.node.outputs[i]}) has no form in Relay",
                     code=UnsupportedNode,
                 )
-        return found
+        return values
 
     def wants(self, output: int) -> bool:
         """True if the node names that output."""

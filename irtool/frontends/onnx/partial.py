@@ -75,12 +75,12 @@ class Symbols:
             types = [TensorType(tuple(n[k] for n in row), i.dtype) for i, row in zip(tensors, rows, strict=True)]
             instead: dict[Expr, Expr] = {i.expr: Var("x", at, None, at) for i, at in zip(tensors, types, strict=True)}
             try:
-                found = infer_expr(rewrite(value.expr, lambda old, new: new, instead.get)).checked_type
+                inferred = infer_expr(rewrite(value.expr, lambda old, new: new, instead.get)).checked_type
             except IrError:
                 return  # extents that must be equal, and of which nothing says that they are
-            if not isinstance(found, TensorType):
+            if not isinstance(inferred, TensorType):
                 return
-            shapes.append(found.shape)
+            shapes.append(inferred.shape)
         for axis, numbers in enumerate(zip(*shapes, strict=True)):
             if not isinstance(t.shape[axis], int) and all(isinstance(n, int) for n in numbers):
                 self.put(value.expr, axis, tuple(int(n) for n in numbers))
@@ -110,12 +110,12 @@ def sampled(op_type: str, value: Value | None, inputs: Sequence[Value | None]) -
         return value
     if any(i is not None and (i.parameter or (i.known is None and i.samples is None)) for i in inputs):
         return value
-    found = []
+    samples = []
     for k in range(_CHOICES):
         instead: dict[Expr, Constant] = {i.expr: array_constant(i.samples[k], i.dtype) for i in partly if i.samples}
         body = rewrite(value.expr, lambda old, new: new, instead.get)
-        found.append(np.asarray(evaluate_expr(infer_expr(body))))
-    return _settled(value, found) if found[0].size <= _LARGEST else value
+        samples.append(np.asarray(evaluate_expr(infer_expr(body))))
+    return _settled(value, samples) if samples[0].size <= _LARGEST else value
 
 
 def _is_exact(op_type: str, inputs: Sequence[Value | None]) -> bool:

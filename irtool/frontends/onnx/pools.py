@@ -57,8 +57,8 @@ def rounded_up(
         last = -(-(size + before + after - reach) // stride)
         if last * stride >= size + before:
             last -= 1
-        held = size + before + (after if of is not None else 0)
-        behind.append(max(last * stride + reach - held, 0))
+        padded = size + before + (after if of is not None else 0)
+        behind.append(max(last * stride + reach - padded, 0))
     return (*padding[:n], *behind)
 
 

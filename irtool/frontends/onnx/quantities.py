@@ -138,8 +138,8 @@ def one_if_equal(zero: Value) -> Value:
 
 def real(sums: Value, scale: Value, dtype: str = "float32") -> Value:
     """Integers with zero point 0, times a float32 scale that broadcasts against them."""
-    found = apply("multiply", sums.call("cast", dtype="float32"), scale)
-    return found if dtype == "float32" else found.call("cast", dtype=dtype)
+    product = apply("multiply", sums.call("cast", dtype="float32"), scale)
+    return product if dtype == "float32" else product.call("cast", dtype=dtype)
 
 
 def product(a: Value, b: Value) -> Value:

@@ -108,10 +108,10 @@ def run_cells(
     """
     outputs, lasts = [], []
     for k, (cell, backward) in enumerate(cells):
-        found = _run(functions, cell, backward, sequences, k, with_outputs)
+        results = _run(functions, cell, backward, sequences, k, with_outputs)
         count = len(sequences.initial)
-        lasts.append(found[:count])
-        outputs += found[count:]
+        lasts.append(results[:count])
+        outputs += results[count:]
     last = [_stacked([states[s] for states in lasts], 0) for s in range(len(sequences.initial))]
     return (_stacked(outputs, 1) if with_outputs else None), last
 
@@ -179,12 +179,12 @@ def check_cell(
             raise IrError(f"the input {name} of {op_type} is {v.tensor}, not of rank {rank}", code=DamagedModel)
     size = r.extents(f"the input R of {op_type}")[1 if gates_last else 2]
     whole = (count, size, gates * size) if gates_last else (count, gates * size, size)
-    wanted = {"R": whole, "B": (count, 2 * gates * size)}
+    expected = {"R": whole, "B": (count, 2 * gates * size)}
     if hidden not in (None, size):
         raise IrError(f"hidden_size is {hidden}, and the input R of {op_type} is {r.tensor}", code=DamagedModel)
     for name, v in (("R", r), ("B", b)):
-        if v is not None and v.shape != wanted[name]:
-            raise IrError(f"the input {name} of {op_type} is {v.tensor}, not {wanted[name]}", code=DamagedModel)
+        if v is not None and v.shape != expected[name]:
+            raise IrError(f"the input {name} of {op_type} is {v.tensor}, not {expected[name]}", code=DamagedModel)
     extents = w.extents(f"the input W of {op_type}")
     if (extents[0], extents[2 if gates_last else 1]) != (count, gates * size):
         rest = f"…, {gates * size}" if gates_last else f"{gates * size}, …"

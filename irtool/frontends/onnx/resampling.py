@@ -195,8 +195,8 @@ def _product(x: Value, axis: int, matrix: np.ndarray) -> Value:
     order = [k for k in range(x.rank) if k != axis] + [axis]
     back = [order.index(k) for k in range(x.rank)]
     moved = x.call("transpose", axes=order)
-    made = moved.call("nn.dense", Value.constant(matrix, x.dtype), units=matrix.shape[0])
-    return made.call("transpose", axes=back)
+    product = moved.call("nn.dense", Value.constant(matrix, x.dtype), units=matrix.shape[0])
+    return product.call("transpose", axes=back)
 
 
 def in_floats(x: Value, dtype: str) -> Value:

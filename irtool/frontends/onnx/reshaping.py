@@ -18,25 +18,25 @@ def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbe
     Extents are given by their numbers for several choices of what is not known.
     """
     columns = []
-    for have, wanted in zip(zip(*extents, strict=True), zip(*shape, strict=True), strict=True):
-        if any(w < -1 or (w == 0 and k >= len(have)) for k, w in enumerate(wanted)) or wanted.count(-1) > 1:
+    for have, target in zip(zip(*extents, strict=True), zip(*shape, strict=True), strict=True):
+        if any(w < -1 or (w == 0 and k >= len(have)) for k, w in enumerate(target)) or target.count(-1) > 1:
             return None
-        found = [have[k] if w == 0 else w for k, w in enumerate(wanted)]
-        if -1 in found:
-            rest = math.prod(w for w in found if w != -1)
-            found[found.index(-1)] = math.prod(have) // rest if rest else 0
-        if math.prod(found) != math.prod(have):
+        resolved_extents = [have[k] if w == 0 else w for k, w in enumerate(target)]
+        if -1 in resolved_extents:
+            rest = math.prod(w for w in resolved_extents if w != -1)
+            resolved_extents[resolved_extents.index(-1)] = math.prod(have) // rest if rest else 0
+        if math.prod(resolved_extents) != math.prod(have):
             return None
-        columns.append(found)
+        columns.append(resolved_extents)
     return [tuple(n) for n in zip(*columns, strict=True)]
 
 
-def newshape(extents: Sequence[Numbers], wanted: Sequence[Numbers]) -> list[int] | None:
+def newshape(extents: Sequence[Numbers], target: Sequence[Numbers]) -> list[int] | None:
     """Relay's codes of a reshape to the required extents for all unknown numbers; None if no codes fit."""
     codes: list[int] = []
     at = k = 0
-    while k < len(wanted):
-        w, rest = wanted[k], extents[at:]
+    while k < len(target):
+        w, rest = target[k], extents[at:]
         if len(set(w)) == 1:
             codes.append(w[0])
         elif rest and rest[0] == w:
@@ -44,17 +44,17 @@ def newshape(extents: Sequence[Numbers], wanted: Sequence[Numbers]) -> list[int]
         elif len(rest) > 1 and _product(rest[0], rest[1]) == w:
             codes.append(-3)
             at += 1
-        elif rest and k + 1 < len(wanted) and _product(w, wanted[k + 1]) == rest[0]:
-            codes += [-4, *(n[0] if len(set(n)) == 1 else -1 for n in wanted[k : k + 2])]
+        elif rest and k + 1 < len(target) and _product(w, target[k + 1]) == rest[0]:
+            codes += [-4, *(n[0] if len(set(n)) == 1 else -1 for n in target[k : k + 2])]
             k += 1
         else:
             codes.append(-1)
         at, k = at + 1, k + 1
     try:
-        made = [infer_new_shape(have, codes) for have in zip(*extents, strict=True)]
+        reproduced = [infer_new_shape(have, codes) for have in zip(*extents, strict=True)]
     except RelationError:
         return None
-    return codes if made == [tuple(n) for n in zip(*wanted, strict=True)] else None
+    return codes if reproduced == [tuple(n) for n in zip(*target, strict=True)] else None
 
 
 def reshaped(x: Value, shape: Sequence[Dim]) -> Value:

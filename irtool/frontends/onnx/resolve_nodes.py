@@ -54,10 +54,10 @@ def _with_bounds(module: Module) -> Module:
             return e
         return Call(e.op, e.args, replace(e.attrs, start=start, stop=stop, step=step), e.type_args, e.span)
 
-    made = {name: rewrite(f, renewed) for name, f in module.relay_functions.items()}
-    if all(made[name] is f for name, f in module.relay_functions.items()):
+    renewed_functions = {name: rewrite(f, renewed) for name, f in module.relay_functions.items()}
+    if all(renewed_functions[name] is f for name, f in module.relay_functions.items()):
         return module
-    functions = {n: without_return_type(f) for n, f in made.items() if isinstance(f, Function)}
+    functions = {n: without_return_type(f) for n, f in renewed_functions.items() if isinstance(f, Function)}
     return infer_types(
         Module({**module.functions, **functions}, module.type_definitions, module.attrs, module.metadata)
     )
@@ -65,7 +65,7 @@ def _with_bounds(module: Module) -> Module:
 
 def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Module:
     functions = Functions(tuple(module.functions))
-    made: dict[str, Any] = dict(module.functions)
+    rewritten: dict[str, Any] = dict(module.functions)
     changed = False
     for name, f in module.relay_functions.items():
         if not any(is_waiting(e) for e in post_order(f)):
@@ -78,11 +78,13 @@ def _round(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Mod
         new = rewrite(f, settled)
         if new is not f and _waiting_count(new) < _waiting_count(f):
             assert isinstance(new, Function)
-            made[name], changed = recognised(without_return_type(new)), True
+            rewritten[name], changed = recognised(without_return_type(new)), True
     if not changed:
         return module
-    used = {n: g for f in made.values() if isinstance(f, Function) for n, g in functions.used_by(f, f.params).items()}
-    return infer_types(Module({**made, **used}, module.type_definitions, module.attrs, module.metadata))
+    used = {
+        n: g for f in rewritten.values() if isinstance(f, Function) for n, g in functions.used_by(f, f.params).items()
+    }
+    return infer_types(Module({**rewritten, **used}, module.type_definitions, module.attrs, module.metadata))
 
 
 def _waiting_count(f: Expr) -> int:
@@ -101,7 +103,7 @@ def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> 
     scope = Scope(None, dict(zip(e.attrs.input_names, values, strict=True)))
     failures: list = []
     importer = GraphImporter(model, scope, model.opsets, failures, functions=functions, place=e.span)
-    found = importer.convert_nodes([node], scope, [o for o in node.outputs if o])
+    converted = importer.convert_nodes([node], scope, [o for o in node.outputs if o])
     if failures:
         from .waiting import has_open_extents, waits
 
@@ -109,7 +111,7 @@ def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> 
         if waits(error) or has_open_extents(values):
             return e
         raise error
-    results = [v.expr for v in found if v is not None]
+    results = [v.expr for v in converted if v is not None]
     return results[0] if len(results) == 1 else Tuple(tuple(results))
 
 

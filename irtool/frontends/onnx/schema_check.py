@@ -36,8 +36,8 @@ def check_kinds(node: Node, opset: int, attributes: Mapping[str, Any]) -> None:
     for name, a in attributes.items():
         known = schema.attributes.get(name)
         if known is not None and a.type and int(known.type.value) != a.type:
-            kinds = onnx_package().AttributeProto.AttributeType
-            has = kinds.Name(a.type) if a.type in kinds.values() else f"kind {a.type}"
+            types = onnx_package().AttributeProto.AttributeType
+            has = types.Name(a.type) if a.type in types.values() else f"kind {a.type}"
             raise IrError(
                 f"the attribute {name} of {node.op_type} is of kind {has}, not {known.type.name}", code=DamagedModel
             )
@@ -78,11 +78,11 @@ def _infer(schema: Any, node: Node, inputs: Sequence[Value | None], attributes: 
         call.attribute.append(a)
         call.attribute[-1].name = name
     call.attribute.extend(node.graphs.values())
-    given = [(n, v) for n, v in zip(names, inputs, strict=True) if v is not None]
-    types = {n: type_proto(v) for n, v in given}
+    present = [(n, v) for n, v in zip(names, inputs, strict=True) if v is not None]
+    types = {n: type_proto(v) for n, v in present}
     data = {
         n: onnx.numpy_helper.from_array(v.known)
-        for n, v in given
+        for n, v in present
         if v.known is not None and not v.narrow and v.known.size < _SMALL
     }
     return onnx.shape_inference.infer_node_outputs(schema, call, types, data)

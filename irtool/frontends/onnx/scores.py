@@ -55,9 +55,9 @@ def _softmax_zero(scores: Value) -> Value:
     """Softmax that leaves scores of (nearly) 0 at 0."""
     largest = scores.call("max", axis=[1], keepdims=True)
     grown = subtract(scores, largest).call("exp")
-    kept = multiply(scores, largest.call("negative").call("exp"))
+    factor = multiply(scores, largest.call("negative").call("exp"))
     tiny = scalar(1e-7, scores.dtype).call("less", scores.call("abs"))
-    parts = apply("where", tiny, grown, kept)
+    parts = apply("where", tiny, grown, factor)
     return divide(parts, apply("where", tiny, grown, scalar(0, scores.dtype)).call("sum", axis=[1], keepdims=True))
 
 

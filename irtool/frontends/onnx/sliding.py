@@ -109,11 +109,11 @@ def weight_windows(
     Raises IrError where the data, the weights and `kernel_shape` do not fit together.
     """
     rank = spatial_rank(x, "a convolution")
-    held = w.extents("the weights of the convolution")
-    if len(held) != rank + 2 or (kernel_shape and tuple(kernel_shape) != held[2:]):
-        said = f": kernel_shape is {list(kernel_shape)}" if kernel_shape else ""
-        raise IrError(f"data {x.tensor} and weights {w.tensor} do not fit together{said}", code=DamagedModel)
-    return Windows.of(held[2:], strides, pads, dilations, auto_pad)
+    weights_shape = w.extents("the weights of the convolution")
+    if len(weights_shape) != rank + 2 or (kernel_shape and tuple(kernel_shape) != weights_shape[2:]):
+        detail = f": kernel_shape is {list(kernel_shape)}" if kernel_shape else ""
+        raise IrError(f"data {x.tensor} and weights {w.tensor} do not fit together{detail}", code=DamagedModel)
+    return Windows.of(weights_shape[2:], strides, pads, dilations, auto_pad)
 
 
 def spatial_extents(x: Value, what: str) -> tuple[int, ...]:

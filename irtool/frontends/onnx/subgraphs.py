@@ -52,9 +52,9 @@ def outputs_of(importer: GraphConverter, graph: Graph, bound: Sequence[Value]) -
     Raises IrError where one could not be made; it takes the reasons along, so that whoever has another way can try that.
     """
     before = len(importer.failures)
-    found = importer.convert(graph, bound)
-    values = [v for v in found if v is not None]
-    if len(values) < len(found):
+    results = importer.convert(graph, bound)
+    values = [v for v in results if v is not None]
+    if len(values) < len(results):
         failures = importer.failures[before:]
         del importer.failures[before:]
         raise Unconverted(failures)

@@ -14,18 +14,18 @@ from .operator import onnx_operators
 
 def unsupported(model: Model) -> list[Diagnostic]:
     """One message for each unsupported operator, with the number of nodes and their names."""
-    found: dict[str, list[Node]] = {}
+    nodes_of: dict[str, list[Node]] = {}
     refused: set[str] = set()
     for node, opsets in every_node(model):
         if _refusal(node, model):
             refused.add(node.op_type)
         elif is_supported(node, opsets, model):
             continue
-        found.setdefault(node.op_type, []).append(node)
-    if found.keys() == refused:
+        nodes_of.setdefault(node.op_type, []).append(node)
+    if nodes_of.keys() == refused:
         return []  # they may be in branches that are not taken: where one is needed, its conversion says why it is refused
     messages = []
-    for op_type, nodes in found.items():
+    for op_type, nodes in nodes_of.items():
         count = "1 node has" if len(nodes) == 1 else f"{len(nodes)} nodes have"
         messages.append(
             Diagnostic(

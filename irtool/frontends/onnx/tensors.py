@@ -63,10 +63,10 @@ def read_tensor(proto: Any, what: str = "") -> np.ndarray:
         if packed.size != byte_size(dtype, count):
             raise IrError(f"{what} of shape {shape} has {packed.size} bytes of {dtype}", code=DamagedModel)
         return from_raw(packed, dtype, shape)
-    held = _listed(proto, dtype, what)
-    if held.size != count:
-        raise IrError(f"{what} of shape {shape} needs {count} elements and has {held.size}", code=DamagedModel)
-    return held.reshape(shape)
+    values = _listed(proto, dtype, what)
+    if values.size != count:
+        raise IrError(f"{what} of shape {shape} needs {count} elements and has {values.size}", code=DamagedModel)
+    return values.reshape(shape)
 
 
 def numpy_dtype(dtype: str) -> str:
@@ -88,8 +88,8 @@ def from_raw(raw: Any, dtype: str, shape: Iterable[int]) -> np.ndarray:
         return decoded(raw, BY_NAME[dtype], math.prod(shape)).reshape(shape)
     if dtype == "bool":
         return (np.frombuffer(raw, "uint8") != 0).reshape(tuple(shape))
-    wanted = np.dtype(numpy_dtype(dtype))
-    return np.frombuffer(raw, wanted.newbyteorder("<")).astype(wanted, copy=False).reshape(tuple(shape))
+    target_dtype = np.dtype(numpy_dtype(dtype))
+    return np.frombuffer(raw, target_dtype.newbyteorder("<")).astype(target_dtype, copy=False).reshape(tuple(shape))
 
 
 _FIELDS = {"float32": "float_data", "float64": "double_data", "int64": "int64_data"}
@@ -103,8 +103,8 @@ def _listed(proto: Any, dtype: str, what: str) -> np.ndarray:
         return bits.view("float16") if dtype == "float16" else bits
     if not len(values):
         return np.zeros(0, dtype)
-    held = np.array(values)
-    result = held.astype(dtype)
-    if held.dtype.kind in "iu" and dtype != "bool" and not np.array_equal(result, held):
+    array = np.array(values)
+    result = array.astype(dtype)
+    if array.dtype.kind in "iu" and dtype != "bool" and not np.array_equal(result, array):
         raise IrError(f"{what} has numbers that {dtype} does not hold", code=DamagedModel)
     return result

@@ -134,19 +134,19 @@ class Value:
 
     def ints(self, what: str) -> tuple[int, ...]:
         """The elements of a vector of integers, or of a scalar. Raises IrError where they are not known, or no integers."""
-        found = self.array(what)
-        if found.dtype.kind not in "iu" or found.ndim > 1:
-            raise IrError(f"{what} is a tensor of {found.dtype} of rank {found.ndim}, not a list of integers")
-        return tuple(int(x) for x in found.ravel())
+        array = self.array(what)
+        if array.dtype.kind not in "iu" or array.ndim > 1:
+            raise IrError(f"{what} is a tensor of {array.dtype} of rank {array.ndim}, not a list of integers")
+        return tuple(int(x) for x in array.ravel())
 
     def number(self, what: str) -> int:
         """The one element, an integer. Raises IrError where it is not known, or there are others."""
-        found = self.array(what)
-        if found.dtype.kind not in "iu" or found.size != 1:
+        array = self.array(what)
+        if array.dtype.kind not in "iu" or array.size != 1:
             raise IrError(
-                f"{what} is a tensor of {found.dtype} of {found.size} elements, not one integer", code=DamagedModel
+                f"{what} is a tensor of {array.dtype} of {array.size} elements, not one integer", code=DamagedModel
             )
-        return int(found.reshape(()))
+        return int(array.reshape(()))
 
     def axis(self, axis: int, what: str = "axis", rank: int | None = None) -> int:
         """An axis counted from the front. Raises IrError where the tensor, or one of `rank` axes, does not have it."""

@@ -61,12 +61,12 @@ def inferred_results(
     schema = find_schema(node, opset)
     if schema is None or node.subgraphs:
         return None
-    found = inferred_types(schema, node, inputs, attributes)
+    inferred = inferred_types(schema, node, inputs, attributes)
     types = []
     for n, name in enumerate(node.outputs):
         if not name:
             continue
-        tensor = found[f"o{n}"].tensor_type if f"o{n}" in found else None
+        tensor = inferred[f"o{n}"].tensor_type if f"o{n}" in inferred else None
         if tensor is None or tensor.elem_type not in DTYPES or tensor.elem_type in NARROW:
             return None
         if not tensor.HasField("shape"):
@@ -81,13 +81,13 @@ def sampled_results(node: Node, convert: Convert, around: Mapping[str, Value]) -
 
     None where no pair of numbers gives results of the same ranks. Also whether the ranks are a guess, since other numbers give others.
     """
-    found, every = None, []
+    joined, every = None, []
     for pair in _SAMPLES:
         first, second = (_results(node, convert, around, extent) for extent in pair)
         every += [types for types in (first, second) if types is not None]
-        if found is None and first is not None and second is not None:
-            found = joined_types(first, second)
-    return found, found is not None and any(joined_types(found, types) is None for types in every)
+        if joined is None and first is not None and second is not None:
+            joined = joined_types(first, second)
+    return joined, joined is not None and any(joined_types(joined, types) is None for types in every)
 
 
 def joined_types(first: Sequence[TensorType], second: Sequence[TensorType]) -> list[TensorType] | None:
@@ -101,8 +101,8 @@ def joined_types(first: Sequence[TensorType], second: Sequence[TensorType]) -> l
 def _results(node: Node, convert: Convert, around: Mapping[str, Value], extent: int) -> list[TensorType] | None:
     pinned = {name: _pinned(v, extent) for name, v in around.items()}
     try:
-        found = convert([pinned[i] if i else None for i in node.inputs], pinned)
-        return [v.tensor for v, name in zip(found, node.outputs, strict=False) if name and v is not None]
+        results = convert([pinned[i] if i else None for i in node.inputs], pinned)
+        return [v.tensor for v, name in zip(results, node.outputs, strict=False) if name and v is not None]
     except (IrError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError):
         return None
 

@@ -35,30 +35,30 @@ def split(data: Any) -> tuple[bytes, dict[str, tuple[int, int]]] | None:
     Such an initializer is said to be external, without a location. None where nothing can be left out: `data` is then to
     be parsed as it is. Raises TooLarge, before anything of the data is copied, where what is to be parsed is too large for that.
     """
-    places: dict[str, tuple[int, int]] = {}
+    ranges: dict[str, tuple[int, int]] = {}
     try:
         fields = list(_fields(data, 0, len(data)))
-        graphs = {f: _outline(data, f[3], f[4], places) for f in fields if f[:2] == (_GRAPH, _BYTES)}
+        graphs = {f: _outline(data, f[3], f[4], ranges) for f in fields if f[:2] == (_GRAPH, _BYTES)}
     except _NotProtobuf:
-        fields, places = [], {}
-    left_out = sum(length for _, length in places.values())
+        fields, ranges = [], {}
+    left_out = sum(length for _, length in ranges.values())
     if len(data) - left_out > MOST:
         raise TooLarge
-    if not places:
+    if not ranges:
         return None
     parts = [_graph(data, f[3], f[4], graphs[f]) if f in graphs else bytes(data[f[2] : f[4]]) for f in fields]
-    return b"".join(parts), places
+    return b"".join(parts), ranges
 
 
 _Cut = tuple[int, int, tuple[int, int, int, int]]
 """An initializer that is cut: where its field begins and ends, and begin and end of its value and of the data in it."""
 
 
-def _outline(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> list[_Cut]:
+def _outline(data: Any, start: int, end: int, ranges: dict[str, tuple[int, int]]) -> list[_Cut]:
     """The initializers of a graph that are to be without data."""
     result = []
     for number, kind, begin, value, stop in _fields(data, start, end):
-        inner = _tensor(data, value, stop, places) if (number, kind) == (_INITIALIZER, _BYTES) else None
+        inner = _tensor(data, value, stop, ranges) if (number, kind) == (_INITIALIZER, _BYTES) else None
         if inner is not None:
             result.append((begin, stop, (value, *inner, stop)))
     return result
@@ -75,7 +75,7 @@ def _graph(data: Any, start: int, end: int, cuts: list[_Cut]) -> bytes:
     return _framed(_GRAPH, b"".join(parts))
 
 
-def _tensor(data: Any, start: int, end: int, places: dict[str, tuple[int, int]]) -> tuple[int, int] | None:
+def _tensor(data: Any, start: int, end: int, ranges: dict[str, tuple[int, int]]) -> tuple[int, int] | None:
     """Begin and end of the field that has a tensor's data; None where it stays as it is."""
     if end - start < LEAST:
         return None
@@ -87,20 +87,20 @@ def _tensor(data: Any, start: int, end: int, places: dict[str, tuple[int, int]])
         elif (number, kind) == (_NAME, _BYTES):
             name = bytes(data[value:stop]).decode("utf-8", "replace")
         has_other |= number in (_EXTERNAL_DATA, _DATA_LOCATION)
-    if raw is None or has_other or not name or name in places or raw[2] - raw[1] < LEAST:
+    if raw is None or has_other or not name or name in ranges or raw[2] - raw[1] < LEAST:
         return None
     at, value, stop = raw
-    places[name] = (value, stop - value)
+    ranges[name] = (value, stop - value)
     return at, stop
 
 
 def _framed(number: int, body: bytes) -> bytes:
-    length, found = len(body), bytearray([number << 3 | _BYTES])
+    length, framed = len(body), bytearray([number << 3 | _BYTES])
     while length >= 0x80:
-        found.append(length & 0x7F | 0x80)
+        framed.append(length & 0x7F | 0x80)
         length >>= 7
-    found.append(length)
-    return bytes(found) + body
+    framed.append(length)
+    return bytes(framed) + body
 
 
 def _fields(data: Any, start: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:

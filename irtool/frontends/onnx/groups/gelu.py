@@ -27,8 +27,8 @@ def gelu() -> RewriteRule:
             return after
         numbers = [single_value(match[c]) for c in (root, one, half)]
         divided = is_call_to(match[inside], "divide")
-        wanted = [math.sqrt(2) if divided else math.sqrt(0.5), 1.0, 0.5]
-        if any(n is None or abs(n - w) > 1e-6 * w for n, w in zip(numbers, wanted, strict=True)):
+        expected = [math.sqrt(2) if divided else math.sqrt(0.5), 1.0, 0.5]
+        if any(n is None or abs(n - w) > 1e-6 * w for n, w in zip(numbers, expected, strict=True)):
             return after
         if not divided and _is_canonical(after, match[x]):
             return after

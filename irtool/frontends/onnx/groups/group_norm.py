@@ -26,9 +26,9 @@ def group_norm() -> RewriteRule:
         t, parts = match.type_of(x), match.type_of(grouped)
         if not isinstance(t, TensorType) or not isinstance(parts, TensorType) or before.checked_type != t:
             return after
-        made = match[norm]
-        assert isinstance(made, Call)
-        attrs: Any = made.attrs
+        norm_call = match[norm]
+        assert isinstance(norm_call, Call)
+        attrs: Any = norm_call.attrs
         if len(parts.shape) != 3 or len(t.shape) < 3 or parts.shape[0] != t.shape[0] or attrs.axis != 1:
             return after
         groups, channels = parts.shape[1], t.shape[1]
@@ -36,8 +36,8 @@ def group_norm() -> RewriteRule:
             return after
         vectors = []
         for p in (gamma, beta):
-            given = match.type_of(p)
-            vector = along_axis(match[p], given, t, 1) if isinstance(given, TensorType) else None
+            param_type = match.type_of(p)
+            vector = along_axis(match[p], param_type, t, 1) if isinstance(param_type, TensorType) else None
             if vector is None:
                 return after
             vectors.append(vector)

@@ -45,14 +45,14 @@ def _axis_of(means: list[Expr], t: Any) -> int | None:
     """The one axis along which all of them are taken, kept with extent 1; None if there is no such axis."""
     if not isinstance(t, TensorType):
         return None
-    found = set()
+    axes = set()
     for m in means:
         assert isinstance(m, Call)
         a: Any = m.attrs
         if not a.keepdims or a.exclude or a.axis is None or len(a.axis) != 1:
             return None
-        found.add(int(a.axis[0]) % len(t.shape))
-    return found.pop() if len(found) == 1 else None
+        axes.add(int(a.axis[0]) % len(t.shape))
+    return axes.pop() if len(axes) == 1 else None
 
 
 def scaled_layer_norm() -> RewriteRule:
@@ -70,14 +70,14 @@ def _with_parameter(operator: str, attribute: str) -> RewriteRule:
     norm = is_op("nn.layer_norm")(x, gamma, beta).has_attr(**{attribute: False, "center": False})
 
     def replace(before: Expr, after: Expr, match: PatternMatch) -> Expr:
-        t, given = match.type_of(x), match.type_of(p)
-        if not isinstance(t, TensorType) or not isinstance(given, TensorType) or before.checked_type != t:
+        t, param_type = match.type_of(x), match.type_of(p)
+        if not isinstance(t, TensorType) or not isinstance(param_type, TensorType) or before.checked_type != t:
             return after
-        made = match[norm]
-        assert isinstance(made, Call)
-        attrs: Any = made.attrs
+        norm_call = match[norm]
+        assert isinstance(norm_call, Call)
+        attrs: Any = norm_call.attrs
         axis = attrs.axis % len(t.shape)
-        vector = along_axis(match[p], given, t, axis)
+        vector = along_axis(match[p], param_type, t, axis)
         if vector is None:
             return after
         args = [match[x], vector, match[beta]] if attribute == "scale" else [match[x], match[gamma], vector]
@@ -87,11 +87,11 @@ def _with_parameter(operator: str, attribute: str) -> RewriteRule:
     return RewriteRule(is_op(operator)(norm, p), replace)
 
 
-def along_axis(e: Expr, given: TensorType, t: TensorType, axis: int) -> Expr | None:
+def along_axis(e: Expr, param_type: TensorType, t: TensorType, axis: int) -> Expr | None:
     """A parameter that broadcasts to `t` and differs along one axis only, as a vector; None for any other."""
-    shape = (1,) * (len(t.shape) - len(given.shape)) + tuple(given.shape)
-    if len(shape) != len(t.shape) or given.dtype != t.dtype:
+    shape = (1,) * (len(t.shape) - len(param_type.shape)) + tuple(param_type.shape)
+    if len(shape) != len(t.shape) or param_type.dtype != t.dtype:
         return None
     if any(d != (t.shape[i] if i == axis else 1) for i, d in enumerate(shape)):
         return None
-    return e if len(given.shape) == 1 else call("reshape", e, newshape=[shape[axis]])
+    return e if len(param_type.shape) == 1 else call("reshape", e, newshape=[shape[axis]])

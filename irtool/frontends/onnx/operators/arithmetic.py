@@ -77,8 +77,8 @@ class Mod(OnnxOperator):
         zero = Value.constant(0, a.dtype)
         rest = a.call("mod", b)
         apart = rest.call("less", zero).call("not_equal", b.call("less", zero))
-        found = apply("where", apart, rest.call("add", b), rest)
-        return apply("where", rest.call("equal", zero), b.call("sign").call("multiply", zero), found)
+        modulus = apply("where", apart, rest.call("add", b), rest)
+        return apply("where", rest.call("equal", zero), b.call("sign").call("multiply", zero), modulus)
 
 
 @onnx_operator("BitShift")

@@ -96,12 +96,12 @@ def _by_own_statistics(
     data = cast(x, wide)
     centred = subtract(data, data.call("mean", axis=axes, keepdims=True))
     current = [data.call("mean", axis=axes), multiply(centred, centred).call("mean", axis=axes)]
-    found = normalize_batch(data, scale, b, current[0], current[1], epsilon)
+    normalized = normalize_batch(data, scale, b, current[0], current[1], epsilon)
     running = [
         cast(add(multiply(cast(old, wide), momentum), multiply(new, 1 - momentum)), old.dtype)
         for old, new in zip((mean, var), current, strict=True)
     ]
-    return [cast(found, x.dtype), *running]
+    return [cast(normalized, x.dtype), *running]
 
 
 def normalize_batch(x: Value, scale: Value, b: Value, mean: Value, var: Value, epsilon: float) -> Value:

@@ -83,14 +83,14 @@ class Col2Im(OnnxOperator):
         ):
             require_counts(numbers, count, name, least)
         padded = [n + pads[i] + pads[i + axes] for i, n in enumerate(image)]
-        places = _places(padded, block, dilations, strides)
+        positions = _places(padded, block, dilations, strides)
         batch, rows, columns = x.extents("the columns", rank=3)
-        if rows % math.prod(block) or rows // math.prod(block) * places.size != rows * columns:
+        if rows % math.prod(block) or rows // math.prod(block) * positions.size != rows * columns:
             raise IrError(f"blocks of {list(block)} of an image of {list(image)} are no {x.tensor}", code=DamagedModel)
         channels = rows // math.prod(block)
-        lists = x.call("reshape", newshape=[batch * channels, places.size]).call("transpose", axes=[1, 0])
+        lists = x.call("reshape", newshape=[batch * channels, positions.size]).call("transpose", axes=[1, 0])
         nothing = Value.constant(0, x.dtype).call("full", shape=[math.prod(padded), batch * channels], dtype=x.dtype)
-        total = nothing.call("scatter_nd", Value.constant(places.reshape(1, -1)), lists, mode="add")
+        total = nothing.call("scatter_nd", Value.constant(positions.reshape(1, -1)), lists, mode="add")
         result = total.call("transpose", axes=[1, 0]).call("reshape", newshape=[batch, channels, *padded])
         if not any(pads):
             return result
@@ -108,11 +108,11 @@ def _places(
 ) -> np.ndarray:
     """For each element of a block, and each block, the row-major position in the padded image."""
     what = "the places of blocks"
-    found = filled((1, 1), 0, what, "int64")
+    positions = filled((1, 1), 0, what, "int64")
     for n, size, dilation, stride in zip(padded, block, dilations, strides, strict=True):
         count = (n - dilation * (size - 1) - 1) // stride + 1
-        require_room((*found.shape, size, max(count, 0)), what)
+        require_room((*positions.shape, size, max(count, 0)), what)
         along = counted(size, what)[:, None] * dilation + counted(max(count, 0), what)[None, :] * stride
-        found = found[:, None, :, None] * n + along[None, :, None, :]
-        found = found.reshape(found.shape[0] * size, -1)
-    return found.astype("int64")
+        positions = positions[:, None, :, None] * n + along[None, :, None, :]
+        positions = positions.reshape(positions.shape[0] * size, -1)
+    return positions.astype("int64")

@@ -99,21 +99,21 @@ class EyeLike(OnnxOperator):
 
     @since(9, 22)
     def diagonal(self, x: Value, *, dtype: int | None = None, k: int = 0) -> Result:
-        found = x.dtype if dtype is None else dtype_of(dtype, "the result of EyeLike")
+        result_dtype = x.dtype if dtype is None else dtype_of(dtype, "the result of EyeLike")
         extents = x.extents("the input of EyeLike")
         if len(extents) != 2:
             raise IrError(f"the input is of rank {len(extents)}, and must be a matrix", code=DamagedModel)
         rows, columns = extents
         k = max(min(k, columns), -rows)
-        return Value.constant(diagonal(rows, columns, k, "the result of EyeLike"), found)
+        return Value.constant(diagonal(rows, columns, k, "the result of EyeLike"), result_dtype)
 
 
 def _scalar(v: Value) -> np.ndarray:
     """A known bound. Raises IrError where it is not one number."""
-    found = v.array("a bound of Range")
-    if found.size != 1:
+    bound = v.array("a bound of Range")
+    if bound.size != 1:
         raise IrError(f"a bound of Range is {v.tensor}, not one number", code=DamagedModel)
-    return found.reshape(())
+    return bound.reshape(())
 
 
 @onnx_operator("Range")
@@ -135,14 +135,16 @@ class Range(OnnxOperator):
         if not math.isfinite(difference):
             raise IrError(f"the range from {first} to {last} has no end", code=UnknownExtent)
         count = max(math.ceil(difference), 0)
-        held = first.dtype.type if first.dtype.kind in "iu" else np.float64
-        return Value.constant(held(first) + counted(count, "the result of Range").astype(held) * held(step), dtype)
+        number_type = first.dtype.type if first.dtype.kind in "iu" else np.float64
+        return Value.constant(
+            number_type(first) + counted(count, "the result of Range").astype(number_type) * number_type(step), dtype
+        )
 
     @since(27)
     def stashed(self, start: Value, limit: Value, delta: Value, *, stash_type: int = 1) -> Result:
         wide = dtype_of(stash_type, "what Range computes with")
         if start.dtype not in ("float16", "bfloat16") or start.dtype == wide:
             return self.numbers(start, limit, delta)
-        found = self.numbers(*(cast(v, wide) for v in (start, limit, delta)))
-        assert isinstance(found, Value)
-        return cast(found, start.dtype)
+        numbers = self.numbers(*(cast(v, wide) for v in (start, limit, delta)))
+        assert isinstance(numbers, Value)
+        return cast(numbers, start.dtype)

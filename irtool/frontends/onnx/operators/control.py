@@ -49,19 +49,19 @@ class Branch(OnnxOperator):
 
         Raises IrError where a branch cannot be converted for another reason, or none can.
         """
-        made: list[list[Value] | IrError] = []
+        results: list[list[Value] | IrError] = []
         for arm in arms:
             try:
-                made.append(outputs_of(self.graph, arm, ()))
+                results.append(outputs_of(self.graph, arm, ()))
             except IrError as error:
-                made.append(error)
-        values = [m for m in made if not isinstance(m, IrError)]
-        errors = [m for m in made if isinstance(m, IrError)]
+                results.append(error)
+        values = [m for m in results if not isinstance(m, IrError)]
+        errors = [m for m in results if isinstance(m, IrError)]
         if errors and (not values or not _is_of_shapes(errors[0])):
             raise errors[0]
         if errors:
             self.graph.functions.impossible[self.node] = errors[0]
-        return [_impossible(m, values[0]) if isinstance(m, IrError) else m for m in made]
+        return [_impossible(m, values[0]) if isinstance(m, IrError) else m for m in results]
 
 
 def _impossible(error: IrError, like: Sequence[Value]) -> list[Value]:
@@ -105,14 +105,14 @@ class Loop(OnnxOperator):
             )
         if len(graph.outputs) < len(initial) + 1:
             raise IrError(f"the body of Loop gives {len(graph.outputs)} values, too few", code=DamagedModel)
-        carried = len(initial)
+        state_count = len(initial)
 
         def turn(number: Value, go_on: Value | None, handed: Sequence[Value]) -> Turn:
             first = input_in_rank(number, graph.inputs[0])
             second = input_in_rank(go_on or Value.constant(np.array(True)), graph.inputs[1])
-            found = outputs_of(self.graph, graph, [first, second, *handed])
-            leads_on = go_on if found[0].expr is second.expr else found[0]
-            return Turn(found[1 : 1 + carried], found[1 + carried :], leads_on)
+            results = outputs_of(self.graph, graph, [first, second, *handed])
+            leads_on = go_on if results[0].expr is second.expr else results[0]
+            return Turn(results[1 : 1 + state_count], results[1 + state_count :], leads_on)
 
         limit = _number(count)
         names = [i.name for i in graph.inputs[2:]]

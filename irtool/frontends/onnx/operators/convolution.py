@@ -21,7 +21,7 @@ def convolve(
     """`nn.conv1d`, `nn.conv2d` or `nn.conv3d`, as ONNX's attributes say; empty ones stand for their defaults."""
     require_count(group, "group")
     windows = weight_windows(x, w, kernel_shape, strides, pads, dilations, auto_pad)
-    held, rank = w.extents("the weights of the convolution"), windows.rank
+    weights_shape, rank = w.extents("the weights of the convolution"), windows.rank
     return x.call(
         f"nn.conv{rank}d",
         w,
@@ -29,8 +29,8 @@ def convolve(
         padding=windows.padding(x, "the data of the convolution"),
         dilation=windows.dilations,
         groups=group,
-        channels=held[0],
-        kernel_size=held[2:],
+        channels=weights_shape[0],
+        kernel_size=weights_shape[2:],
         data_layout=f"NC{LETTERS[rank]}",
         kernel_layout=f"OI{LETTERS[rank]}",
     )

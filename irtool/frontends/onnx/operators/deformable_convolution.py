@@ -42,14 +42,14 @@ class DeformConv(OnnxOperator):
             raise IrError(
                 f"deformable convolutions of {x.rank - 2} spatial axes have no form in Relay", code=UnsupportedNode
             )
-        held = w.extents("the weights of DeformConv", rank=4)
-        if kernel_shape and tuple(kernel_shape) != held[2:]:
+        weights_shape = w.extents("the weights of DeformConv", rank=4)
+        if kernel_shape and tuple(kernel_shape) != weights_shape[2:]:
             raise IrError(f"kernel_shape {list(kernel_shape)} and the weights {w.tensor} differ", code=DamagedModel)
         require_count(group, "group")
         require_count(offset_group, "offset_group")
-        windows = Windows.of(held[2:], strides, pads, dilations)
+        windows = Windows.of(weights_shape[2:], strides, pads, dilations)
         batch, channels, height, width = x.extents("the data of DeformConv", rank=4)
-        taps = held[2] * held[3]
+        taps = weights_shape[2] * weights_shape[3]
         rows, columns = offset.extents("the offsets of DeformConv", rank=4)[2:]
         points = self._points(offset, windows, (batch * offset_group, taps, rows, columns), (height, width))
         parts = x.call("reshape", newshape=[batch * offset_group, channels // offset_group, height, width])
@@ -59,8 +59,10 @@ class DeformConv(OnnxOperator):
         if mask is not None:
             seen = multiply(seen, mask.call("reshape", newshape=[batch * offset_group, 1, taps * rows, columns]))
         seen = seen.call("reshape", newshape=[batch, channels * taps, rows, columns])
-        kernel = w.call("reshape", newshape=[held[0], held[1] * taps, 1, 1])
-        y = seen.call("nn.conv2d", kernel, groups=group, channels=held[0], kernel_size=[1, 1], padding=[0, 0, 0, 0])
+        kernel = w.call("reshape", newshape=[weights_shape[0], weights_shape[1] * taps, 1, 1])
+        y = seen.call(
+            "nn.conv2d", kernel, groups=group, channels=weights_shape[0], kernel_size=[1, 1], padding=[0, 0, 0, 0]
+        )
         return y if b is None else y.call("nn.bias_add", b, axis=1)
 
     def _points(
@@ -68,8 +70,8 @@ class DeformConv(OnnxOperator):
     ) -> Value:
         """The places of taps, x first, over -1 … 1 between the edges of the data: (N, 2, taps * rows, columns)."""
         n, taps, rows, columns = shape
-        pairs = offset.call("reshape", newshape=[n, taps, 2, rows, columns])
-        found = []
+        offset_pairs = offset.call("reshape", newshape=[n, taps, 2, rows, columns])
+        points = []
         for k in (1, 0):
             require_room((taps, rows, columns), "the taps of DeformConv")
             tap = counted(taps, "the taps of DeformConv")
@@ -77,9 +79,9 @@ class DeformConv(OnnxOperator):
             start = counted(columns if k else rows, "the taps of DeformConv") * windows.strides[k] - windows.pads[k]
             along = start[None, None, :] if k else start[None, :, None]
             base = np.broadcast_to(tap[:, None, None] * windows.dilations[k] + along, (taps, rows, columns))
-            moved = pairs.call("take", Value.constant(np.asarray(k, "int32")), axis=2)
+            moved = offset_pairs.call("take", Value.constant(np.asarray(k, "int32")), axis=2)
             # The centre of pixel p is (2 p + 1) / extent - 1.
             scale = 2.0 / extents[k]
             at = add(multiply(moved, scale), Value.constant(base * scale + 1.0 / extents[k] - 1, offset.dtype))
-            found.append(at.call("reshape", newshape=[n, 1, taps * rows, columns]))
-        return concatenate(found, 1)
+            points.append(at.call("reshape", newshape=[n, 1, taps * rows, columns]))
+        return concatenate(points, 1)

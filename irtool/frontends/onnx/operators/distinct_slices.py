@@ -22,12 +22,12 @@ def distinct_slices(x: Value, axis: int, ascending: bool) -> list[Value]:
     width = rows.extents("the slices")[1]
     require_shape([count, count, width], "the pairs of slices")
     which, is_first = _places(rows, count, width, ascending)
-    places = Value.constant(counted(count, "the slices"))
+    positions = Value.constant(counted(count, "the slices"))
     number = cast(is_first, "int64").call("sum", axis=[0], keepdims=True)
     last = Value.constant(filled(count, count, "the slices", "int64"))
     heads = apply("where", is_first, which, last).call("argsort", axis=0, is_ascend=True, dtype="int64")
     heads = head(heads, number)
-    same = apply("equal", which.call("expand_dims", axis=0), places.call("expand_dims", axis=1))
+    same = apply("equal", which.call("expand_dims", axis=0), positions.call("expand_dims", axis=1))
     counts = head(cast(same, "int64").call("sum", axis=[1]), number)
     return [x.call("take", heads, axis=axis), heads, which, counts]
 
@@ -43,12 +43,12 @@ def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value
     left, right = rows.call("expand_dims", axis=1), rows.call("expand_dims", axis=0)
     differ = cast(apply("not_equal", left, right), "int64")
     is_same = apply("equal", differ.call("sum", axis=[2]), Value.constant(np.int64(0)))
-    places = Value.constant(counted(count, "the slices"))
-    is_self = apply("equal", places.call("expand_dims", axis=0), places.call("expand_dims", axis=1))
+    positions = Value.constant(counted(count, "the slices"))
+    is_self = apply("equal", positions.call("expand_dims", axis=0), positions.call("expand_dims", axis=1))
     is_same = apply("logical_or", is_same, is_self)  # NaN equals itself alone
     none = Value.constant(np.int64(count))
-    first = apply("where", is_same, places.call("expand_dims", axis=0), none).call("min", axis=[1])
-    is_first = apply("equal", first, places)
+    first = apply("where", is_same, positions.call("expand_dims", axis=0), none).call("min", axis=[1])
+    is_first = apply("equal", first, positions)
     if ascending:
         # The sign of the first element that differs, in the first column that has one.
         columns = Value.constant(width - counted(width, "a slice"))
@@ -57,6 +57,6 @@ def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value
         below = apply("logical_and", apply("less", right, left), is_head)
         before = apply("logical_and", below.call("any", axis=[2]), is_first.call("expand_dims", axis=0))
     else:
-        earlier = apply("less", places.call("expand_dims", axis=0), first.call("expand_dims", axis=1))
+        earlier = apply("less", positions.call("expand_dims", axis=0), first.call("expand_dims", axis=1))
         before = apply("logical_and", earlier, is_first.call("expand_dims", axis=0))
     return cast(before, "int64").call("sum", axis=[1]), is_first

@@ -152,19 +152,19 @@ class OneHot(OnnxOperator):
         off, on = (values.call("take", Value.constant(np.int64(i)), axis=0) for i in (0, 1))
         if depth.known is None:
             depth = cast(depth.call("reshape", newshape=[]) if depth.shape else depth, "int64")
-            found = _counted(indices, cast(depth, indices.dtype))
-            return found.call("dyn.one_hot", on, off, depth, axis=at, dtype=values.dtype)
+            wrapped = _counted(indices, cast(depth, indices.dtype))
+            return wrapped.call("dyn.one_hot", on, off, depth, axis=at, dtype=values.dtype)
         extent = _depth(depth)
-        found = _counted(indices, Value.constant(extent, indices.dtype))
-        return found.call("one_hot", on, off, depth=extent, axis=at, dtype=values.dtype)
+        wrapped = _counted(indices, Value.constant(extent, indices.dtype))
+        return wrapped.call("one_hot", on, off, depth=extent, axis=at, dtype=values.dtype)
 
 
 def _depth(depth: Value) -> int:
     """The depth, which may be any number. Raises IrError unless it is a whole one."""
-    found = depth.array("the depth of OneHot")
-    if found.size != 1 or not np.isfinite(found).all() or int(found.reshape(())) != found.reshape(()):
-        raise IrError(f"the depth of OneHot is {found.tolist()}", code=DamagedModel)
-    return int(found.reshape(()))
+    number = depth.array("the depth of OneHot")
+    if number.size != 1 or not np.isfinite(number).all() or int(number.reshape(())) != number.reshape(()):
+        raise IrError(f"the depth of OneHot is {number.tolist()}", code=DamagedModel)
+    return int(number.reshape(()))
 
 
 @onnx_operator("TopK")
@@ -210,10 +210,10 @@ class Unique(OnnxOperator):
         if at is not None and x.rank != 1:
             return distinct_slices(x, at, bool(sorted))
         flat = x if x.rank == 1 else x.call("reshape", newshape=[-1])
-        found = flat.call("unique", sorted=bool(sorted), return_counts=True)
+        distinct_call = flat.call("unique", sorted=bool(sorted), return_counts=True)
         from ....ir import TupleGetItem
 
-        values, first, which, number, counts = (Value.of(TupleGetItem(found.expr, i)) for i in range(5))
+        values, first, which, number, counts = (Value.of(TupleGetItem(distinct_call.expr, i)) for i in range(5))
         end = cast(number, "int64")
         values, first, counts = (head(v, end) for v in (values, first, counts))
         return [values, *(cast(v, "int64") for v in (first, which, counts))]

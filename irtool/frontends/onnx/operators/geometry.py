@@ -28,7 +28,7 @@ class Det(OnnxOperator):
             raise IrError(f"{x.tensor} holds no square matrices", code=DamagedModel)
         require_steps(extents[-1], "the elimination of a matrix")
         zero, one = (Value.constant(n, x.dtype) for n in (0, 1))
-        found = one.call("full", shape=[*extents[:-2], 1, 1], dtype=x.dtype)
+        determinant = one.call("full", shape=[*extents[:-2], 1, 1], dtype=x.dtype)
         for size in range(extents[-1], 1, -1):
             column = _entries(x, (0, size), (0, 1))
             place = column.call("abs").call("argmax", axis=[x.rank - 2], keepdims=True)
@@ -39,15 +39,15 @@ class Det(OnnxOperator):
             row = apply("where", chosen, x, zero).call("sum", axis=[x.rank - 2], keepdims=True)
             pivot = _entries(row, (0, 1), (0, 1))
             swapped = place.call("not_equal", Value.constant(0, place.dtype))
-            found = found.call("multiply", apply("where", swapped, pivot.call("negative"), pivot))
+            determinant = determinant.call("multiply", apply("where", swapped, pivot.call("negative"), pivot))
             rest = _entries(apply("where", chosen, top, x), (1, size), (0, size))
             divisor = apply("where", pivot.call("equal", zero), one, pivot)
             factors = _entries(rest, (0, size - 1), (0, 1)).call("divide", divisor)
             rest = _entries(rest, (0, size - 1), (1, size))
             x = rest.call("subtract", factors.call("multiply", _entries(row, (0, 1), (1, size))))
         if extents[-1]:
-            found = found.call("multiply", x)
-        return found.call("squeeze", axis=[x.rank - 2, x.rank - 1])
+            determinant = determinant.call("multiply", x)
+        return determinant.call("squeeze", axis=[x.rank - 2, x.rank - 1])
 
 
 @onnx_operator("AffineGrid")

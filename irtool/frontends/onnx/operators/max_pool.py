@@ -60,10 +60,10 @@ def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Val
     at = gathered.call("argmax", axis=[3]).call("cast", dtype="int32")
     rows = counted(table.shape[0], "the windows of a pool", "int32") * table.shape[1]
     at = at.call("add", Value.constant(rows))
-    places = _by_column(table, extents) if by_column else table
-    found = Value.constant(places.ravel().astype("int64")).call("take", at)
+    positions = _by_column(table, extents) if by_column else table
+    maximum_indices = Value.constant(positions.ravel().astype("int64")).call("take", at)
     starts = counted(batch * channels, "the channels of a pool").reshape(batch, channels, 1) * count
-    return found.call("add", Value.constant(starts)).call("reshape", newshape=[batch, channels, *out])
+    return maximum_indices.call("add", Value.constant(starts)).call("reshape", newshape=[batch, channels, *out])
 
 
 def _elements(extents: list[int], windows: Windows, padding: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:

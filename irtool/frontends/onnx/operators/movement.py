@@ -144,11 +144,11 @@ class Slice(OnnxOperator):
             raise IrError("there are not as many starts as ends, axes and steps", code=DamagedModel)
         if 0 in steps:
             raise IrError("a step is 0", code=DamagedModel)
-        found = []
+        ranges = []
         for start, end, axis, step in zip(starts, ends, x.axes(axes), steps, strict=True):
             extent = x.shape[axis]
             if not isinstance(extent, int):
-                found.append((start, end, axis, step))
+                ranges.append((start, end, axis, step))
                 continue
             start, end = _bounds(start, end, step, extent)
             if (start, end, step) == (0, extent, 1):
@@ -157,22 +157,22 @@ class Slice(OnnxOperator):
                 start = end = 0
                 step = 1
             # -1 as an end says that the first element belongs to the slice; Relay would count it from the back.
-            found.append((start, -extent - 1 if end < 0 else end, axis, step))
-        if not found:
+            ranges.append((start, -extent - 1 if end < 0 else end, axis, step))
+        if not ranges:
             return x
-        columns = [list(c) for c in zip(*found, strict=True)]
+        columns = [list(c) for c in zip(*ranges, strict=True)]
         return x.call("strided_slice", **dict(zip(("begin", "end", "axes", "strides"), columns, strict=True)))
 
     def _computed(self, x: Value, starts: Value, ends: Value, axes: Sequence[int], steps: Value | None) -> Value:
         """Bounds that are not known: vectors of them for all axes."""
         along = x.axes(axes)
 
-        def bounds(given: Value | None, otherwise: Sequence[int]) -> Value:
+        def bounds(bound: Value | None, otherwise: Sequence[int]) -> Value:
             parts = [Value.constant(np.array([n], "int64")) for n in otherwise]
-            if given is not None:
-                given = cast(given, "int64")
+            if bound is not None:
+                bound = cast(bound, "int64")
                 for i, axis in enumerate(along):
-                    parts[axis] = given.call("strided_slice", begin=[i], end=[i + 1], strides=[1], axes=[0])
+                    parts[axis] = bound.call("strided_slice", begin=[i], end=[i + 1], strides=[1], axes=[0])
             return concatenate(parts, 0)
 
         everything = [np.iinfo("int64").max if not isinstance(d, int) else d for d in x.shape]

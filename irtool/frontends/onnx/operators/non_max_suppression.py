@@ -37,7 +37,7 @@ class NonMaxSuppression(OnnxOperator):
             boxes = _corners(boxes)
         scores, least = _above_zero(scores, score_threshold)
         limit = cast(most, "int64").call("reshape", newshape=[])
-        found = apply(
+        selection = apply(
             "vision.all_class_non_max_suppression",
             boxes,
             scores,
@@ -46,7 +46,7 @@ class NonMaxSuppression(OnnxOperator):
             least.call("reshape", newshape=[]),
             output_format="onnx",
         )
-        rows, count = (Value.of(_field(found.expr, k)) for k in range(2))
+        rows, count = (Value.of(_field(selection.expr, k)) for k in range(2))
         if most.known is None:  # no box at all, where none may be given
             count = multiply(count, cast(limit.call("greater", scalar(0, "int64")), "int64"))
         end = concatenate([count, Value.constant(np.array([3], "int64"))], 0)

@@ -100,6 +100,6 @@ def _counted_on(x: Value, widths: Sequence[tuple[int, int]], mode: str) -> Value
             if not extent:
                 raise IrError(f"axis {axis} of {x.tensor} has no elements to repeat", code=DamagedModel)
             require_room((extent + sum(width),), "the result of Pad")
-            places = np.pad(counted(extent, "the data of Pad"), width, mode)  # type: ignore[call-overload]  # `mode` is one of numpy's words
-            x = x.call("take", Value.constant(places.astype("int64")), axis=axis)
+            positions = np.pad(counted(extent, "the data of Pad"), width, mode)  # type: ignore[call-overload]  # `mode` is one of numpy's words
+            x = x.call("take", Value.constant(positions.astype("int64")), axis=axis)
     return x

@@ -59,9 +59,9 @@ class MatMul(OnnxOperator):
         row, column = a.rank == 1, b.rank == 1
         a = a.call("expand_dims", axis=0) if row else a
         b = b.call("expand_dims", axis=1) if column else b
-        found = self._matrices(a, b)
-        gone = [found.rank - 2] * row + [found.rank - 1] * column
-        return found.call("squeeze", axis=gone) if gone else found
+        product = self._matrices(a, b)
+        squeezed = [product.rank - 2] * row + [product.rank - 1] * column
+        return product.call("squeeze", axis=squeezed) if squeezed else product
 
     def _matrices(self, a: Value, b: Value) -> Value:
         if b.rank > 2 and all(d == 1 for d in b.shape[:-2]) and a.rank >= b.rank:
@@ -80,12 +80,12 @@ def batched_product(a: Value, b: Value) -> Value:
     ones = [all(d == 1 for d in v.shape[:-2]) for v in (a, b)]
     if not any(ones):
         a, b = _stretched(a, b), _stretched(b, a)
-    found = _one_batch(a).call("nn.batch_matmul", _one_batch(b))
+    product = _one_batch(a).call("nn.batch_matmul", _one_batch(b))
     around = b if ones[0] else a
-    shape = (*around.shape[:-2], *found.shape[1:])
+    shape = (*around.shape[:-2], *product.shape[1:])
     if all(isinstance(d, int) for d in shape):
-        return reshaped(found, shape)
-    return found.call("reshape_like", around, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=axes)
+        return reshaped(product, shape)
+    return product.call("reshape_like", around, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=axes)
 
 
 def _with_rank(x: Value, rank: int) -> Value:
@@ -96,9 +96,9 @@ def _stretched(x: Value, other: Value) -> Value:
     """The tensor with its leading axes broadcast against those of another one of its rank."""
     if all(d == o or d != 1 for d, o in zip(x.shape[:-2], other.shape[:-2], strict=True)):
         return x
-    wanted = [o if d == 1 else d for d, o in zip(x.shape[:-2], other.shape[:-2], strict=True)]
-    if all(isinstance(d, int) for d in (*wanted, *x.shape[-2:])):
-        return x.call("broadcast_to", shape=[*wanted, *x.shape[-2:]])
+    stretched = [o if d == 1 else d for d, o in zip(x.shape[:-2], other.shape[:-2], strict=True)]
+    if all(isinstance(d, int) for d in (*stretched, *x.shape[-2:])):
+        return x.call("broadcast_to", shape=[*stretched, *x.shape[-2:]])
     # Extents that are not known: a sum with zeros of the other one's has them.
     corner = other.call("strided_slice", begin=[0, 0], end=[1, 1], strides=[1, 1], axes=[x.rank - 2, x.rank - 1])
     return x.call("add", corner.call("zeros_like"))

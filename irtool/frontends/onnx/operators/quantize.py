@@ -53,9 +53,9 @@ class QuantizeLinear(_Linear):
             return self._as_floats(narrow, inputs[0], inputs[1], attributes)
         if number in NARROW:
             attributes = {**attributes, "output_dtype": ELEMENT_TYPES[narrow.held]}
-        found = super().apply(method, inputs, attributes)
-        assert isinstance(found, Value)
-        return limited(found, narrow)
+        quantized = super().apply(method, inputs, attributes)
+        assert isinstance(quantized, Value)
+        return limited(quantized, narrow)
 
     def _as_floats(self, narrow: Narrow, x: Value, scale: Value, attributes: dict[str, Any]) -> Value:
         """Quotients rounded to a narrow type of floats, whose zero point is 0."""
@@ -128,9 +128,9 @@ class DequantizeLinear(_Linear):
             return super().apply(method, inputs, attributes)
         if attributes.get("block_size"):
             raise IrError(f"blocks of {x.narrow.name} have no form in Relay", code=UnsupportedNode)
-        found = x.call("multiply", cast(along(scale, x, attributes.get("axis", 1)), x.dtype))
+        real = x.call("multiply", cast(along(scale, x, attributes.get("axis", 1)), x.dtype))
         number = attributes.get("output_dtype", 0)
-        return replace(cast(found, dtype_of(number, "the result") if number else scale.dtype), narrow=None)
+        return replace(cast(real, dtype_of(number, "the result") if number else scale.dtype), narrow=None)
 
     @since(10)
     def whole(self, x: Value, x_scale: Value, x_zero_point: Value | None = None) -> Result:

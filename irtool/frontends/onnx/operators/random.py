@@ -34,14 +34,14 @@ def generator(seed: float | None, count: int) -> Value:
     A seed is the number itself if it is a natural one, as in TVM's importer, else its bits as a float32. The node without a seed
     that is the `count`-th has that number in a second word, so that no two nodes without a seed draw the same numbers.
     """
-    words = [0] * _WORDS
-    words[8] = 1 << 63
+    state = [0] * _WORDS
+    state[8] = 1 << 63
     if seed is None:
-        words[0:2] = count, 1
+        state[0:2] = count, 1
     else:
         is_natural = math.isfinite(seed) and 0 <= seed < 1 << 64 and seed == int(seed)
-        words[0] = int(seed) if is_natural else int(np.array(seed, "float32").view("uint32"))
-    return Value.constant(np.array(words, "uint64"))
+        state[0] = int(seed) if is_natural else int(np.array(seed, "float32").view("uint32"))
+    return Value.constant(np.array(state, "uint64"))
 
 
 class Drawn(OnnxOperator):
@@ -62,24 +62,24 @@ class Drawn(OnnxOperator):
 
     def normal(self, shape: Shape, dtype: str, seed: float | None, mean: float = 0.0, scale: float = 1.0) -> Value:
         """Normally distributed numbers of a shape, or of that of a tensor."""
-        held = dtype if dtype in _FLOATS else "float32"
-        mean_, scale_ = scalar(mean, held), scalar(scale, held)
+        compute_dtype = dtype if dtype in _FLOATS else "float32"
+        mean_, scale_ = scalar(mean, compute_dtype), scalar(scale, compute_dtype)
         if (static := self._static(shape)) is not None:
-            found = self.draw("random.normal", seed, mean_, scale_, out_shape=static, out_dtype=held)
+            drawn = self.draw("random.normal", seed, mean_, scale_, out_shape=static, out_dtype=compute_dtype)
         else:
-            found = add(multiply(run_time_random.normal(*self._hashed(shape, seed, 4), held), scale_), mean_)
-        return cast(found, dtype)
+            drawn = add(multiply(run_time_random.normal(*self._hashed(shape, seed, 4), compute_dtype), scale_), mean_)
+        return cast(drawn, dtype)
 
     def uniform(self, shape: Shape, dtype: str, seed: float | None, low: float = 0.0, high: float = 1.0) -> Value:
         """Uniformly distributed numbers of a shape, or of that of a tensor."""
-        held = dtype if dtype in _FLOATS else "float32"
-        low_, high_ = scalar(low, held), scalar(high, held)
+        compute_dtype = dtype if dtype in _FLOATS else "float32"
+        low_, high_ = scalar(low, compute_dtype), scalar(high, compute_dtype)
         if (static := self._static(shape)) is not None:
-            found = self.draw("random.uniform", seed, low_, high_, out_shape=static, out_dtype=held)
+            drawn = self.draw("random.uniform", seed, low_, high_, out_shape=static, out_dtype=compute_dtype)
         else:
-            found = run_time_random.uniform(*self._hashed(shape, seed, 2), held)
-            found = add(multiply(found, subtract(high_, low_)), low_)
-        return cast(found, dtype)
+            drawn = run_time_random.uniform(*self._hashed(shape, seed, 2), compute_dtype)
+            drawn = add(multiply(drawn, subtract(high_, low_)), low_)
+        return cast(drawn, dtype)
 
     def _static(self, shape: Shape) -> tuple[int, ...] | None:
         """The extents, where all of them are known. Raises IrError for some that no tensor has."""
@@ -90,9 +90,9 @@ class Drawn(OnnxOperator):
         require_shape(known, f"the result of {self.node.op_type}")
         return known
 
-    def _hashed(self, like: Shape, seed: float | None, words: int) -> tuple[Value, np.ndarray]:
+    def _hashed(self, like: Shape, seed: float | None, word_count: int) -> tuple[Value, np.ndarray]:
         assert isinstance(like, Value)
-        return run_time_random.positions(like), generate(self.key(seed).array("the generator"), words)[1]
+        return run_time_random.positions(like), generate(self.key(seed).array("the generator"), word_count)[1]
 
 
 @onnx_operator("RandomNormal", "RandomUniform")
@@ -111,10 +111,10 @@ class OfShape(Drawn):
         low: float = 0.0,
         high: float = 1.0,
     ) -> Result:
-        wanted = dtype_of(dtype, f"the result of {self.node.op_type}")
+        result_dtype = dtype_of(dtype, f"the result of {self.node.op_type}")
         if self.node.key.op_type == "RandomNormal":
-            return self.normal(shape, wanted, seed, mean, scale)
-        return self.uniform(shape, wanted, seed, low, high)
+            return self.normal(shape, result_dtype, seed, mean, scale)
+        return self.uniform(shape, result_dtype, seed, low, high)
 
 
 @onnx_operator("RandomNormalLike", "RandomUniformLike")
@@ -133,10 +133,10 @@ class OfShapeLike(Drawn):
         low: float = 0.0,
         high: float = 1.0,
     ) -> Result:
-        wanted = x.dtype if dtype is None else dtype_of(dtype, f"the result of {self.node.op_type}")
+        result_dtype = x.dtype if dtype is None else dtype_of(dtype, f"the result of {self.node.op_type}")
         if self.node.key.op_type == "RandomNormalLike":
-            return self.normal(x, wanted, seed, mean, scale)
-        return self.uniform(x, wanted, seed, low, high)
+            return self.normal(x, result_dtype, seed, mean, scale)
+        return self.uniform(x, result_dtype, seed, low, high)
 
 
 @onnx_operator("Bernoulli")
@@ -145,9 +145,9 @@ class Bernoulli(Drawn):
 
     @since(15, 22)
     def numbers(self, x: Value, *, dtype: int | None = None, seed: float | None = None) -> Result:
-        wanted = x.dtype if dtype is None else dtype_of(dtype, "the result of Bernoulli")
-        held = x.dtype if x.dtype in _FLOATS else "float32"
-        return cast(self.uniform(x, held, seed).call("less", cast(x, held)), wanted)
+        result_dtype = x.dtype if dtype is None else dtype_of(dtype, "the result of Bernoulli")
+        compute_dtype = x.dtype if x.dtype in _FLOATS else "float32"
+        return cast(self.uniform(x, compute_dtype, seed).call("less", cast(x, compute_dtype)), result_dtype)
 
 
 @onnx_operator("Multinomial")
@@ -160,6 +160,6 @@ class Multinomial(Drawn):
         if not classes:
             raise IrError("Multinomial has no classes to choose from", code=DamagedModel)
         require_shape((batch, sample_size), "the result of Multinomial")
-        held = x if x.dtype in _FLOATS else x.call("cast", dtype="float32")
-        drawn = self.draw("random.multinomial", seed, held.call("nn.softmax", axis=-1), num_samples=sample_size)
+        logits = x if x.dtype in _FLOATS else x.call("cast", dtype="float32")
+        drawn = self.draw("random.multinomial", seed, logits.call("nn.softmax", axis=-1), num_samples=sample_size)
         return drawn.call("cast", dtype=dtype_of(dtype, "the result of Multinomial"))

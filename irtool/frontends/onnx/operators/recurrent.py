@@ -306,5 +306,5 @@ class Gru(Recurrent):
 
 def _mixed(update: Value, new: Value, old: Value) -> Value:
     """(1 - z) ⊙ new + z ⊙ old."""
-    kept = _one(update).call("subtract", update).call("multiply", new)
-    return kept.call("add", update.call("multiply", old))
+    weighted = _one(update).call("subtract", update).call("multiply", new)
+    return weighted.call("add", update.call("multiply", old))

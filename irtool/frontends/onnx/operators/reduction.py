@@ -159,13 +159,13 @@ class Place(OnnxOperator):
 
     @since(1, 11, 12, 13, added={"select_last_index": 12})
     def first_or_last(self, x: Value, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Result:
-        found = x.call(
+        positions = x.call(
             PLACES[self.node.op_type],
             axis=[x.axis(axis)],
             keepdims=bool(keepdims),
             select_last_index=bool(select_last_index),
         )
-        return cast(found, "int64")
+        return cast(positions, "int64")
 
 
 SCANS = {"CumProd": "cumprod", "CumSum": "cumsum"}
@@ -181,5 +181,5 @@ class Scan(OnnxOperator):
         at = x.axis(along_axis)
         if reverse:
             x = x.call("reverse", axis=at)
-        found = x.call(SCANS[self.node.op_type], axis=at, exclusive=bool(exclusive), dtype=x.dtype)
-        return found.call("reverse", axis=at) if reverse else found
+        sums = x.call(SCANS[self.node.op_type], axis=at, exclusive=bool(exclusive), dtype=x.dtype)
+        return sums.call("reverse", axis=at) if reverse else sums

@@ -21,16 +21,16 @@ def align(
     columns = _line(left, right, shape[1], samples, width, least=0.0 if offset else 1.0)
     pixels = x.call("transpose", axes=[0, 2, 3, 1]).call("reshape", newshape=[batch * height * width, channels])
     start = multiply(cast(images, "int32"), height * width).call("reshape", newshape=[-1, 1, 1])
-    found = None
+    accumulated = None
     for row, share in zip(rows[:2], rows[2:], strict=True):
         for column, part in zip(columns[:2], columns[2:], strict=True):
             at = add(add(multiply(row, width).call("expand_dims", axis=2), column.call("expand_dims", axis=1)), start)
             weight = multiply(share.call("expand_dims", axis=2), part.call("expand_dims", axis=1))
             term = multiply(pixels.call("take", at, axis=0), weight.call("expand_dims", axis=3))
             together = add if mode == "avg" else _larger
-            found = term if found is None else together(found, term)
-    assert found is not None
-    split = found.call("reshape", newshape=[-1, shape[0], samples, shape[1], samples, channels])
+            accumulated = term if accumulated is None else together(accumulated, term)
+    assert accumulated is not None
+    split = accumulated.call("reshape", newshape=[-1, shape[0], samples, shape[1], samples, channels])
     pooled = split.call("mean" if mode == "avg" else "max", axis=[2, 4])
     return cast(pooled.call("transpose", axes=[0, 3, 1, 2]), x.dtype)
 

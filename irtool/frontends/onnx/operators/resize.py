@@ -40,8 +40,8 @@ class Resize(OnnxOperator):
 
     @since(10)
     def by_scales(self, x: Value, scales: Value, *, mode: str = "nearest") -> Result:
-        found = scaled(x, _floats(scales, "the scales"))
-        return resize(x, found, Filter(_mode(mode), OLD.coordinates, OLD.rounding))
+        sizes = scaled(x, _floats(scales, "the scales"))
+        return resize(x, sizes, Filter(_mode(mode), OLD.coordinates, OLD.rounding))
 
     @since(11, 13, 18, 19, added={"antialias": 18, "axes": 18, "keep_aspect_ratio_policy": 18})
     def along_axes(
@@ -81,12 +81,12 @@ class Resize(OnnxOperator):
             if result is not None:
                 return result
         if sizes is not None and sizes.shape != (0,):
-            found = sized(x, sizes.ints("the sizes of Resize"), named, keep_aspect_ratio_policy, regions)
+            target = sized(x, sizes.ints("the sizes of Resize"), named, keep_aspect_ratio_policy, regions)
         elif scales is not None:
-            found = scaled(x, _floats(scales, "the scales"), named, regions)
+            target = scaled(x, _floats(scales, "the scales"), named, regions)
         else:
             raise IrError("neither scales nor sizes are given", code=DamagedModel)
-        return resize(x, found, way)
+        return resize(x, target, way)
 
 
 def _mode(mode: str) -> str:
@@ -113,10 +113,10 @@ def scaled(
         if s == 1 and not cropped:
             continue  # whatever the extent is
         size = x.extent(a, "the data of a resize")
-        wanted = float(np.floor(np.float32(size) * np.float32(s)))
-        if not wanted <= MOST:
+        scaled_size = float(np.floor(np.float32(size) * np.float32(s)))
+        if not scaled_size <= MOST:
             raise IrError(f"axis {a} of {x.tensor} times {s} is too long", code=DamagedModel)
-        target = int(wanted)
+        target = int(scaled_size)
         result.append(AxisResize(a, size, target, s, _region(regions, k, len(named))))
     return result
 

@@ -19,16 +19,16 @@ def positions(like: Value) -> Value:
     return cast(counted.call("reshape_like", like, lhs_begin=0, rhs_begin=0), "uint32")
 
 
-def uniform(places: Value, words: np.ndarray, dtype: str) -> Value:
+def uniform(positions: Value, key: np.ndarray, dtype: str) -> Value:
     """Numbers from 0 inclusive to 1 exclusive, of 24 bits each."""
-    first, second = (scalar(int(w) & 0xFFFFFFFF, "uint32") for w in words)
-    mixed = _mixed(add(_mixed(places.call("bitwise_xor", first)), second))
+    first, second = (scalar(int(w) & 0xFFFFFFFF, "uint32") for w in key)
+    mixed = _mixed(add(_mixed(positions.call("bitwise_xor", first)), second))
     return multiply(cast(_shifted(mixed, 8), dtype), scalar(2.0**-24, dtype))
 
 
-def normal(places: Value, words: np.ndarray, dtype: str) -> Value:
+def normal(positions: Value, key: np.ndarray, dtype: str) -> Value:
     """Normally distributed numbers of mean 0 and deviation 1, by the method of Box and Muller, as `random.normal` has them."""
-    u, v = uniform(places, words[:2], dtype), uniform(places, words[2:], dtype)
+    u, v = uniform(positions, key[:2], dtype), uniform(positions, key[2:], dtype)
     size = multiply(subtract(scalar(1, dtype), u).call("log"), scalar(-2, dtype)).call("sqrt")
     return multiply(size, multiply(v, scalar(2 * math.pi, dtype)).call("sin"))
 

@@ -35,8 +35,8 @@ class Scan(OnnxOperator):
         def item(number: Value, _: Value | None, __: Sequence[Value]) -> Turn:
             own = [x.call("take", number, axis=0) for x in inputs]
             length = sequence_lens.call("take", number, axis=0).call("cast", dtype="int64") if sequence_lens else None
-            found = self._loop(graph, own[:states], own[states:], flags, [False] * len(graph.outputs), length)
-            return Turn([], found)
+            results = self._loop(graph, own[:states], own[states:], flags, [False] * len(graph.outputs), length)
+            return Turn([], results)
 
         return build_loop(self.graph.functions, LoopSpec(Value.constant(np.int64(batch)), None, [], item))
 
@@ -57,18 +57,19 @@ class Scan(OnnxOperator):
         scanned = [
             _moved(x, x.axis(a, "an axis of scan_input_axes"), 0) for x, a in zip(inputs[states:], axes, strict=True)
         ]
-        found = self._loop(
+        outputs = self._loop(
             graph,
             inputs[:states],
             scanned,
             self._flags(scan_input_directions, num_scan_inputs, "scan_input_directions"),
             self._flags(scan_output_directions, results, "scan_output_directions"),
         )
-        places = self._flags(scan_output_axes, results, "scan_output_axes")
+        output_axes = self._flags(scan_output_axes, results, "scan_output_axes")
         stacked = [
-            _moved(x, 0, x.axis(a, "an axis of scan_output_axes")) for x, a in zip(found[states:], places, strict=True)
+            _moved(x, 0, x.axis(a, "an axis of scan_output_axes"))
+            for x, a in zip(outputs[states:], output_axes, strict=True)
         ]
-        return [*found[:states], *stacked]
+        return [*outputs[:states], *stacked]
 
     def _graph(self, inputs: Sequence[Value], scanned: int) -> Graph:
         graph = body_of(self.node, "body")
@@ -83,11 +84,11 @@ class Scan(OnnxOperator):
             raise IrError(f"the body of Scan gives {len(graph.outputs)} values, too few", code=DamagedModel)
         return graph
 
-    def _flags(self, given: Sequence[int], count: int, name: str) -> list[int]:
+    def _flags(self, flags: Sequence[int], count: int, name: str) -> list[int]:
         """An attribute that has a number for each tensor; zeros where it is left out."""
-        if given and len(given) != count:
-            raise IrError(f"{name} has {len(given)} numbers, not {count}", code=DamagedModel)
-        return list(given) or [0] * count
+        if flags and len(flags) != count:
+            raise IrError(f"{name} has {len(flags)} numbers, not {count}", code=DamagedModel)
+        return list(flags) or [0] * count
 
     def _loop(
         self,
@@ -104,15 +105,15 @@ class Scan(OnnxOperator):
 
         def turn(number: Value, _: Value | None, handed: Sequence[Value]) -> Turn:
             last = count.call("subtract", Value.constant(np.int64(1)))
-            places = [last.call("subtract", number) if flag else number for flag in backward]
-            slices = [x.call("take", p, axis=0) for x, p in zip(scanned, places, strict=True)]
-            found = outputs_of(self.graph, graph, [*handed, *slices])
-            after, kept = found[: len(states)], found[len(states) :]
+            positions = [last.call("subtract", number) if flag else number for flag in backward]
+            slices = [x.call("take", p, axis=0) for x, p in zip(scanned, positions, strict=True)]
+            results = outputs_of(self.graph, graph, [*handed, *slices])
+            after, scanned_values = results[: len(states)], results[len(states) :]
             if length is not None:
                 within = number.call("less", length)
                 after = [within.call("where", a, h) for a, h in zip(after, handed, strict=True)]
-                kept = [within.call("where", k, k.call("zeros_like")) for k in kept]
-            return Turn(after, kept)
+                scanned_values = [within.call("where", k, k.call("zeros_like")) for k in scanned_values]
+            return Turn(after, scanned_values)
 
         names = [i.name for i in graph.inputs]
         flags = [bool(f) for f in placed_backward]

@@ -66,12 +66,12 @@ class TensorScatter(OnnxOperator):
         steps = counted(extents[at], "the places of the update").reshape(
             [-1 if i == at else 1 for i in range(update.rank)]
         )
-        places = Value.constant(steps.astype("int64"))
+        positions = Value.constant(steps.astype("int64"))
         if write_indices is not None:
             write_indices.require_rank(1, "the first places")
             first = cast(write_indices, "int64").call("reshape", newshape=[-1, *(1 for _ in extents[1:])])
-            places = places.call("add", first)
+            positions = positions.call("add", first)
         if mode == "circular":
-            places = places.call("floor_mod", Value.constant(np.int64(longest)))
-        places = places.call("broadcast_to", shape=list(extents))
-        return apply("scatter_elements", cache, places, update, axis=at, reduction="update")
+            positions = positions.call("floor_mod", Value.constant(np.int64(longest)))
+        positions = positions.call("broadcast_to", shape=list(extents))
+        return apply("scatter_elements", cache, positions, update, axis=at, reduction="update")

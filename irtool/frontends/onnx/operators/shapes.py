@@ -53,36 +53,36 @@ class Reshape(OnnxOperator):
     def by_input(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
         if shape.known is None:
             return self._partly_known(x, shape)
-        wanted = _newshape(shape.ints("the shape of Reshape"))
-        if allowzero and 0 in wanted:
-            if -1 in wanted:
+        newshape = _newshape(shape.ints("the shape of Reshape"))
+        if allowzero and 0 in newshape:
+            if -1 in newshape:
                 raise IrError("a shape with 0 as an extent and -1 as the remaining one is ambiguous", code=DamagedModel)
-            return x.call("reshape", newshape=wanted, allowzero=True)
-        return x.call("reshape", newshape=wanted)
+            return x.call("reshape", newshape=newshape, allowzero=True)
+        return x.call("reshape", newshape=newshape)
 
     def _partly_known(self, x: Value, shape: Value) -> Value:
         """Copied, joined, split or remaining extents; the shape is computed for any other."""
         symbols = self.graph.functions.symbols
         if shape.samples is not None:
             have = symbols.extents(x)
-            wanted = resolved(have, list(zip(*(tuple(int(n) for n in s) for s in shape.samples), strict=True)))
-            codes = None if wanted is None else newshape(have, wanted)
-            if wanted is not None and codes is not None:
+            extents = resolved(have, list(zip(*(tuple(int(n) for n in s) for s in shape.samples), strict=True)))
+            codes = None if extents is None else newshape(have, extents)
+            if extents is not None and codes is not None:
                 value = x.call("reshape", newshape=codes)
-                for axis, numbers in enumerate(wanted):
+                for axis, numbers in enumerate(extents):
                     symbols.put(value.expr, axis, numbers)
                 return value
         return refined(x.call("dyn.reshape", shape, newshape=[]), known_parts(shape))
 
 
-def _newshape(wanted: Sequence[int]) -> list[int]:
+def _newshape(extents: Sequence[int]) -> list[int]:
     """The shape for Relay, whose further codes for parts of shapes, from -2 down, must not occur in it."""
-    if any(n < -1 for n in wanted) or wanted.count(-1) > 1:
+    if any(n < -1 for n in extents) or extents.count(-1) > 1:
         raise IrError(
-            f"the shape of Reshape is {list(wanted)}: no extent is below 0 but one that is left open by -1",
+            f"the shape of Reshape is {list(extents)}: no extent is below 0 but one that is left open by -1",
             code=DamagedModel,
         )
-    return list(wanted)
+    return list(extents)
 
 
 @onnx_operator("Size")
@@ -146,13 +146,13 @@ class Unsqueeze(OnnxOperator):
 
     @since(1, 11)
     def by_attribute(self, x: Value, *, axes: tuple[int, ...]) -> Result:
-        places = sorted(x.axes(axes, rank=x.rank + len(axes)))
+        inserted = sorted(x.axes(axes, rank=x.rank + len(axes)))
         at = 0
-        while at < len(places):
+        while at < len(inserted):
             run = 1
-            while at + run < len(places) and places[at + run] == places[at] + run:
+            while at + run < len(inserted) and inserted[at + run] == inserted[at] + run:
                 run += 1
-            x = x.call("expand_dims", axis=places[at], num_newaxis=run)
+            x = x.call("expand_dims", axis=inserted[at], num_newaxis=run)
             at += run
         return x
 
@@ -169,15 +169,15 @@ class Expand(OnnxOperator):
     def broadcast(self, x: Value, shape: Value) -> Result:
         if shape.known is None:
             return self._computed(x, shape)
-        wanted = list(shape.ints("the shape of Expand"))
-        wanted = [1] * (x.rank - len(wanted)) + wanted
-        have: list[Dim] = [1] * (len(wanted) - x.rank) + list(x.shape)
-        if all(w in (1, h) for w, h in zip(wanted, have, strict=True)):
+        target = list(shape.ints("the shape of Expand"))
+        target = [1] * (x.rank - len(target)) + target
+        have: list[Dim] = [1] * (len(target) - x.rank) + list(x.shape)
+        if all(w in (1, h) for w, h in zip(target, have, strict=True)):
             return x if len(have) == x.rank else x.call("expand_dims", axis=0, num_newaxis=len(have) - x.rank)
         if all(isinstance(h, int) for h in have):
-            found = [h if w == 1 else w for w, h in zip(wanted, have, strict=True)]
-            return x.call("broadcast_to", shape=found)
-        ones = Value.constant(1, x.dtype).call("full", shape=wanted, dtype=x.dtype)
+            extents = [h if w == 1 else w for w, h in zip(target, have, strict=True)]
+            return x.call("broadcast_to", shape=extents)
+        ones = Value.constant(1, x.dtype).call("full", shape=target, dtype=x.dtype)
         return x.call("multiply" if x.dtype != "bool" else "logical_and", ones)
 
     def _computed(self, x: Value, shape: Value) -> Value:
@@ -188,11 +188,11 @@ class Expand(OnnxOperator):
             shape = apply("concatenate", Tuple((ones.expr, shape.call("cast", dtype="int64").expr)), axis=0)
         elif count > x.rank:
             x = x.call("expand_dims", axis=0, num_newaxis=count - x.rank)
-        wanted, have = shape.call("cast", dtype="int64"), x.call("shape_of", dtype="int64")
+        target, have = shape.call("cast", dtype="int64"), x.call("shape_of", dtype="int64")
         # Not the larger one: beside 1, 0 counts.
-        wide = apply("where", wanted.call("equal", Value.constant(1, "int64")), have, wanted)
-        found = x.call("dyn.broadcast_to", wide, shape=None)
-        return refined(found, _broadcast(x.shape, known_parts(shape)))
+        wide = apply("where", target.call("equal", Value.constant(1, "int64")), have, target)
+        broadcast = x.call("dyn.broadcast_to", wide, shape=None)
+        return refined(broadcast, _broadcast(x.shape, known_parts(shape)))
 
 
 def _broadcast(have: Sequence[Dim], parts: Sequence[int | None] | None) -> list[int | None] | None:

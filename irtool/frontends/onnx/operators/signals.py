@@ -43,8 +43,8 @@ def _mirrored(x: Value, count: int) -> Value:
 
 
 def _transform(re: Value, im: Value, inverse: bool) -> tuple[Value, Value]:
-    found = re.call("dft", im, inverse=inverse)
-    real, imaginary = (Value.of(TupleGetItem(found.expr, i)) for i in range(2))
+    spectrum = re.call("dft", im, inverse=inverse)
+    real, imaginary = (Value.of(TupleGetItem(spectrum.expr, i)) for i in range(2))
     return real, imaginary
 
 
@@ -90,9 +90,9 @@ class DFT(OnnxOperator):
         if onesided and not inverse:
             re, im = _first(re, count // 2 + 1), _first(im, count // 2 + 1)
         parts = [re] if irfft else [re, im]
-        found = apply("stack", Tuple(tuple(p.expr for p in parts)), axis=re.rank)
+        stacked = apply("stack", Tuple(tuple(p.expr for p in parts)), axis=re.rank)
         back = [*range(at), x.rank - 2, *range(at, x.rank - 2), x.rank - 1]
-        return found.call("transpose", axes=back) if back != sorted(back) else found
+        return stacked.call("transpose", axes=back) if back != sorted(back) else stacked
 
 
 @onnx_operator("STFT")
@@ -124,8 +124,8 @@ class STFT(OnnxOperator):
             return self._real(signal, step, length, window, bool(onesided))
         starts = counted((extents[1] - length) // step + 1, "the frames of a signal") * step
         require_room((len(starts), length), "the frames of a signal")
-        places = Value.constant(starts[:, None] + counted(length, "a frame"))
-        re, im = (_part(signal, i).call("take", places, axis=1) for i in range(2))
+        positions = Value.constant(starts[:, None] + counted(length, "a frame"))
+        re, im = (_part(signal, i).call("take", positions, axis=1) for i in range(2))
         if window is not None:
             re, im = re.call("multiply", window), im.call("multiply", window)
         re, im = _transform(re, im, False)
@@ -138,8 +138,8 @@ class STFT(OnnxOperator):
         if window is None:
             window = Value.constant(filled(length, 1, "the window of a signal"), signal.dtype)
         lengths = {"n_fft": length, "win_length": length, "hop_length": step}
-        found = signal.call("stft", window, **lengths, normalized=False, onesided=onesided)
-        return found.call("transpose", axes=[0, 2, 1, 3])
+        frames = signal.call("stft", window, **lengths, normalized=False, onesided=onesided)
+        return frames.call("transpose", axes=[0, 2, 1, 3])
 
 
 @onnx_operator("MelWeightMatrix")

@@ -37,10 +37,10 @@ class ConvTranspose(OnnxOperator):
         strides: tuple[int, ...] = (),
     ) -> Result:
         rank = spatial_rank(x, "a transposed convolution")
-        held = w.extents("the weights of the transposed convolution")
-        if len(held) != rank + 2 or (kernel_shape and tuple(kernel_shape) != held[2:]):
+        weights_shape = w.extents("the weights of the transposed convolution")
+        if len(weights_shape) != rank + 2 or (kernel_shape and tuple(kernel_shape) != weights_shape[2:]):
             raise IrError(f"the weights {w.tensor} do not fit data {x.tensor} and kernel_shape", code=DamagedModel)
-        windows = Windows.of(held[2:], strides, pads, dilations, auto_pad)
+        windows = Windows.of(weights_shape[2:], strides, pads, dilations, auto_pad)
         more = tuple(output_padding) or (0,) * rank
         require_counts(more, rank, "output_padding", 0)
         require_count(group, "group")
@@ -61,21 +61,23 @@ class ConvTranspose(OnnxOperator):
             output_padding=more,
             dilation=windows.dilations,
             groups=group,
-            channels=held[1] * group,
-            kernel_size=held[2:],
+            channels=weights_shape[1] * group,
+            kernel_size=weights_shape[2:],
             data_layout=f"NC{LETTERS[rank]}",
             kernel_layout=KERNELS[rank],
         )
         return y if b is None else y.call("nn.bias_add", b, axis=1)
 
     def _deduced(
-        self, x: Value, windows: Windows, more: tuple[int, ...], wanted: tuple[int, ...]
+        self, x: Value, windows: Windows, more: tuple[int, ...], output_extents: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Pads and output padding that give the wanted extents; with SAME, these are those of the data times the strides."""
         lower, upper, added = [], [], []
         extents = spatial_extents(x, "the data of the transposed convolution")
-        wanted = wanted or tuple(n * s for n, s in zip(extents, windows.strides, strict=True))
-        for size, out, s, reach, extra in zip(extents, wanted, windows.strides, windows.reach, more, strict=True):
+        output_extents = output_extents or tuple(n * s for n, s in zip(extents, windows.strides, strict=True))
+        for size, out, s, reach, extra in zip(
+            extents, output_extents, windows.strides, windows.reach, more, strict=True
+        ):
             total = s * (size - 1) + extra + reach - out
             added.append(extra + max(-total, 0))
             half = max(total, 0) // 2

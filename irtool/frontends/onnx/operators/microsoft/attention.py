@@ -26,8 +26,8 @@ def mask_bias(mask: Value | None, batch: Dim, keys: int, dtype: str, filtered: f
     if mask.rank == 1:
         if mask.shape != (batch,):
             raise IrError(f"a mask {mask.tensor} of starts and ends has no form in Relay", code=UnsupportedNode)
-        places = Value.constant(counted(keys, "the places of keys", mask.dtype).reshape(1, keys))
-        seen = places.call("less", mask.call("reshape", newshape=[-1, 1]))
+        positions = Value.constant(counted(keys, "the places of keys", mask.dtype).reshape(1, keys))
+        seen = positions.call("less", mask.call("reshape", newshape=[-1, 1]))
     else:
         seen = mask
     if seen.rank not in (2, 3, 4):
@@ -112,11 +112,11 @@ class Attention(OnnxOperator):
         keys = k.extent(2, "the keys")
         line = causal(length, keys, earlier, q.dtype, -math.inf) if unidirectional else None
         masked = mask_bias(mask_index, q.shape[0], keys, q.dtype, mask_filter_value)
-        found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
+        attended = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
         present = None
         if self.wants(1):
             present = concatenate([t.call("expand_dims", axis=0) for t in (k, v)], 0)
-        return [join_heads(found), present]
+        return [join_heads(attended), present]
 
 
 def _unpacked(x: Value, count: int) -> list[Value]:
@@ -166,8 +166,8 @@ class MultiHeadAttention(OnnxOperator):
         keys = k.extent(2, "the keys")
         line = causal(length, keys, earlier, query.dtype, -math.inf) if unidirectional else None
         masked = mask_bias(key_padding_mask, q.shape[0], keys, query.dtype, mask_filter_value)
-        found = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
-        return [join_heads(found), k, v]
+        attended = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
+        return [join_heads(attended), k, v]
 
     def _with_bias(self, inputs: list[Value], bias: Value) -> list[Value]:
         if any(t.rank != 3 for t in inputs):

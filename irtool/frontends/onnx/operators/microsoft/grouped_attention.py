@@ -63,11 +63,11 @@ class GroupQueryAttention(OnnxOperator):
         before = past_key.extent(2, "the cache of keys") if past_key is not None else 0
         start = _start(seqlens_k, length) if before else Value.constant(filled((1, 1), 0, "a place", "int32"))
         steps = Value.constant(counted(length, "the places of queries", "int32").reshape(1, -1))
-        places = _places(start, steps)
+        positions = _places(start, steps)
         if do_rotary:
             if cos_cache is None or sin_cache is None:
                 raise IrError("rotary embeddings need caches of cosines and sines", code=DamagedModel)
-            at = position_ids if position_ids is not None and before else places
+            at = position_ids if position_ids is not None and before else positions
             cos, sin = (c.call("take", at, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
             turned = 2 * cos_cache.extent(1, "the cache of cosines")
             q, k = (rotated(x, cos, sin, turned, bool(rotary_interleaved), size) for x in (q, k))
@@ -75,10 +75,10 @@ class GroupQueryAttention(OnnxOperator):
             known = total_sequence_length is not None and total_sequence_length.known is not None
             count = total_sequence_length.number("total_sequence_length") if known else before + length  # type: ignore[union-attr]  # as `known` says
             k, v = (_appended(p, x, start, max(before, count)) for p, x in ((past_key, k), (past_value, v)))
-        seen = _seen(places, k.extent(2, "the keys"), local_window_size, query.dtype)
+        seen = _seen(positions, k.extent(2, "the keys"), local_window_size, query.dtype)
         keys, values = (_for_each(x, num_heads // kv_num_heads) for x in (k, v))
-        found = attention(q, keys, values, total([seen, attention_bias]), scale or 1 / math.sqrt(size))
-        return [join_heads(found), k, v]
+        attended = attention(q, keys, values, total([seen, attention_bias]), scale or 1 / math.sqrt(size))
+        return [join_heads(attended), k, v]
 
 
 def _for_each(x: Value, heads: int) -> Value:
@@ -122,15 +122,15 @@ def _appended(cache: Value, new: Value, start: Value, count: int) -> Value:
     return joined.call("gather", index, axis=2)
 
 
-def _seen(places: Value, keys: int, window: int, dtype: str) -> Value:
+def _seen(positions: Value, keys: int, window: int, dtype: str) -> Value:
     """The mask to add to scores so that a query sees the keys up to its own place, and no more than a window of them."""
     at = counted(keys, "the places of keys", "int32").reshape(1, 1, 1, -1)
-    if places.known is not None:
-        here = places.known[:, None, :, None]
+    if positions.known is not None:
+        here = positions.known[:, None, :, None]
         hidden = (at > here) | ((at <= here - window) if window > 0 else False)
-        require_room((*places.shape, keys), "a mask")  # type: ignore[arg-type]  # a constant's
+        require_room((*positions.shape, keys), "a mask")  # type: ignore[arg-type]  # a constant's
         return Value.constant(np.where(hidden, -math.inf, 0.0), dtype)
-    rows = places.call("expand_dims", axis=1).call("expand_dims", axis=3)
+    rows = positions.call("expand_dims", axis=1).call("expand_dims", axis=3)
     behind = Value.constant(at).call("less_equal", rows)
     if window > 0:
         behind = behind.call("logical_and", Value.constant(at).call("greater", subtract(rows, window)))

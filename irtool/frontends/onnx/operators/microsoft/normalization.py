@@ -49,8 +49,8 @@ class SimplifiedLayerNormalization(OnnxOperator):
         self, x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
     ) -> Result:
         wide = "float64" if x.dtype == "float64" else "float32"
-        found = rms_norm(x, scale, axis, epsilon, wide)
-        return [found, _inverse(x, axis, epsilon) if self.wants(1) else None]
+        normalized = rms_norm(x, scale, axis, epsilon, wide)
+        return [normalized, _inverse(x, axis, epsilon) if self.wants(1) else None]
 
 
 @onnx_operator("com.microsoft.SkipSimplifiedLayerNormalization")
@@ -82,7 +82,7 @@ class EmbedLayerNormalization(OnnxOperator):
         self,
         input_ids: Value,
         segment_ids: Value | None,
-        words: Value,
+        word_table: Value,
         positions: Value,
         segments: Value | None,
         gamma: Value,
@@ -94,7 +94,7 @@ class EmbedLayerNormalization(OnnxOperator):
         mask_index_type: int | None = None,
     ) -> Result:
         batch, length = input_ids.extents("the input_ids of EmbedLayerNormalization", rank=2)
-        total = words.call("take", input_ids, axis=0)
+        total = word_table.call("take", input_ids, axis=0)
         if position_ids is None:
             total = add(total, positions.call("strided_slice", begin=[0], end=[length], strides=[1], axes=[0]))
         else:
@@ -130,6 +130,6 @@ class GroupNorm(OnnxOperator):
         forth, back = [0, x.rank - 1, *range(1, x.rank - 1)], [0, *range(2, x.rank), 1]
         data = x.call("transpose", axes=forth) if channels_last else x
         parameters = [cast(p, x.dtype) for p in (gamma, beta)]
-        found = data.call("nn.group_norm", *parameters, num_groups=groups, axis=1, epsilon=epsilon)
-        found = multiply(found, found.call("sigmoid")) if activation else found
-        return found.call("transpose", axes=back) if channels_last else found
+        normalized = data.call("nn.group_norm", *parameters, num_groups=groups, axis=1, epsilon=epsilon)
+        normalized = multiply(normalized, normalized.call("sigmoid")) if activation else normalized
+        return normalized.call("transpose", axes=back) if channels_last else normalized

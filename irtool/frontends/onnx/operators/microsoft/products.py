@@ -31,8 +31,8 @@ class FusedMatMul(OnnxOperator):
         transBatchB: int = 0,
     ) -> Result:
         left, right = _turned(a, transA, transBatchA), _turned(b, transB, transBatchB)
-        found = matrix_product(left, right) if right.rank == 2 else batched_product(left, right)
-        return found if alpha == 1 else multiply(found, alpha)
+        product = matrix_product(left, right) if right.rank == 2 else batched_product(left, right)
+        return product if alpha == 1 else multiply(product, alpha)
 
 
 def _turned(x: Value, transposed: int, batches: int) -> Value:
@@ -81,12 +81,12 @@ class FusedGemm(OnnxOperator):
         transA: int = 0,
         transB: int = 0,
     ) -> Result:
-        found = matrix_product(_turned(a, transA, 0), _turned(b, transB, 0))
-        found = found if alpha == 1 else multiply(found, alpha)
+        product = matrix_product(_turned(a, transA, 0), _turned(b, transB, 0))
+        product = product if alpha == 1 else multiply(product, alpha)
         if c is not None and beta:
-            found = add(found, c if beta == 1 else multiply(c, beta))
-        given = [p for p in (activation_alpha, activation_beta, activation_gamma) if p is not None]
-        return activated(found, activation, given)
+            product = add(product, c if beta == 1 else multiply(c, beta))
+        parameters = [p for p in (activation_alpha, activation_beta, activation_gamma) if p is not None]
+        return activated(product, activation, parameters)
 
 
 @onnx_operator("com.microsoft.FusedConv", "com.microsoft.NhwcFusedConv")
@@ -112,10 +112,10 @@ class FusedConv(OnnxOperator):
     ) -> Result:
         last = self.node.key.op_type == "NhwcFusedConv"
         data = channels_first(x) if last else x
-        found = convolve(data, w, kernel_shape, strides, pads, dilations, group, auto_pad)
-        found = found if b is None else found.call("nn.bias_add", b, axis=1)
-        found = channels_last(found) if last else found
-        return activated(found if z is None else add(found, z), activation, activation_params)
+        product = convolve(data, w, kernel_shape, strides, pads, dilations, group, auto_pad)
+        product = product if b is None else product.call("nn.bias_add", b, axis=1)
+        product = channels_last(product) if last else product
+        return activated(product if z is None else add(product, z), activation, activation_params)
 
 
 @onnx_operator("com.microsoft.NhwcConv")
@@ -136,8 +136,8 @@ class NhwcConv(OnnxOperator):
         pads: tuple[int, ...] = NO_INTS,
         strides: tuple[int, ...] = NO_INTS,
     ) -> Result:
-        found = convolve(channels_first(x), w, kernel_shape, strides, pads, dilations, group, auto_pad)
-        return channels_last(found if b is None else found.call("nn.bias_add", b, axis=1))
+        product = convolve(channels_first(x), w, kernel_shape, strides, pads, dilations, group, auto_pad)
+        return channels_last(product if b is None else product.call("nn.bias_add", b, axis=1))
 
 
 def channels_first(x: Value) -> Value:

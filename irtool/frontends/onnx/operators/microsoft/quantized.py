@@ -64,7 +64,7 @@ class QEmbedLayerNormalization(EmbedLayerNormalization):
         self,
         input_ids: Value,
         segment_ids: Value | None,
-        words: Value,
+        word_table: Value,
         positions: Value,
         segments: Value | None,
         gamma: Value,
@@ -86,15 +86,15 @@ class QEmbedLayerNormalization(EmbedLayerNormalization):
         def real(x: Value, scale: Value, zero: Value) -> Value:
             return dequantized(x, Quantities.of(scale, zero))
 
-        kinds = None
+        segment_table = None
         if segments is not None and segment_scale is not None and segment_zero_point is not None:
-            kinds = real(segments, segment_scale, segment_zero_point)
+            segment_table = real(segments, segment_scale, segment_zero_point)
         return self.embed(
             input_ids,
             segment_ids,
-            real(words, word_scale, word_zero_point),
+            real(word_table, word_scale, word_zero_point),
             real(positions, position_scale, position_zero_point),
-            kinds,
+            segment_table,
             real(gamma, gamma_scale, gamma_zero_point),
             real(beta, beta_scale, beta_zero_point),
             mask,

@@ -42,11 +42,11 @@ class RotaryEmbedding(OnnxOperator):
             heads = x.extent(2, "the data of RotaryEmbedding") // (2 * require_count(half, "the width of the caches"))
         data = split_heads(x, heads) if x.rank == 3 else x
         length, size = (data.extent(a, "the data of RotaryEmbedding") for a in (2, 3))
-        places = position_ids
-        if places.rank == 1:
-            steps = Value.constant(counted(length, "the places of queries", places.dtype).reshape(1, length))
-            places = add(places.call("reshape", newshape=[1, 1]), steps)
-        cos, sin = (c.call("take", places, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
+        positions = position_ids
+        if positions.rank == 1:
+            steps = Value.constant(counted(length, "the places of queries", positions.dtype).reshape(1, length))
+            positions = add(positions.call("reshape", newshape=[1, 1]), steps)
+        cos, sin = (c.call("take", positions, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
         turned = rotated(data, cos, sin, 2 * half, bool(interleaved), size)
         turned = turned if scale == 1 else multiply(turned, scale)
         return join_heads(turned) if x.rank == 3 else turned
@@ -57,12 +57,12 @@ def rotated(x: Value, cos: Value, sin: Value, turned: int, interleaved: bool, si
     step = 2 if interleaved else 1
     starts = ((0, turned, step), (1, turned, step)) if interleaved else ((0, turned // 2, 1), (turned // 2, turned, 1))
     first, second = (x.call("strided_slice", begin=[b], end=[e], strides=[s], axes=[3]) for b, e, s in starts)
-    made = [subtract(multiply(first, cos), multiply(second, sin)), add(multiply(first, sin), multiply(second, cos))]
+    halves = [subtract(multiply(first, cos), multiply(second, sin)), add(multiply(first, sin), multiply(second, cos))]
     if interleaved:
-        pairs = [m.call("expand_dims", axis=4) for m in made]
-        joined = concatenate(pairs, 4).call("reshape", newshape=[0, 0, 0, turned])
+        columns = [m.call("expand_dims", axis=4) for m in halves]
+        joined = concatenate(columns, 4).call("reshape", newshape=[0, 0, 0, turned])
     else:
-        joined = concatenate(made, 3)
+        joined = concatenate(halves, 3)
     if turned == size:
         return joined
     return concatenate([joined, x.call("strided_slice", begin=[turned], end=[size], strides=[1], axes=[3])], 3)

@@ -100,8 +100,8 @@ def _looked_up(x: Value, keys: Any, values: Any, default: Any, nan_is_key: bool)
     if nan_is_key and keys.dtype.kind == "f" and np.isnan(keys).any():
         same = same.call("logical_or", key.call("isnan").call("logical_and", flat.call("isnan")))
     value = Value.constant(values[order]).call("take", place, axis=0)
-    found = apply("where", same, value, Value.constant(default))
-    return found if x.rank == 1 else found.call("reshape_like", x)
+    values_of_keys = apply("where", same, value, Value.constant(default))
+    return values_of_keys if x.rank == 1 else values_of_keys.call("reshape_like", x)
 
 
 @onnx_operator("ai.onnx.ml.CategoryMapper", "ai.onnx.ml.DictVectorizer", "ai.onnx.ml.CastMap")

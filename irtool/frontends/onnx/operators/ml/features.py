@@ -20,12 +20,12 @@ class ArrayFeatureExtractor(OnnxOperator):
     def pick(self, x: Value, y: Value) -> Result:
         if not x.rank:
             raise IrError("a scalar has no features", code=DamagedModel)
-        places = y.call("reshape", newshape=[-1])
-        if places.known is not None and not places.parameter:
+        positions = y.call("reshape", newshape=[-1])
+        if positions.known is not None and not positions.parameter:
             extent = x.shape[-1]
-            if isinstance(extent, int) and ((places.known < 0) | (places.known >= extent)).any():
+            if isinstance(extent, int) and ((positions.known < 0) | (positions.known >= extent)).any():
                 raise IrError(f"a feature is asked for that {x.tensor} does not have", code=DamagedModel)
-        picked = x.call("take", places, axis=x.rank - 1)
+        picked = x.call("take", positions, axis=x.rank - 1)
         return picked.call("expand_dims", axis=0) if x.rank == 1 else picked
 
 

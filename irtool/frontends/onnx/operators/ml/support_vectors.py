@@ -117,13 +117,13 @@ class SVMClassifier(OnnxOperator):
         vectors_per_class: tuple[int, ...] = (),
     ) -> Result:
         labels = labels_of(self, classlabels_ints, classlabels_strings)
-        classes, pairs = len(labels), len(labels) * (len(labels) - 1) // 2
+        classes, pair_count = len(labels), len(labels) * (len(labels) - 1) // 2
         x = rows_of(x, "the data")
         if not sum(vectors_per_class):
             scores = kernel(x, _matrix(coefficients, classes, "coefficients"), "LINEAR", (), (rho or (0.0,))[0])
             return [_linear_label(scores, labels, min(coefficients) >= 0), transformed(scores, post_transform)]
-        fits = len(vectors_per_class) == classes and len(rho) >= pairs and len(prob_a) == len(prob_b)
-        if not fits or classes < 2 or len(prob_a) not in (0, pairs) or len(kernel_params) not in (0, 3):
+        fits = len(vectors_per_class) == classes and len(rho) >= pair_count and len(prob_a) == len(prob_b)
+        if not fits or classes < 2 or len(prob_a) not in (0, pair_count) or len(kernel_params) not in (0, 3):
             raise IrError("vectors, classes and decisions of a support vector machine do not fit", code=DamagedModel)
         count = sum(vectors_per_class)
         vectors = _matrix(support_vectors, count, "numbers of support vectors")
@@ -133,13 +133,13 @@ class SVMClassifier(OnnxOperator):
         values = kernel(x, vectors, kernel_type, kernel_params)
         table = _decision_weights(weights, vectors_per_class)
         decisions = add(
-            values.call("nn.dense", Value.constant(table), units=pairs),
-            Value.constant(np.asarray(rho[:pairs], "float32")),
+            values.call("nn.dense", Value.constant(table), units=pair_count),
+            Value.constant(np.asarray(rho[:pair_count], "float32")),
         )
         label = chosen(labels, _votes(decisions, classes).call("argmax", axis=[1]))
         if prob_a:
-            found = probabilities(self.graph.functions, decisions, prob_a, prob_b, classes)
-            return [label, transformed(found, post_transform)]
+            class_scores = probabilities(self.graph.functions, decisions, prob_a, prob_b, classes)
+            return [label, transformed(class_scores, post_transform)]
         if classes > 2:
             return [label, transformed(decisions, post_transform)]
         return [label, second_class(decisions, post_transform, post_transform != "NONE")]
@@ -194,14 +194,16 @@ def probabilities(
     first = subtract(1, add(multiply(decisions, slope), offset).call("sigmoid"))
     first = first.call("clip", a_min=1e-7, a_max=1 - 1e-7)
     second = subtract(1, first)
-    pairs = {pair: k for k, pair in enumerate(combinations(range(classes), 2))}
+    numbers = {pair: k for k, pair in enumerate(combinations(range(classes), 2))}
     # q[i][i] is the sum of the squares of r_ji over j, q[i][j] is -r_ji r_ij
     rows = []
     for i in range(classes):
-        own = [column(second, pairs[i, j]) if i < j else column(first, pairs[j, i]) for j in range(classes) if j != i]
+        own = [
+            column(second, numbers[i, j]) if i < j else column(first, numbers[j, i]) for j in range(classes) if j != i
+        ]
         line = own[:1] * classes
         for n, j in enumerate(j for j in range(classes) if j != i):
-            other = column(first, pairs[i, j]) if i < j else column(second, pairs[j, i])
+            other = column(first, numbers[i, j]) if i < j else column(second, numbers[j, i])
             line[j] = multiply(own[n], other).call("negative")
         line[i] = _total([multiply(r, r) for r in own])
         rows.append(concatenate([v.call("expand_dims", axis=1) for v in line], 1).call("expand_dims", axis=1))

@@ -55,8 +55,8 @@ class Trees:
         for what in ("split", "mode", "missing", "yes", "no"):
             if len(getattr(self, what)) != nodes:
                 raise IrError("the lists of the nodes of trees differ in length", code=DamagedModel)
-        for places in (self.roots, self.yes, self.no):
-            if len(places) and (places.max() >= nodes or places.min() < -leaves):
+        for targets in (self.roots, self.yes, self.no):
+            if len(targets) and (targets.max() >= nodes or targets.min() < -leaves):
                 raise IrError("a tree has a node that is not there", code=DamagedModel)
         if not len(self.roots) or not leaves:
             raise IrError("the ensemble has no trees", code=DamagedModel)
@@ -67,16 +67,16 @@ def with_members(trees: Trees, members: Any) -> Trees:
 
     `members` has the numbers of all these questions in order, with NaN behind those of each.
     """
-    places = np.flatnonzero(trees.mode == MEMBER)
-    if not len(places):
+    nodes = np.flatnonzero(trees.mode == MEMBER)
+    if not len(nodes):
         return trees
     ends = np.flatnonzero(np.isnan(members))
-    if len(ends) != len(places):
+    if len(ends) != len(nodes):
         raise IrError("membership_values do not have one set for each question", code=DamagedModel)
     what = "the questions whether a number is one of several"
     parts: dict[str, list[Any]] = {k: [getattr(trees, k).copy()] for k in ("feature", "split", "missing", "yes", "no")}
     mode, count, start = np.where(trees.mode == MEMBER, EQ, trees.mode), len(trees.mode), 0
-    for node, end in zip(places.tolist(), ends.tolist(), strict=True):
+    for node, end in zip(nodes.tolist(), ends.tolist(), strict=True):
         values = members[start:end]
         start = end + 1
         if not len(values):
@@ -125,16 +125,16 @@ def tables_of(trees: Trees, dtype: str) -> Tables:
     filled = np.where(swapped, ~missing, missing) & (mode != NEQ)
     form = negated * _NEGATED + filled * _FILLED
     low, high = np.where(swapped, no, yes), np.where(swapped, yes, no)
-    places = np.flatnonzero(equal)
-    seconds = len(mode) + counted(len(places), "the questions of equality")
-    low[places] = seconds
+    nodes = np.flatnonzero(equal)
+    seconds = len(mode) + counted(len(nodes), "the questions of equality")
+    low[nodes] = seconds
     return Tables(
-        np.append(form, form[places] | _NEGATED),
-        np.append(trees.feature, trees.feature[places]),
-        np.append(np.where(negated, -split, split), -split[places]),
-        np.append(low, yes[places]),
-        np.append(high, no[places]),
-        _depth(trees.roots, np.append(low, yes[places]), np.append(high, no[places])),
+        np.append(form, form[nodes] | _NEGATED),
+        np.append(trees.feature, trees.feature[nodes]),
+        np.append(np.where(negated, -split, split), -split[nodes]),
+        np.append(low, yes[nodes]),
+        np.append(high, no[nodes]),
+        _depth(trees.roots, np.append(low, yes[nodes]), np.append(high, no[nodes])),
     )
 
 
@@ -160,8 +160,8 @@ def combined(x: Value, trees: Trees, weights: Any, combine: str) -> Value:
     require_room((len(t.feature) + len(weights), 1), "the nodes of the trees")
     data = concatenate([_in_form(x, int(f)) for f in forms], 1) if len(forms) > 1 else _in_form(x, int(forms[0]))
     column = t.feature + np.searchsorted(forms, t.form) * features
-    places = [np.asarray(p, _narrow(len(t.feature), len(weights))) for p in (trees.roots, t.low, t.high)]
-    roots, low, high = (Value.constant(p) for p in places)
+    tables = [np.asarray(p, _narrow(len(t.feature), len(weights))) for p in (trees.roots, t.low, t.high)]
+    roots, low, high = (Value.constant(p) for p in tables)
     return apply(
         "tree_ensemble",
         data,

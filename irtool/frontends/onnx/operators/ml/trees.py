@@ -304,8 +304,8 @@ class TreeEnsemble(OnnxOperator):
         return regressed(x, trees, _COMBINED[aggregate_function], (), TRANSFORMS[post_transform])
 
 
-def _behind(places: tuple[int, ...], are_leaves: tuple[int, ...]) -> Any:
+def _behind(positions: tuple[int, ...], are_leaves: tuple[int, ...]) -> Any:
     """Places behind nodes: those in the list of leaves as negative numbers."""
-    if len(places) != len(are_leaves) or any(p < 0 for p in places):
+    if len(positions) != len(are_leaves) or any(p < 0 for p in positions):
         raise IrError("the lists of nodes' successors do not fit", code=DamagedModel)
-    return np.where(np.asarray(are_leaves, bool), -1 - np.asarray(places, "int64"), np.asarray(places, "int64"))
+    return np.where(np.asarray(are_leaves, bool), -1 - np.asarray(positions, "int64"), np.asarray(positions, "int64"))
