@@ -140,9 +140,9 @@ class Operator(Facts, Plugin):
         return None
 
     @classmethod
-    def attributes_of_version(cls, given: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
+    def attributes_of_version(cls, attributes: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
         """Attributes that a text of that version of TVM gives, as 0.10 would give them: where meanings have changed."""
-        return given
+        return attributes
 
     @classmethod
     def takes(cls, count: int) -> bool:
@@ -185,10 +185,10 @@ class Operator(Facts, Plugin):
         """Further known dtypes, as `deduce_shapes` deduces extents."""
         from .partial import tie_dtypes
 
-        said = getattr(self, self.dtype_attribute) if self.dtype_attribute else ""
-        if not said:
+        declared = getattr(self, self.dtype_attribute) if self.dtype_attribute else ""
+        if not declared:
             return tie_dtypes(args, out, self.arguments, self.one_dtype)
-        return tie_dtypes(args, None, self.arguments, [n for n in self.one_dtype if n != "result"])[0], said
+        return tie_dtypes(args, None, self.arguments, [n for n in self.one_dtype if n != "result"])[0], declared
 
     def presume_dtypes(self, args: Sequence[Any], out: Any) -> list[Any]:
         """The dtypes of the arguments as they are in all but odd programs, though the type rule would allow others.
@@ -197,13 +197,13 @@ class Operator(Facts, Plugin):
         """
         return list(args)
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         """Typical values of the arguments (`ops.typical`), one or None for each; a list for a tuple's fields.
 
-        Random values are made so. `wanted` is what is wanted of the result: operators that move values want it of the first
+        Random values are made so. `hint` is what is wanted of the result: operators that move values want it of the first
         argument.
         """
-        return (wanted,) if self.reshapes or self.pattern in (Pattern.INJECTIVE, Pattern.BROADCAST) else ()
+        return (hint,) if self.reshapes or self.pattern in (Pattern.INJECTIVE, Pattern.BROADCAST) else ()
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """The numpy reference: arrays in, an array (or a tuple of arrays) out; a tuple argument is a Python tuple."""

@@ -165,8 +165,8 @@ class CollapseSumTo(Operator):
         if len(target.shape) != 1 or not isinstance(target.shape[0], int):
             raise RelationError(f"shape must be a vector of known length, not {target}")
         require_few_axes(target.shape[0], "the length of shape")
-        wanted: tuple[Dim, ...] = self.shape if self.shape is not None else (ANY,) * int(target.shape[0])
-        out = TensorType(wanted, x.dtype)
+        target_shape: tuple[Dim, ...] = self.shape if self.shape is not None else (ANY,) * int(target.shape[0])
+        out = TensorType(target_shape, x.dtype)
         _relate_broadcast(out, x, reporter)
         return out
 

@@ -92,9 +92,9 @@ def read_case(line: str, place: str) -> Case:
     if not bar or called is None:
         raise IrError(f"{place}: a case is written as PARAMETERS | CALL, not {line.strip()!r}")
     parameters = [_read_parameter(text, place) for text in _NEXT_PARAMETER.split(before.strip()) if text]
-    words = tuple(w.strip() for w in refusal.split(";") if w.strip())
-    wanted = _read_value(value, place) if value else None
-    return Case(line.strip(), place, called[1], tuple(parameters), body.strip(), type.strip(), wanted, words)
+    fragments = tuple(w.strip() for w in refusal.split(";") if w.strip())
+    expected = _read_value(value, place) if value else None
+    return Case(line.strip(), place, called[1], tuple(parameters), body.strip(), type.strip(), expected, fragments)
 
 
 def _read_parameter(text: str, place: str) -> tuple[str, str, Any]:

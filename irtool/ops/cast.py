@@ -36,8 +36,8 @@ class Cast(Operator):
 
     dtype_attribute = "dtype"
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted,)
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint,)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with `dtype`."""
@@ -61,8 +61,8 @@ class CastLike(Operator):
     one_shape = ("data", "result")
     one_dtype = ("dtype_like", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted,)
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint,)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's shape with the dtype of the second argument."""

@@ -262,7 +262,7 @@ class OneHot(Operator):
             raise RelationError(f"axis {self.axis} is out of range for indices of rank {rank}")
         return axis
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return (below(self.depth),)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:

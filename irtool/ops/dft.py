@@ -49,9 +49,9 @@ class Dft(Operator):
             return real, imaginary
         with np.errstate(invalid="ignore"):
             signal = real.astype(np.float64) + 1j * imaginary.astype(np.float64)
-            found = np.fft.ifft(signal) if self.inverse else np.fft.fft(signal)
-        found[~np.isfinite(signal).all(-1)] = complex(math.nan, math.nan)
-        return found.real.astype(real.dtype), found.imag.astype(imaginary.dtype)
+            spectrum = np.fft.ifft(signal) if self.inverse else np.fft.fft(signal)
+        spectrum[~np.isfinite(signal).all(-1)] = complex(math.nan, math.nan)
+        return spectrum.real.astype(real.dtype), spectrum.imag.astype(imaginary.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         real, imaginary = inputs
@@ -72,16 +72,16 @@ class Dft(Operator):
             a, b = samples(k * q + row, tuple(at))
             return te.sum(a * waves(k, 0, to, f) + b * waves(k, 1, to, f), axis=k)
 
-        found = te.compute((*batch, q, 2, p), first, name="first_step")
+        spectrum = te.compute((*batch, q, 2, p), first, name="first_step")
         if q > 1:
-            found = second_step(turn(found, extent, self.inverse), q, self.inverse)
+            spectrum = second_step(turn(spectrum, extent, self.inverse), q, self.inverse)
         nothing = not_a_number(batch, extent, samples)
         scale = te.const(1.0 / extent if self.inverse else 1.0, wide)
 
         def result(part: int, name: str, dtype: str) -> Any:
             def element(*i: Any) -> Any:
                 *at, n = i
-                value = found[(*at, te.floordiv(n, p), part, te.floormod(n, p))]
+                value = spectrum[(*at, te.floordiv(n, p), part, te.floormod(n, p))]
                 return te.cast(value * scale + nothing[tuple(at)], dtype)
 
             return te.compute(real.shape, element, name=name, tag="elemwise")

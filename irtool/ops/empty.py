@@ -36,11 +36,11 @@ def evaluate_nothing(
     def evaluate(*arguments: Any) -> Any:
         import numpy as np
 
-        made = []
+        zeros = []
         for t in types:
             require_extents(t)
-            made.append(np.zeros(_extents(t), numpy_dtype(t.dtype)))
-        return tuple(made) if is_tuple else made[0]
+            zeros.append(np.zeros(_extents(t), numpy_dtype(t.dtype)))
+        return tuple(zeros) if is_tuple else zeros[0]
 
     return evaluate
 

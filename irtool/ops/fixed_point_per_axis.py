@@ -47,13 +47,13 @@ class FixedPointMultiplyPerAxis(Operator):
         for axis in self.axes:
             if not 0 <= axis < len(data.shape):
                 raise RelationError(f"axis {axis} is out of range for data of rank {len(data.shape)}")
-        for found, name in zip(parameters, self.arguments[1:], strict=True):
-            assert found is not None
-            if found.dtype != "int32":
-                raise RelationError(f"{name} must hold int32, not {found.dtype}")
-            require_rank(found, len(self.axes), name)
+        for parameter, name in zip(parameters, self.arguments[1:], strict=True):
+            assert parameter is not None
+            if parameter.dtype != "int32":
+                raise RelationError(f"{name} must hold int32, not {parameter.dtype}")
+            require_rank(parameter, len(self.axes), name)
             for i, axis in enumerate(self.axes):
-                require_compatible(data.shape[axis], found.shape[i], f"axis {axis} of data and axis {i} of {name}")
+                require_compatible(data.shape[axis], parameter.shape[i], f"axis {axis} of data and axis {i} of {name}")
         return data
 
     def evaluate(self, data: np.ndarray, multiplier: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -65,8 +65,8 @@ class FixedPointMultiplyPerAxis(Operator):
         x = data.astype(np.int64)
         total = r + 31
         product = (x << l if self.is_lshift_required else x) * m
-        kept = np.minimum(total, _MOST)
-        shifted = (product + (np.int64(1) << (kept - 1))) >> kept
+        shift_count = np.minimum(total, _MOST)
+        shifted = (product + (np.int64(1) << (shift_count - 1))) >> shift_count
         return np.where(total > _MOST, 0, shifted).astype(data.dtype)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -79,8 +79,8 @@ class FixedPointMultiplyPerAxis(Operator):
             if self.is_lshift_required:
                 x = x << te.cast(left[at], "int64")
             total = te.cast(right[at], "int64") + te.const(31, "int64")
-            kept = te.min2(total, te.const(_MOST, "int64"))
-            shifted = (x * te.cast(multiplier[at], "int64") + (one << (kept - one))) >> kept
+            shift_count = te.min2(total, te.const(_MOST, "int64"))
+            shifted = (x * te.cast(multiplier[at], "int64") + (one << (shift_count - one))) >> shift_count
             none = te.const(0, "int64")
             return te.cast(te.select(total > te.const(_MOST, "int64"), none, shifted), data.dtype)
 

@@ -59,14 +59,14 @@ def waves_of(
         single = single_waves(extent, dtype, inverse)
 
         def looked_up(row: Any, of: int, to: Any, column: Any) -> Any:
-            found = single(product(row, column), 1 - to if of else to)
-            return te.select(to.equal(0), -found, found) if of else found
+            sine = single(product(row, column), 1 - to if of else to)
+            return te.select(to.equal(0), -sine, sine) if of else sine
 
         return looked_up
 
     def element(row: Any, of: Any, to: Any, column: Any) -> Any:
-        found = wave(product(row, column), extent, te.bitwise_xor(of, to), dtype, inverse)
-        return te.select(te.all(of.equal(1), to.equal(0)), -found, found)
+        sine = wave(product(row, column), extent, te.bitwise_xor(of, to), dtype, inverse)
+        return te.select(te.all(of.equal(1), to.equal(0)), -sine, sine)
 
     table = te.compute((rows, 2, 2, columns), element, name="waves")
     return lambda row, of, to, column: table[row, of, to, column]

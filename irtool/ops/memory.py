@@ -28,11 +28,11 @@ _FLOAT32 = DType("float32")
 
 def _require_int64_scalar(type: Type, what: str) -> bool:
     """False while the type is unknown; RelationError unless it is `int64`."""
-    found = tensor(type, what)
-    if found is None:
+    actual = tensor(type, what)
+    if actual is None:
         return False
-    if found != TensorType((), "int64"):
-        raise RelationError(f"{what} must be an int64 scalar, not {found}")
+    if actual != TensorType((), "int64"):
+        raise RelationError(f"{what} must be an int64 scalar, not {actual}")
     return True
 
 
@@ -102,11 +102,11 @@ class AllocTensor(Operator):
         offset, shape = tensor(types[1], "offset"), tensor(types[2], "shape")
         if offset is None or shape is None:
             return None
-        found = self.known_shape()
+        known = self.known_shape()
         rank = shape.shape[0] if shape.shape else 0
-        if rank != len(found):
-            raise RelationError(f"shape has {rank} extents, but {len(found)} are asserted")
-        return TensorType(found, self.dtype)
+        if rank != len(known):
+            raise RelationError(f"shape has {rank} extents, but {len(known)} are asserted")
+        return TensorType(known, self.dtype)
 
     def evaluate(self, storage: int, offset: np.ndarray, shape: np.ndarray) -> np.ndarray:
         return np.zeros(tuple(int(d) for d in np.atleast_1d(shape)), numpy_dtype(self.dtype))
@@ -229,9 +229,9 @@ class CallLowered(Operator):
 
     def __post_init__(self) -> None:
         """Text without a metadata section has functions by name."""
-        made = self.metadata.get("all_prim_fn_vars") if isinstance(self.metadata, dict) else None
-        if isinstance(made, tuple) and any(isinstance(v, str) for v in made):
-            functions = tuple(GlobalVar(v) if isinstance(v, str) else v for v in made)
+        function_names = self.metadata.get("all_prim_fn_vars") if isinstance(self.metadata, dict) else None
+        if isinstance(function_names, tuple) and any(isinstance(v, str) for v in function_names):
+            functions = tuple(GlobalVar(v) if isinstance(v, str) else v for v in function_names)
             object.__setattr__(self, "metadata", {**self.metadata, "all_prim_fn_vars": functions})
 
     noncomputational = True

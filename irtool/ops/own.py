@@ -28,16 +28,16 @@ def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> st
     """The error in the result of `compute(inputs, out_type)`."""
     from .. import te
 
-    made = list(result) if isinstance(result, tuple | list) else [result]
-    for tensor in made:
+    tensors = list(result) if isinstance(result, tuple | list) else [result]
+    for tensor in tensors:
         if not isinstance(tensor, te.Tensor):
             return f"returned {_show(tensor)}, not a tensor expression (te.compute makes one)"
-    wanted = _tensor_types(arguments[1]) if len(arguments) > 1 else None
-    if wanted is None:
+    expected = _tensor_types(arguments[1]) if len(arguments) > 1 else None
+    if expected is None:
         return ""
-    if len(made) != len(wanted):
-        return f"returned {len(made)} tensors where the type has {len(wanted)}"
-    for tensor, t in zip(made, wanted):
+    if len(tensors) != len(expected):
+        return f"returned {len(tensors)} tensors where the type has {len(expected)}"
+    for tensor, t in zip(tensors, expected):
         if list(tensor.shape) != list(t.shape) or tensor.dtype != t.dtype:
             have = f"Tensor[({', '.join(map(str, tensor.shape))}), {tensor.dtype}]"
             return f"returned {have} where the type is {t}"
@@ -46,15 +46,15 @@ def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> st
 
 def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
     """The reference of an operator; it refuses dtypes that no array has, and one from outside must give the call's type."""
-    wanted = _tensor_types(type)
-    missing = next((t.dtype for t in wanted or () if not _has_arrays(t.dtype)), "")
+    expected = _tensor_types(type)
+    missing = next((t.dtype for t in expected or () if not _has_arrays(t.dtype)), "")
     if missing:
 
         def refused(*arguments: Any) -> Any:
             raise IrError(f"{missing} cannot be evaluated: numpy has no such element type")
 
         return refused
-    if wanted is None or not is_outside(attrs.__class__):
+    if expected is None or not is_outside(attrs.__class__):
         return attrs.evaluate
 
     def evaluate(*arguments: Any) -> Any:
@@ -62,9 +62,9 @@ def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
         if isinstance(type, TupleType) and not isinstance(result, tuple | list):
             raise refuse(attrs.__class__, f"evaluate returned {_show(result)}, not a tuple of {len(type.fields)}")
         leaves = value_leaves(result)
-        if len(leaves) != len(wanted):
-            raise refuse(attrs.__class__, f"evaluate returned {len(leaves)} arrays where the type has {len(wanted)}")
-        for leaf, t in zip(leaves, wanted):
+        if len(leaves) != len(expected):
+            raise refuse(attrs.__class__, f"evaluate returned {len(leaves)} arrays where the type has {len(expected)}")
+        for leaf, t in zip(leaves, expected):
             _check_array(attrs.__class__, leaf, t)
         return result
 

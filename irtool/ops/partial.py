@@ -75,29 +75,31 @@ def meet(*shapes: Shape) -> Shape:
 
 def tie_shapes(args: Sequence[Known], out: Known, names: Sequence[str], tied: Iterable[str]) -> Facts:
     """The arguments of these names (and "result") have one shape."""
-    found = list(args)
-    places = [i for i, n in enumerate(names[: len(found)]) if n in tied]
-    shapes = [found[i] for i in places] + ([out] if "result" in tied else [])
+    known_shapes = list(args)
+    tied_indices = [i for i, n in enumerate(names[: len(known_shapes)]) if n in tied]
+    shapes = [known_shapes[i] for i in tied_indices] + ([out] if "result" in tied else [])
     one = meet(*[s for s in shapes if not isinstance(s, list)])
-    for i in places:
-        found[i] = one if not isinstance(found[i], list) else found[i]
-    return found, one if "result" in tied and not isinstance(out, list) else out
+    for i in tied_indices:
+        known_shapes[i] = one if not isinstance(known_shapes[i], list) else known_shapes[i]
+    return known_shapes, one if "result" in tied and not isinstance(out, list) else out
 
 
 def tie_dtypes(args: Sequence[Any], out: Any, names: Sequence[str], tied: Iterable[str]) -> Facts:
     """The arguments of these names (and "result") hold one dtype, in every field where they are tuples."""
-    found = list(args)
+    dtypes = list(args)
     # One name stands for all arguments that follow, where their number is not fixed.
-    places = [i for i in range(len(found)) if names and names[min(i, len(names) - 1)] in tied]
-    leaves = [d for i in places for d in dtype_leaves(found[i])] + (dtype_leaves(out) if "result" in tied else [])
+    tied_indices = [i for i in range(len(dtypes)) if names and names[min(i, len(names) - 1)] in tied]
+    leaves = [d for i in tied_indices for d in dtype_leaves(dtypes[i])] + (
+        dtype_leaves(out) if "result" in tied else []
+    )
     known = list(dict.fromkeys(d for d in leaves if d is not None))
     if len(known) > 1:
         raise RelationError(f"the data types {known[0]} and {known[1]} differ")
     if not known:
-        return found, out
-    for i in places:
-        found[i] = _all_of(found[i], known[0])
-    return found, _all_of(out, known[0]) if "result" in tied else out
+        return dtypes, out
+    for i in tied_indices:
+        dtypes[i] = _all_of(dtypes[i], known[0])
+    return dtypes, _all_of(out, known[0]) if "result" in tied else out
 
 
 def dtype_leaves(dtype: Any) -> list[str | None]:
@@ -125,22 +127,22 @@ def broadcast_known(args: Sequence[Known], out: Known) -> Facts:
     """
     if any(isinstance(s, list) for s in (*args, out)):
         return list(args), out
-    found: list[Any] = list(args)
-    ranks = [None if s is None else len(s) for s in found]
+    shapes: list[Any] = list(args)
+    ranks = [None if s is None else len(s) for s in shapes]
     if out is None and None not in ranks:
         out = (None,) * max(r for r in ranks if r is not None)
     if out is None:
-        return found, out
+        return shapes, out
     rank = len(out)
     if any(r is not None and r > rank for r in ranks):
         raise RelationError(f"{show_known(out)} has a smaller rank than the tensor that is broadcast to it")
     open_ = [i for i, r in enumerate(ranks) if r is None]
     if rank == 0:
-        found = [()] * len(found)
+        shapes = [()] * len(shapes)
     elif len(open_) == 1 and all(r < rank for r in ranks if r is not None):
-        found[open_[0]] = (None,) * rank
+        shapes[open_[0]] = (None,) * rank
     result = list(out)
-    rows = [None if s is None else list(s) for s in found]
+    rows = [None if s is None else list(s) for s in shapes]
     for back in range(1, rank + 1):
         column = [None if r is None else 1 if len(r) < back else r[-back] for r in rows]
         wide = [d for d in column if isinstance(d, int) and d != 1]

@@ -94,11 +94,11 @@ class Radix:
         at = self.ib.let(digit)
         self.ib.store(self.counts, (at,), self.counts[at] + by)
 
-    def select(self, rank: Place, count: Any, kept: int) -> tuple[Any, Any]:
-        """The last of the `kept` first ranks of `count` (at least as many) in order, and how many of these are equal to it."""
+    def select(self, rank: Place, count: Any, k: int) -> tuple[Any, Any]:
+        """The last of the `k` first ranks of `count` (at least as many) in order, and how many of these are equal to it."""
         ib, ranks = self.ib, self.ranks
-        left = ib.local("int32", kept)
-        found = ib.local(ranks.held, te.const(0, ranks.held))
+        left = ib.local("int32", k)
+        prefix = ib.local(ranks.held, te.const(0, ranks.held))
         for number in reversed(range(ranks.digits)):
             self._clear()
             is_first = number == ranks.digits - 1
@@ -108,44 +108,44 @@ class Radix:
                     self._count(ranks.digit(r, number), 1)
                 else:
                     above = te.shift_right(r, te.const(8 * (number + 1), ranks.held))
-                    self._count(ranks.digit(r, number), te.cast(te.equal(above, found()), "int32"))
+                    self._count(ranks.digit(r, number), te.cast(te.equal(above, prefix()), "int32"))
             digit = ib.local("int32", te.const(0, "int32"))
             with ib.while_(self.counts[digit()] < left()):
                 left.set(left() - self.counts[digit()])
                 digit.set(digit() + 1)
             chosen = te.cast(digit(), ranks.held)
-            found.set(chosen - _HALF if is_first else found() * _BINS + chosen)
-        return ib.let(found()), ib.let(left())
+            prefix.set(chosen - _HALF if is_first else prefix() * _BINS + chosen)
+        return ib.let(prefix()), ib.let(left())
 
-    def sort(self, here: Any, there: Any, rank: Place, count: int) -> Any:
+    def sort(self, source: Any, target: Any, rank: Place, count: int) -> Any:
         """Sorts positions by the ranks at them, stably; gives the one of both vectors that has them in the end."""
         ib, ranks = self.ib, self.ranks
         for number in range(ranks.digits):
             self._clear()
             with ib.for_(count) as i:
-                self._count(ranks.digit(rank(here[i]), number), 1)
+                self._count(ranks.digit(rank(source[i]), number), 1)
             before = ib.local("int32", te.const(0, "int32"))
             with ib.for_(_BINS) as i:
                 several = ib.let(self.counts[i])
                 ib.store(self.counts, (i,), before())
                 before.set(before() + several)
             with ib.for_(count) as i:
-                position = ib.let(here[i])
+                position = ib.let(source[i])
                 digit = ib.let(ranks.digit(rank(position), number))
                 place = ib.let(self.counts[digit])
-                ib.store(there, (place,), position)
+                ib.store(target, (place,), position)
                 ib.store(self.counts, (digit,), place + 1)
-            here, there = there, here
-        return here
+            source, target = target, source
+        return source
 
 
 def keep(ib: Any, count: Any, position: Place, is_kept: Callable[[Any], Any], to: Any, done: Any) -> None:
     """Writes a loop that puts the positions that are kept one behind the other, from `done` on, which counts them. `to` has room for
     one more."""
     with ib.for_(count) as i:
-        here = ib.let(position(i))
-        ib.store(to, (done(),), here)
-        done.set(done() + te.cast(is_kept(here), "int32"))
+        candidate = ib.let(position(i))
+        ib.store(to, (done(),), candidate)
+        done.set(done() + te.cast(is_kept(candidate), "int32"))
 
 
 def keep_first(ib: Any, count: Any, position: Place, rank: Place, last: tuple[Any, Any], to: Any) -> None:
@@ -153,9 +153,9 @@ def keep_first(ib: Any, count: Any, position: Place, rank: Place, last: tuple[An
     limit, equal = last
     done, left = ib.local("int32", te.const(0, "int32")), ib.local("int32", equal)
     with ib.for_(count) as i:
-        here = ib.let(position(i))
-        ib.store(to, (done(),), here)
-        at = ib.let(rank(here))
+        candidate = ib.let(position(i))
+        ib.store(to, (done(),), candidate)
+        at = ib.let(rank(candidate))
         is_last = ib.let(te.cast(te.equal(at, limit), "int32"))
         taken = ib.let(te.cast(at < limit, "int32") + te.cast(left() > 0, "int32") * is_last)
         left.set(left() - is_last)

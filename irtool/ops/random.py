@@ -43,21 +43,21 @@ def words(gen: Any, count: int) -> tuple[Any, Any]:
     """te tensors: the next generator, and a vector of `count` random words."""
 
     def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-        given, (state, numbers) = ins[0], outs
+        generator, (state, numbers) = ins[0], outs
         with ib.for_(STATE) as i:
-            ib.store(state, (i,), given[i])
-        with ib.if_(te.logical_not(given[7] < _word(ALL_ONES - count))):
-            with ib.if_(te.all(given[8] == _word(0), given[9] == _word(0))):
-                for j, word in enumerate(_hash_at(ib, given, [_word(ALL_ONES)] * 4)):
+            ib.store(state, (i,), generator[i])
+        with ib.if_(te.logical_not(generator[7] < _word(ALL_ONES - count))):
+            with ib.if_(te.all(generator[8] == _word(0), generator[9] == _word(0))):
+                for j, word in enumerate(_hash_at(ib, generator, [_word(ALL_ONES)] * 4)):
                     ib.store(state, (j,), word)
                 for j, number in enumerate([0, 0, 0, 0, 1 << 63, 0]):
                     ib.store(state, (4 + j,), _word(number))
             with ib.else_():
-                ib.store(state, (4,), given[4] | given[8])
-                ib.store(state, (5,), given[5] | given[9])
+                ib.store(state, (4,), generator[4] | generator[8])
+                ib.store(state, (5,), generator[5] | generator[9])
                 ib.store(state, (6,), _word(0))
                 ib.store(state, (7,), _word(0))
-                _store_next_marker(ib, given, state)
+                _store_next_marker(ib, generator, state)
         blocks, rest = divmod(count, 4)
         with ib.for_(blocks) as i:
             counter = [ib.let(state[4 + j] + te.cast(i, "uint64")) for j in range(4)]

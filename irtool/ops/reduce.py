@@ -300,13 +300,15 @@ class _Position(Reduction):
         axes = self.removed(x.ndim)
         if not axes:
             return x.astype("int32")
-        kept = [a for a in range(x.ndim) if a not in axes]
-        rows = np.transpose(x, [*kept, *axes]).reshape([*[x.shape[a] for a in kept], self.count(x.shape)])
+        remaining = [a for a in range(x.ndim) if a not in axes]
+        rows = np.transpose(x, [*remaining, *axes]).reshape([*[x.shape[a] for a in remaining], self.count(x.shape)])
         if not rows.shape[-1]:
             return np.full(rows.shape[:-1], -1, "int32").reshape(self.total(x).shape)
         find = np.argmax if self.largest else np.argmin
-        found = rows.shape[-1] - 1 - find(rows[..., ::-1], axis=-1) if self.select_last_index else find(rows, axis=-1)
-        return np.asarray(np.expand_dims(found, axes) if self.keepdims else found).astype("int32")
+        positions = (
+            rows.shape[-1] - 1 - find(rows[..., ::-1], axis=-1) if self.select_last_index else find(rows, axis=-1)
+        )
+        return np.asarray(np.expand_dims(positions, axes) if self.keepdims else positions).astype("int32")
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs

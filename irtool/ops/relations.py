@@ -78,8 +78,8 @@ def broadcast(types: Sequence[Type], reporter: Reporter) -> TensorType | None:
 
 def broadcast_compare(types: Sequence[Type], reporter: Reporter) -> TensorType | None:
     """Two tensors of one dtype, broadcast against each other, giving bool."""
-    found = broadcast(types, reporter)
-    return found and TensorType(found.shape, "bool")
+    result = broadcast(types, reporter)
+    return result and TensorType(result.shape, "bool")
 
 
 def compare(types: Sequence[Type], reporter: Reporter) -> TensorType | None:

@@ -24,15 +24,15 @@ _LEAST_BLOCK = 4
 """Elements of a block from which on looking at blocks first is worth it."""
 
 
-def ranks_and_bounds(x: Any, axis: int, ascending: bool, kept: int) -> list[Any]:
-    """The ranks of elements, and in a long row the first rank of each block: the last of the `kept` first of these bounds the result."""
+def ranks_and_bounds(x: Any, axis: int, ascending: bool, count: int) -> list[Any]:
+    """The ranks of elements, and in a long row the first rank of each block: the last of the `count` first of these bounds the result."""
     ranks = Ranks(x.dtype, ascending)
     line = ranks_of(x, ascending)
     extent = x.shape[axis]
-    size = _block(extent, kept)
+    size = _block(extent, count)
     width = BLOCKS_BESIDE // dtypes.itemsize(ranks.held)
     blocks = extent // (size * width)
-    if size < _LEAST_BLOCK or blocks * width < kept:
+    if size < _LEAST_BLOCK or blocks * width < count:
         return [line]
     k = te.reduce_axis((0, size), name="k")
 
@@ -44,9 +44,9 @@ def ranks_and_bounds(x: Any, axis: int, ascending: bool, kept: int) -> list[Any]
 
 
 def select_by_ranks(
-    ib: Any, ins: Sequence[Any], values: Any, positions: Any, axis: int, ascending: bool, kept: int
+    ib: Any, ins: Sequence[Any], values: Any, positions: Any, axis: int, ascending: bool, k: int
 ) -> None:
-    """Writes loops that put the first `kept` elements of each sorted row in `values`, and their positions in `positions`. Either may be None.
+    """Writes loops that put the first `k` elements of each sorted row in `values`, and their positions in `positions`. Either may be None.
 
     `ins` are the elements and `ranks_and_bounds` of them. Where there are bounds, only blocks that have an element that may be kept
     are looked at.
@@ -54,8 +54,8 @@ def select_by_ranks(
     source, line, *bounds = ins
     extent = source.shape[axis]
     ranks = Ranks(source.dtype, ascending)
-    chosen = ib.allocate(((extent if bounds else kept) + 1,), "int32", name="chosen")
-    sorted_ = ib.allocate((kept,), "int32", name="sorted")
+    chosen = ib.allocate(((extent if bounds else k) + 1,), "int32", name="chosen")
+    sorted_ = ib.allocate((k,), "int32", name="sorted")
     radix = Radix(ib, ranks)
     with rows(ib, source.shape, axis) as row:
 
@@ -63,23 +63,23 @@ def select_by_ranks(
             return line[row(i)]
 
         if bounds:
-            among = _within_bounds(ib, radix, rank, bounds[0], row, axis, extent, kept, chosen)
-            last, equal = radix.select(lambda i: rank(chosen[i]), among, kept)
+            among = _within_bounds(ib, radix, rank, bounds[0], row, axis, extent, k, chosen)
+            last, equal = radix.select(lambda i: rank(chosen[i]), among, k)
             keep_first(ib, among, lambda i: chosen[i], rank, (last, equal), chosen)
         else:
-            last, equal = radix.select(rank, te.const(extent, "int32"), kept)
+            last, equal = radix.select(rank, te.const(extent, "int32"), k)
             keep_first(ib, extent, lambda i: i, rank, (last, equal), chosen)
-        in_order = radix.sort(chosen, sorted_, rank, kept)
-        with ib.for_(kept) as i:
-            here = ib.let(in_order[i])
+        in_order = radix.sort(chosen, sorted_, rank, k)
+        with ib.for_(k) as i:
+            position = ib.let(in_order[i])
             if values is not None:
-                ib.store(values, row(i), source[row(here)])
+                ib.store(values, row(i), source[row(position)])
             if positions is not None:
-                ib.store(positions, row(i), te.cast(here, positions.dtype))
+                ib.store(positions, row(i), te.cast(position, positions.dtype))
 
 
 def _within_bounds(
-    ib: Any, radix: Radix, rank: Any, bounds: Any, row: Any, axis: int, extent: int, kept: int, chosen: Any
+    ib: Any, radix: Radix, rank: Any, bounds: Any, row: Any, axis: int, extent: int, k: int, chosen: Any
 ) -> Any:
     """Writes loops that collect the positions of elements that may be kept; gives their number."""
     blocks, width = bounds.shape[axis : axis + 2]
@@ -88,9 +88,9 @@ def _within_bounds(
         place = row(block)
         return bounds[(*place[:axis], block, lane, *place[axis + 1 :])]
 
-    last, _ = radix.select(lambda i: bound(te.floordiv(i, width), te.floormod(i, width)), blocks * width, kept)
+    last, _ = radix.select(lambda i: bound(te.floordiv(i, width), te.floormod(i, width)), blocks * width, k)
     done = ib.local("int32", te.const(0, "int32"))
-    size = _block(extent, kept) * width
+    size = _block(extent, k) * width
     with ib.for_(blocks) as block:
         hits = ib.local("int32", te.const(0, "int32"))
         with ib.for_(width) as lane:
@@ -101,9 +101,9 @@ def _within_bounds(
     return ib.let(done())
 
 
-def _block(extent: int, kept: int) -> int:
+def _block(extent: int, k: int) -> int:
     """Elements of a block: as many as `size_of_blocks` gives, or so few that the blocks are twice the kept elements."""
-    return min(size_of_blocks(extent), 1 << max(0, (extent // (2 * kept)).bit_length() - 1))
+    return min(size_of_blocks(extent), 1 << max(0, (extent // (2 * k)).bit_length() - 1))
 
 
 def size_of_blocks(extent: int) -> int:

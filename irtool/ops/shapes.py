@@ -278,13 +278,13 @@ def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
 
 def normalize_axes(axes: Iterable[int], rank: int, what: str = "axis") -> tuple[int, ...]:
     """Each axis counted from the front, in the order given; RelationError where one is out of range or named twice."""
-    found: list[int] = []
+    normalized: list[int] = []
     for axis in axes:
         at = normalize_axis(axis, rank, what)
-        if at in found:
+        if at in normalized:
             raise RelationError(f"{what} {int(axis)} is named twice")
-        found.append(at)
-    return tuple(found)
+        normalized.append(at)
+    return tuple(normalized)
 
 
 MOST_AXES = 10_000
@@ -311,7 +311,7 @@ def require_scalar(type: TensorType | None, what: str) -> None:
 
 def require_one_number(type: TensorType | None, what: str) -> None:
     """RelationError if the tensor, where its shape is known, has not exactly one element."""
-    if type is not None and isinstance(held := product(type.shape), int) and held != 1:
+    if type is not None and isinstance(elements := product(type.shape), int) and elements != 1:
         raise RelationError(f"{what} is one number, not {type}")
 
 

@@ -46,17 +46,15 @@ def sort_operands(x: Any, axis: int, ascending: bool) -> list[Any]:
     return [x, ranks_of(x, ascending)]
 
 
-def sort_elements(
-    ib: Any, ins: Sequence[Any], values: Any, positions: Any, axis: int, ascending: bool, kept: int
-) -> None:
-    """Writes loops that put the first `kept` elements of each sorted row in `values` and their positions in `positions`.
+def sort_elements(ib: Any, ins: Sequence[Any], values: Any, positions: Any, axis: int, ascending: bool, k: int) -> None:
+    """Writes loops that put the first `k` elements of each sorted row in `values` and their positions in `positions`.
 
     Either may be None. Positions are sorted stably, with two vectors of workspace: those of a short row by merging, others by the
     bytes of ranks.
     """
     source, *line = ins
     extent = source.shape[axis]
-    here, there = (ib.allocate((extent,), "int32", name=n) for n in ("sorted", "merged"))
+    sorted_, merged = (ib.allocate((extent,), "int32", name=n) for n in ("sorted", "merged"))
     radix = Radix(ib, Ranks(source.dtype, ascending)) if line else None
     with rows(ib, source.shape, axis) as row:
 
@@ -65,11 +63,11 @@ def sort_elements(
 
         if radix is not None:
             with ib.for_(extent) as i:
-                ib.store(here, (i,), i)
-            in_order = radix.sort(here, there, lambda i: line[0][row(i)], extent)
+                ib.store(sorted_, (i,), i)
+            in_order = radix.sort(sorted_, merged, lambda i: line[0][row(i)], extent)
         else:
-            in_order = merge_sort(ib, extent, here, there, before)
-        with ib.for_(kept) as i:
+            in_order = merge_sort(ib, extent, sorted_, merged, before)
+        with ib.for_(k) as i:
             if values is not None:
                 ib.store(values, row(i), source[row(in_order[i])])
             if positions is not None:
@@ -97,10 +95,10 @@ def outranks(a: Any, b: Any) -> Any:
     return te.any(a > b, te.all(a.equal(a), b != b))
 
 
-def merge_sort(ib: Any, extent: int, here: Any, there: Any, before: Any) -> Any:
+def merge_sort(ib: Any, extent: int, source: Any, target: Any, before: Any) -> Any:
     """Writes loops that sort the positions 0 … extent - 1 by `before(a, b)`; gives the one of both vectors that has them."""
     with ib.for_(extent) as i:
-        ib.store(here, (i,), i)
+        ib.store(source, (i,), i)
     width = 1
     while width < extent:
         with ib.for_(-(-extent // (2 * width))) as block:
@@ -111,19 +109,19 @@ def merge_sort(ib: Any, extent: int, here: Any, there: Any, before: Any) -> Any:
             with ib.for_(start, end) as k:
                 in_both = te.if_then_else(
                     right.get() < end,
-                    te.logical_not(before(here[right.get()], here[left.get()])),
+                    te.logical_not(before(source[right.get()], source[left.get()])),
                     te.const(True, "bool"),
                 )
                 from_left = ib.let(te.if_then_else(left.get() < middle, in_both, te.const(False, "bool")))
                 with ib.if_(from_left):
-                    ib.store(there, (k,), here[left.get()])
+                    ib.store(target, (k,), source[left.get()])
                     left.set(left.get() + 1)
                 with ib.else_():
-                    ib.store(there, (k,), here[right.get()])
+                    ib.store(target, (k,), source[right.get()])
                     right.set(right.get() + 1)
-        here, there = there, here
+        source, target = target, source
         width *= 2
-    return here
+    return source
 
 
 @operator("sort", "data", pattern=Pattern.OPAQUE, attrs="ArgsortAttrs", level=6)
@@ -223,30 +221,30 @@ class Searchsorted(Operator):
                     raise RelationError(f"axis {axis} is {a} in the sequence and {b} in the values")
         return TensorType(values.shape, self.dtype)
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return [Sorted(), None]
 
     def evaluate(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         side: Literal["left", "right"] = "right" if self.right else "left"
         rows, values = comparable(rows), comparable(values)
         if rows.ndim == 1:
-            found = np.searchsorted(rows, values, side)
+            positions = np.searchsorted(rows, values, side)
         else:
-            found = np.empty(values.shape, "int64")
+            positions = np.empty(values.shape, "int64")
             for at in np.ndindex(values.shape[:-1]):
-                found[at] = np.searchsorted(rows[at], values[at], side)
-        return found.astype(numpy_dtype(self.dtype))
+                positions[at] = np.searchsorted(rows[at], values[at], side)
+        return positions.astype(numpy_dtype(self.dtype))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         rows, values = inputs
         k = te.reduce_axis(rows.shape[-1], name="k")
 
         def element(*i: Any) -> Any:
-            here = rows[k] if rows.ndim == 1 else rows[(*i[:-1], k)]
-            before = here <= values[i] if self.right else here < values[i]
+            row_value = rows[k] if rows.ndim == 1 else rows[(*i[:-1], k)]
+            before = row_value <= values[i] if self.right else row_value < values[i]
             if is_float(rows.dtype):  # NaN counts as the largest
                 last = values[i] != values[i]
-                before = te.any(before, last if self.right else te.all(last, here.equal(here)))
+                before = te.any(before, last if self.right else te.all(last, row_value.equal(row_value)))
             return te.sum(te.cast(before, out_type.dtype), axis=k)
 
         return te.compute(values.shape, element, name="searchsorted")

@@ -109,8 +109,8 @@ class Stft(Operator):
             wave_there = wave_in_window(row, k, part, f) if table is None else table[row, k, part, f]
             return te.sum(sample_of(k * q + row, tuple(at)) * wave_there, axis=k)
 
-        found = te.compute((*batch, frames, q, 2, side), first, name="first_step")
-        found = second_step(found, count) if q > 1 else found
+        spectrum = te.compute((*batch, frames, q, 2, side), first, name="first_step")
+        spectrum = second_step(spectrum, count) if q > 1 else spectrum
         nothing = not_a_number(
             (*batch, frames), self.win_length, lambda at, i: [sample_of(at, i) * te.cast(window[at], dtype)]
         )
@@ -118,7 +118,7 @@ class Stft(Operator):
 
         def result(*i: Any) -> Any:
             *at, n, frame, part = i
-            value = found[(*at, frame, te.floordiv(n, side), part, te.floormod(n, side))]
+            value = spectrum[(*at, frame, te.floordiv(n, side), part, te.floormod(n, side))]
             return te.cast(value * scale + nothing[(*at, frame)], x.dtype)
 
         return te.compute(out_type.shape, result, tag="elemwise")

@@ -46,8 +46,8 @@ class _Heap:
         """True if node `a` comes before node `b` in the sorted row."""
         return self._before(self.values[a], self.positions[a], self.values[b], self.positions[b])
 
-    def _before(self, x: Any, at: Any, y: Any, there: Any) -> Any:
-        return te.any(precedes(x, y, self.ascending), te.all(at < there, same(x, y)))
+    def _before(self, x: Any, at: Any, y: Any, y_position: Any) -> Any:
+        return te.any(precedes(x, y, self.ascending), te.all(at < y_position, same(x, y)))
 
     def takes(self, value: Any, position: Any) -> Any:
         """True if an element is better than the worst of the heap."""
@@ -85,55 +85,55 @@ class _Heap:
 
 
 def _select(
-    ib: Any, source: Any, extremes: Any, values: Any, positions: Any, axis: int, ascending: bool, kept: int
+    ib: Any, source: Any, extremes: Any, values: Any, positions: Any, axis: int, ascending: bool, k: int
 ) -> None:
-    """Writes loops that put the first `kept` elements of each sorted row in `values`, and their positions in `positions`.
+    """Writes loops that put the first `k` elements of each sorted row in `values`, and their positions in `positions`.
 
-    Either may be None. `extremes` has the best element of each block of a row behind its first `kept` ones. Much less work than
+    Either may be None. `extremes` has the best element of each block of a row behind its first `k` ones. Much less work than
     sorting where few elements are kept; at worst, `log kept` steps for each element.
     """
     extent = source.shape[axis]
-    heap = _Heap(ib, kept, source.dtype, ascending)
-    here, there = (ib.allocate((kept,), "int32", name=n) for n in ("sorted", "merged"))
+    heap = _Heap(ib, k, source.dtype, ascending)
+    sorted_, merged = (ib.allocate((k,), "int32", name=n) for n in ("sorted", "merged"))
     with rows(ib, source.shape, axis) as row:
-        with ib.for_(kept) as i:
+        with ib.for_(k) as i:
             ib.store(heap.values, (i,), source[row(i)])
             ib.store(heap.positions, (i,), i)
-        with ib.for_(kept // 2) as i:
-            node = ib.let(kept // 2 - 1 - i)
+        with ib.for_(k // 2) as i:
+            node = ib.let(k // 2 - 1 - i)
             value, at = ib.let(heap.values[node]), ib.let(heap.positions[node])
             heap.sift(node, value, at)
         blocks, width = extremes.shape[axis : axis + 2]
         size = size_of_blocks(extent)
         with ib.for_(blocks) as block, ib.for_(width) as lane:
-            first = ib.let(block * (size * width) + kept + lane)
+            first = ib.let(block * (size * width) + k + lane)
             place = row(block)
             best = extremes[(*place[:axis], block, lane, *place[axis + 1 :])]
             with ib.if_(heap.takes(best, first)), ib.for_(size) as i:
                 heap.offer(source, row, first + i * width)
-        done = kept + blocks * size * width
+        done = k + blocks * size * width
         if done < extent:
             with ib.for_(extent - done) as i:
                 heap.offer(source, row, i + done)
-        in_order = merge_sort(ib, kept, here, there, heap.before)
-        with ib.for_(kept) as i:
+        in_order = merge_sort(ib, k, sorted_, merged, heap.before)
+        with ib.for_(k) as i:
             if values is not None:
                 ib.store(values, row(i), heap.values[in_order[i]])
             if positions is not None:
                 ib.store(positions, row(i), te.cast(heap.positions[in_order[i]], positions.dtype))
 
 
-def _extremes(x: Any, axis: int, ascending: bool, kept: int) -> Any:
-    """The best element of each whole block along an axis, behind the first `kept` elements. A NaN is the largest.
+def _extremes(x: Any, axis: int, ascending: bool, count: int) -> Any:
+    """The best element of each whole block along an axis, behind the first `count` elements. A NaN is the largest.
 
     Elements of a block are as far apart as there are blocks side by side, so that their extremes are those of vectors.
     """
     size, width = size_of_blocks(x.shape[axis]), BLOCKS_BESIDE // dtypes.itemsize(x.dtype)
-    shape = (*x.shape[:axis], (x.shape[axis] - kept) // (size * width), width, *x.shape[axis + 1 :])
+    shape = (*x.shape[:axis], (x.shape[axis] - count) // (size * width), width, *x.shape[axis + 1 :])
     k = te.reduce_axis((0, size), name="k")
 
     def extreme(*i: Any) -> Any:
-        value = x[(*i[:axis], i[axis] * (size * width) + k * width + i[axis + 1] + kept, *i[axis + 2 :])]
+        value = x[(*i[:axis], i[axis] * (size * width) + k * width + i[axis + 1] + count, *i[axis + 2 :])]
         if not ascending:
             return te.max(value, axis=k)
         if dtypes.is_float(x.dtype):
@@ -185,10 +185,10 @@ class Topk(Operator):
 
     def evaluate(self, x: np.ndarray) -> Any:
         axis = normalize_axis(self.axis, x.ndim)
-        kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
-        if kept > x.shape[axis]:
-            raise IrError(f"topk of {kept} elements along an axis of extent {x.shape[axis]}")
-        positions = np.take(order(x, axis, self.is_ascend), np.arange(kept), axis)
+        k = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
+        if k > x.shape[axis]:
+            raise IrError(f"topk of {k} elements along an axis of extent {x.shape[axis]}")
+        positions = np.take(order(x, axis, self.is_ascend), np.arange(k), axis)
         values = np.take_along_axis(x, positions, axis)
         if self.ret_type == "values":
             return values
@@ -198,37 +198,32 @@ class Topk(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (x,) = inputs
         axis = normalize_axis(self.axis, x.ndim)
-        kept = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
-        shape = (*x.shape[:axis], kept, *x.shape[axis + 1 :])
-        wanted = [w for w in ("values", "indices") if self.ret_type in ("both", w)]
+        k = self.k if self.k is not None and self.k >= 1 else x.shape[axis]
+        shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+        names = [w for w in ("values", "indices") if self.ret_type in ("both", w)]
         types = {"values": x.dtype, "indices": self.dtype}
-        if (
-            kept == 1
-            and x.shape[axis] > 1
-            and x.dtype != "bool"
-            and (not self.is_ascend or not dtypes.is_float(x.dtype))
-        ):
+        if k == 1 and x.shape[axis] > 1 and x.dtype != "bool" and (not self.is_ascend or not dtypes.is_float(x.dtype)):
             best = _best(x, axis, shape, self.is_ascend)
-            return [te.compute(shape, lambda *i, w=w: te.cast(best[w][i], types[w]), name="topk") for w in wanted]
+            return [te.compute(shape, lambda *i, w=w: te.cast(best[w][i], types[w]), name="topk") for w in names]
 
-        few = 0 < kept * _SHARE < x.shape[axis] and x.dtype != "bool"
-        in_heap = few and kept <= _FEW
+        few = 0 < k * _SHARE < x.shape[axis] and x.dtype != "bool"
+        in_heap = few and k <= _FEW
         taken = [x]
         if in_heap:
-            taken.append(_extremes(x, axis, self.is_ascend, kept))
+            taken.append(_extremes(x, axis, self.is_ascend, k))
         elif few:
-            taken += ranks_and_bounds(x, axis, self.is_ascend, kept)
+            taken += ranks_and_bounds(x, axis, self.is_ascend, k)
         else:
             taken = sort_operands(x, axis, self.is_ascend)
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-            to = dict(zip(wanted, outs, strict=True))
+            to = dict(zip(names, outs, strict=True))
             written = to.get("values"), to.get("indices")
             if in_heap:
-                _select(ib, ins[0], ins[1], *written, axis, self.is_ascend, kept)
+                _select(ib, ins[0], ins[1], *written, axis, self.is_ascend, k)
             elif few:
-                select_by_ranks(ib, ins, *written, axis, self.is_ascend, kept)
+                select_by_ranks(ib, ins, *written, axis, self.is_ascend, k)
             else:
-                sort_elements(ib, ins, *written, axis, self.is_ascend, kept)
+                sort_elements(ib, ins, *written, axis, self.is_ascend, k)
 
-        return te.extern([shape] * len(wanted), taken, fill, dtype=[types[w] for w in wanted], name="topk")
+        return te.extern([shape] * len(names), taken, fill, dtype=[types[w] for w in names], name="topk")

@@ -214,23 +214,23 @@ def extent_of(t: Type | None, axis: int | None) -> Any:
     return shape[axis] if -len(shape) <= axis < len(shape) else None
 
 
-def of_binary(name: str, types: Sequence[Type | None], wanted: Typical | None) -> list[Typical | None]:
+def of_binary(name: str, types: Sequence[Type | None], hint: Typical | None) -> list[Typical | None]:
     """Of the operands of an elementwise operator, where one of them stands for many elements of the other."""
     left, right = (elements(t) for t in types)
     if left is None or right is None or isinstance(types[0], TupleType):
         return [None, None]
     small = (left < right, right < left)
     if name in _DIVIDES:
-        return [wanted if not small[0] else None, NearOne()]
+        return [hint if not small[0] else None, NearOne()]
     if name == "power":
         return [NearOne(), None]
     if name == "multiply":
-        both = wanted if isinstance(wanted, NearOne | NearZero) else None
-        return [NearOne() if small[n] else (wanted if small[1 - n] else both) for n in (0, 1)]
-    if name == "add" and isinstance(wanted, NearOne):
-        return [wanted, wanted]
+        both = hint if isinstance(hint, NearOne | NearZero) else None
+        return [NearOne() if small[n] else (hint if small[1 - n] else both) for n in (0, 1)]
+    if name == "add" and isinstance(hint, NearOne):
+        return [hint, hint]
     if name in ("add", "subtract"):
-        both = wanted if isinstance(wanted, NearZero) else None
+        both = hint if isinstance(hint, NearZero) else None
         return [NearZero() if small[n] else both for n in (0, 1)]
     return [None, None]
 

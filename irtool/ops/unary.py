@@ -44,10 +44,10 @@ class Unary(Operator):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         return type(self).rule(types, reporter)
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         if self.name in _OF_POSITIVE:
             return (NearOne(),)
-        return (wanted,) if self.name == "copy" or (self.name == "negative" and not isinstance(wanted, NearOne)) else ()
+        return (hint,) if self.name == "copy" or (self.name == "negative" and not isinstance(hint, NearOne)) else ()
 
     def deduce_dtypes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         if type(self).rule is compare:

@@ -126,8 +126,8 @@ class EthosUConv2D(EthosUConvolution):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """An 8-bit input and 8-bit weights give a result of the input's dtype; the attributes give the weights their type."""
-        found = _relate_convolution(self, types, reporter, self.upscale)
-        return found and TensorType(found[1], found[0].dtype)
+        sizes = _relate_convolution(self, types, reporter, self.upscale)
+        return sizes and TensorType(sizes[1], sizes[0].dtype)
 
 
 @operator(
@@ -146,8 +146,8 @@ class EthosUDepthwiseConv2D(EthosUConvolution):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """An 8-bit input and 8-bit weights give a result of `ofm_dtype`; the attributes give the weights their type."""
         _one_of(self.ofm_dtype, ("uint8", "int8", "int16", "int32"), "ofm_dtype")
-        found = _relate_convolution(self, types, reporter, "NONE")
-        return found and TensorType(found[1], self.ofm_dtype)
+        sizes = _relate_convolution(self, types, reporter, "NONE")
+        return sizes and TensorType(sizes[1], self.ofm_dtype)
 
 
 @operator("contrib.ethosu.pooling", "ifm", "lut", attrs="EthosuPoolingAttrs", level=11, vendor=_VENDOR)

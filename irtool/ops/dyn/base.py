@@ -82,6 +82,6 @@ def unknown_shape(rank: int, dtype: str) -> TensorType:
 
 def all_known(types: Sequence[Type], names: Sequence[str]) -> list[TensorType] | None:
     """The tensor types of all arguments, None while one is unknown."""
-    found = [tensor(t, n) for t, n in zip(types, names, strict=False)]
-    known = [t for t in found if t is not None]
-    return known if len(known) == len(found) else None
+    tensors = [tensor(t, n) for t, n in zip(types, names, strict=False)]
+    known = [t for t in tensors if t is not None]
+    return known if len(known) == len(tensors) else None

@@ -149,11 +149,11 @@ class DynSparseToDense(Dynamic):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The dtype of the values and as many `?` as the shape argument has elements."""
-        found = all_known(types, self.arguments)
+        tensors = all_known(types, self.arguments)
         rank = static_length(types[3], "output_shape")
-        if found is None or rank is None:
+        if tensors is None or rank is None:
             return None
-        indices, values, default = found[:3]
+        indices, values, default = tensors[:3]
         if not indices.dtype.startswith("int"):
             raise RelationError(f"sparse_indices must hold signed integers, not {indices.dtype}")
         if len(indices.shape) > 2:
@@ -191,9 +191,9 @@ class DynTopk(Dynamic):
             return None
         if len(k.shape) > 1 or (k.shape and k.shape[0] != 1):
             raise RelationError(f"k must be a scalar or a vector of one element, not {k}")
-        given = reporter.argument(1)
-        if isinstance(given, Constant) and not isinstance(given.data, MissingData):
-            value = float(given.data.reshape(-1)[0])
+        argument = reporter.argument(1)
+        if isinstance(argument, Constant) and not isinstance(argument.data, MissingData):
+            value = float(argument.data.reshape(-1)[0])
             if not math.isfinite(value):
                 raise RelationError(f"k must be a number, not {value}")
         axis = normalize_axis(self.axis, len(data.shape))

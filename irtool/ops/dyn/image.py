@@ -72,10 +72,10 @@ class DynPad(Dynamic):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype, all axes `?`; the widths are `(rank, 2)`."""
-        found = all_known(types, self.arguments)
-        if found is None:
+        tensors = all_known(types, self.arguments)
+        if tensors is None:
             return None
-        data, widths, value = found
+        data, widths, value = tensors
         require_pad_mode(self.pad_mode)
         if not data.shape:
             raise RelationError("a scalar cannot be padded")
@@ -117,12 +117,12 @@ class DynUpSampling(Dynamic):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and layout with `?` for height and width; the scales are scalars."""
         upsampling_method(self.method, self.align_corners)
-        found = all_known(types, self.arguments)
-        if found is None:
+        tensors = all_known(types, self.arguments)
+        if tensors is None:
             return None
-        for scale, name in zip(found[1:], self.arguments[1:], strict=True):
+        for scale, name in zip(tensors[1:], self.arguments[1:], strict=True):
             require_rank(scale, 0, name)
-        return TensorType(set_spatial(found[0].shape, self.layout, "NCHW", (ANY, ANY)), found[0].dtype)
+        return TensorType(set_spatial(tensors[0].shape, self.layout, "NCHW", (ANY, ANY)), tensors[0].dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:
         same = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -33,7 +33,7 @@ class DynReshape(Dynamic):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and as many `?` as the shape argument, a vector of known length, has elements."""
         data, rank = tensor(types[0], "data"), static_length(types[1], "newshape")
-        if data is not None and rank == 0 and isinstance(held := product(data.shape), int) and held != 1:
+        if data is not None and rank == 0 and isinstance(elements := product(data.shape), int) and elements != 1:
             raise RelationError(f"{data} cannot become a scalar, which is one element")
         return None if data is None or rank is None else unknown_shape(rank, data.dtype)
 

@@ -67,12 +67,12 @@ class Dilation2D(Operator):
             if isinstance(kernel, int) and kernel < 1:
                 raise RelationError(f"a structuring element must have an element at least: {weight}")
             covered = add(mul(sub(kernel, 1), dilation), 1)
-            room = sub(add(extent, pad), covered)
-            if isinstance(room, int) and room < 0:
+            margin = sub(add(extent, pad), covered)
+            if isinstance(margin, int) and margin < 0:
                 raise RelationError(
                     f"a structuring element that covers {covered} does not fit {add(extent, pad)} pixels"
                 )
-            out.append(add(floordiv(room, stride), 1))
+            out.append(add(floordiv(margin, stride), 1))
         shape = convert_shape((n, channels, *out), "NCHW", self.data_layout)
         return TensorType(shape, self.out_dtype or data.dtype)
 
@@ -103,12 +103,12 @@ class Dilation2D(Operator):
 
         def element(*i: Any) -> Any:
             at = dict(zip(layout.primals, i, strict=True))
-            places, inside = [], []
+            positions, inside = [], []
             for k, (letter, before) in enumerate((("H", top), ("W", left))):
                 place = at[letter] * self.strides[k] + taps[k] * self.dilations[k] - before
-                places.append(place)
+                positions.append(place)
                 inside += [place >= 0, place < extents[k]]
-            source = {**at, "H": places[0], "W": places[1]}
+            source = {**at, "H": positions[0], "W": positions[1]}
             value = data[tuple(source[letter] for letter in layout.primals)]
             if any(self.padding):
                 value = te.if_then_else(te.all(*inside), value, te.const(0, data.dtype))

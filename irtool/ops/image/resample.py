@@ -266,7 +266,7 @@ def division_of(map: Map, target: int, method: Method) -> Division | None:
         return Division(1, 0, map.whole)
     if target < 1 or map.extent < 1 or abs(map.offset) > _FARTHEST:
         return None
-    wanted = _first_taps(map, target, method)
+    first_taps = _first_taps(map, target, method)
     scale = Fraction(map.scale).limit_denominator(2 * target)
     start = scale * Fraction(map.shift) + Fraction(map.offset).limit_denominator(2 * target) - method.taps_before
     i = np.arange(target)
@@ -277,7 +277,7 @@ def division_of(map: Map, target: int, method: Method) -> Division | None:
         first = int((start + rounding) * by)
         for moved in (0, -1, by - 1):  # halves rounded down, and what is rounded up
             result = _reduced(int(scale * by), first + moved, by)
-            if (result.at(i) == wanted).all():
+            if (result.at(i) == first_taps).all():
                 return result
     return None
 

@@ -79,12 +79,12 @@ def resize_tensor(
         value = _resampled(value, axes[group], [shape[a] for a in axes[group]], maps[group], method)
 
     def element(*i: Any) -> Any:
-        found = value[i]
+        sampled = value[i]
         if method.coordinates == "tf_crop_and_resize":
-            places = [position_of(i[a], m) for a, m in zip(axes, maps, strict=True)]
-            beyond = [te.any(p < 0, p > m.extent - 1) for p, m in zip(places, maps, strict=True)]
-            found = te.select(te.any(*beyond), te.const(extrapolation, found.dtype), found)
-        return te.cast(found, dtype)
+            positions = [position_of(i[a], m) for a, m in zip(axes, maps, strict=True)]
+            beyond = [te.any(p < 0, p > m.extent - 1) for p, m in zip(positions, maps, strict=True)]
+            sampled = te.select(te.any(*beyond), te.const(extrapolation, sampled.dtype), sampled)
+        return te.cast(sampled, dtype)
 
     return te.compute(shape, element, name=name, tag="injective")
 
@@ -115,9 +115,9 @@ def _resampled(data: Any, axes: Sequence[int], targets: Sequence[int], maps: Seq
         shape[axis] = target
 
     def element(*i: Any) -> Any:
-        def read(*places: Any) -> Any:
+        def read(*indices: Any) -> Any:
             index = list(i)
-            for axis, place in zip(axes, places, strict=True):
+            for axis, place in zip(axes, indices, strict=True):
                 index[axis] = place
             return data[tuple(index)]
 
@@ -137,8 +137,8 @@ def _taps(target: int, map: Map, method: Method) -> list[tuple[Any, Any]]:
         return taps_of(position_of(i, map), map.extent, method)
 
     def table(k: int, part: int) -> Any:
-        made = te.compute((target,), lambda i: taps(i)[k][part], name="weight" if part else "tap", tag="injective")
-        return lambda i: made[i]
+        tap_table = te.compute((target,), lambda i: taps(i)[k][part], name="weight" if part else "tap", tag="injective")
+        return lambda i: tap_table[i]
 
     def divided(k: int, division: Division) -> Any:
         return lambda i: te.max2(te.min2(division.at(i) + k, map.extent - 1), 0)
@@ -191,8 +191,8 @@ class Resize(Operator):
         The starts and ends of a volume come in the order W, H, D, those of an image in the order H, W, as in TVM.
         """
         n = len(self.canonical) - 2
-        pairs = [(float(roi[k]), float(roi[k + n])) for k in range(n)]
-        return pairs[::-1] if n == 3 else pairs
+        bounds = [(float(roi[k]), float(roi[k + n])) for k in range(n)]
+        return bounds[::-1] if n == 3 else bounds
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's layout with `size` for the spatial extents; `out_dtype` or the data's dtype."""
@@ -349,11 +349,11 @@ class CropAndResize(Operator):
 
         def element(*i: Any) -> Any:
             image = te.max2(te.min2(te.cast(chosen[i[n]], "int32"), data.shape[n] - 1), 0)
-            places = []
+            positions = []
             for axis, low in ((h, 0), (w, 1)):
                 extent, target = data.shape[axis], out_type.shape[axis]
                 start, end = te.cast(boxes[i[n], low], "float32"), te.cast(boxes[i[n], low + 2], "float32")
-                places.append(_box_position(start, end, extent, target, i[axis]))
+                positions.append(_box_position(start, end, extent, target, i[axis]))
 
             def read(y: Any, x: Any) -> Any:
                 index = list(i)
@@ -361,8 +361,8 @@ class CropAndResize(Operator):
                 return te.cast(data[tuple(index)], "float32")
 
             extents = (data.shape[h], data.shape[w])
-            value = interpolate(read, [taps_of(p, e, method) for p, e in zip(places, extents, strict=True)])
-            beyond = [te.any(p < 0, p > e - 1) for p, e in zip(places, extents, strict=True)]
+            value = interpolate(read, [taps_of(p, e, method) for p, e in zip(positions, extents, strict=True)])
+            beyond = [te.any(p < 0, p > e - 1) for p, e in zip(positions, extents, strict=True)]
             value = te.select(te.any(*beyond), te.const(self.extrapolation_value, "float32"), value)
             return te.cast(value, out_type.dtype)
 

@@ -107,11 +107,11 @@ class GridSampling:
         """A tensor over images and points."""
         return te.compute(self.points[0].shape, element, name="of_points", tag="injective")
 
-    def _offsets(self, places: Callable[..., Sequence[Any]]) -> Any:
+    def _offsets(self, positions: Callable[..., Sequence[Any]]) -> Any:
         """Offsets of the pixels that each point reads, within their image; -1 for a pixel outside of it."""
 
         def element(*index: Any) -> Any:
-            numbers = [te.cast(a, "int32") for a in places(*index)]
+            numbers = [te.cast(a, "int32") for a in positions(*index)]
             inside = te.all(*[te.all(a >= 0, a < d) for a, d in zip(numbers, self.spatial, strict=True)])
             offset = numbers[0]
             for a, d in zip(numbers[1:], self.spatial[1:], strict=True):

@@ -103,9 +103,9 @@ class GridSample(Operator):
         require_rank(grid, rank, "grid")
         if not is_float(grid.dtype):
             raise RelationError(f"grid must hold floats, coordinates from -1 to 1, not {grid.dtype}")
-        wanted = "NCHW" if rank == 4 else "NCDHW"
-        if self.layout != wanted:
-            raise RelationError(f'layout is "{self.layout}"; for data of rank {rank} it must be "{wanted}"')
+        expected = "NCHW" if rank == 4 else "NCDHW"
+        if self.layout != expected:
+            raise RelationError(f'layout is "{self.layout}"; for data of rank {rank} it must be "{expected}"')
         methods = ("bilinear", "nearest", "bicubic")[: 7 - rank]
         for what, name, known in (
             ("method", self.method, methods),
@@ -115,10 +115,10 @@ class GridSample(Operator):
                 raise RelationError(f'{what} is "{name}"; it can be {", ".join(known)}')
         require_compatible(data.shape[0], grid.shape[0], "the batches of data and grid")
         require_compatible(grid.shape[1], rank - 2, "axis 1 of grid and the number of coordinates")
-        found = (*data.shape[:2], *grid.shape[2:])
-        if 0 in data.shape[2:] and 0 not in found:
+        out_shape = (*data.shape[:2], *grid.shape[2:])
+        if 0 in data.shape[2:] and 0 not in out_shape:
             raise RelationError(f"there is no pixel in {data} to take others from")
-        return TensorType(found, data.dtype)
+        return TensorType(out_shape, data.dtype)
 
     def evaluate(self, data: Any, grid: Any) -> Any:
         spatial = data.shape[2:]
@@ -175,8 +175,8 @@ class GridSample(Operator):
             inside &= (a >= 0) & (a < extent)
             clipped.append(np.clip(a, 0, extent - 1))
         n = np.arange(data.shape[0]).reshape([-1] + [1] * (at[0].ndim - 1))
-        found = np.moveaxis(data, 1, -1)[(n, *clipped)]
-        return np.moveaxis(np.where(inside[..., None], found, data.dtype.type(0)), -1, 1)
+        samples = np.moveaxis(data, 1, -1)[(n, *clipped)]
+        return np.moveaxis(np.where(inside[..., None], samples, data.dtype.type(0)), -1, 1)
 
     def _bicubic(self, data: Any, points: Sequence[Any]) -> Any:
         y, x = points

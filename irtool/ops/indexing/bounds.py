@@ -22,14 +22,14 @@ def clip_indices(indices: Any, extent: int) -> Any:
 
 def wrap_indices(indices: Any, extent: int) -> Any:
     """The indices within `0 … extent - 1` that differ by multiples of the extent, as int64."""
-    held = indices.astype(np.uint64 if indices.dtype.kind == "u" else np.int64)
-    return np.mod(held, held.dtype.type(max(extent, 1))).astype(np.int64)
+    wide = indices.astype(np.uint64 if indices.dtype.kind == "u" else np.int64)
+    return np.mod(wide, wide.dtype.type(max(extent, 1))).astype(np.int64)
 
 
-def require_elements(extents: tuple[Dim, ...], wanted: tuple[Dim, ...], what: str) -> None:
-    """RelationError where elements are wanted (`wanted` is a shape without 0) from axes of which one is empty.
+def require_elements(extents: tuple[Dim, ...], required: tuple[Dim, ...], what: str) -> None:
+    """RelationError where elements are wanted (`required` is a shape without 0) from axes of which one is empty.
 
     Dimensions that are not known are taken not to be empty where they are read, and to be empty where they are wanted.
     """
-    if 0 in extents and all(isinstance(d, int) and d for d in wanted):
+    if 0 in extents and all(isinstance(d, int) and d for d in required):
         raise RelationError(f"{what} has no elements, so that no index is within it")

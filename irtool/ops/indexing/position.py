@@ -79,12 +79,12 @@ class UnravelIndex(Operator):
 
         def element(axis: Any, *i: Any) -> Any:
             rest = te.cast(data[i], "int64")
-            found: Any = te.const(0, "int64")
+            coordinate: Any = te.const(0, "int64")
             for k in range(shape.shape[0] - 1, -1, -1):
                 extent = te.cast(shape[k], "int64")
-                found = te.select(axis.equal(k), te.floormod(rest, extent), found)
+                coordinate = te.select(axis.equal(k), te.floormod(rest, extent), coordinate)
                 rest = te.floordiv(rest, extent)
-            return te.cast(found, out_type.dtype)
+            return te.cast(coordinate, out_type.dtype)
 
         return te.compute(out_type.shape, element, name="unravel_index", tag="injective")
 
@@ -110,8 +110,8 @@ class SequenceMask(Operator):
     one_shape = ("data", "result")
     one_dtype = ("data", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, below(extent_of(types[0], self.axis)))
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's type; the lengths are a vector of its extent along the other of its first two axes."""

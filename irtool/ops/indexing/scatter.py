@@ -39,8 +39,8 @@ class ScatterAlongAxis(Operator):
     one_shape = ("data", "result")
     one_dtype = ("data", "updates", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, below(extent_of(types[0], self.axis)))
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of `data`; all three of one rank, `indices` integers and, beside `axis`, no longer than the others."""
@@ -206,8 +206,8 @@ class ScatterND(Operator):
     one_shape = ("data", "result")
     one_dtype = ("data", "updates", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, below_all(types[0], types[1], 0))
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, below_all(types[0], types[1], 0))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The type of `data`; `updates` has the shape of `indices` without axis 0, then that of the slices of `data`."""

@@ -56,8 +56,8 @@ class Take(Operator):
             raise RelationError(f"batch_dims {self.batch_dims} is more than axis {self.axis}")
         return axis, batch
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, below(extent_of(types[0], self.axis)))
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the shape of the indices takes the place of `axis`, or of all axes without one."""
@@ -133,8 +133,8 @@ class Gather(Operator):
 
     one_dtype = ("data", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, below(extent_of(types[0], self.axis)))
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, below(extent_of(types[0], self.axis)))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype and the indices' shape; both have one rank, and agree but along `axis`."""
@@ -187,8 +187,8 @@ class GatherND(Operator):
 
     one_dtype = ("data", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, below_all(types[0], types[1], self.batch_dims))
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, below_all(types[0], types[1], self.batch_dims))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The data's dtype; the axes behind the first of the indices, then those of the data that no index tuple
@@ -243,11 +243,11 @@ class GatherND(Operator):
 class AdvancedIndex(Operator):
     """`inputs[0]` indexed along its first axes by the remaining fields, which broadcast against each other."""
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         if not isinstance(types[0], TupleType):
             return ()
         data, *indices = types[0].fields
-        return ([wanted, *(below(extent_of(data, n)) for n in range(len(indices)))],)
+        return ([hint, *(below(extent_of(data, n)) for n in range(len(indices)))],)
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """The indices, integers, broadcast against each other; their shape takes the place of the data's first axes."""

@@ -124,14 +124,14 @@ class AdaptivePool(Operator):
 
     def sizes(self, data: Sequence[Dim]) -> Sequence[Dim]:
         """Number of windows along each axis; the data's own extents where none is given."""
-        given = self.output_size
-        if not given:
+        sizes = self.output_size
+        if not sizes:
             return data
-        if len(given) == 1:
-            return given * len(self.letters)
-        if len(given) != len(self.letters):
-            raise RelationError(f"output_size has {len(given)} numbers; it takes up to {len(self.letters)}")
-        return given
+        if len(sizes) == 1:
+            return sizes * len(self.letters)
+        if len(sizes) != len(self.letters):
+            raise RelationError(f"output_size has {len(sizes)} numbers; it takes up to {len(self.letters)}")
+        return sizes
 
     def evaluate(self, data: np.ndarray) -> np.ndarray:
         axes = spatial_axes(self.layout, self.letters, data.ndim)

@@ -29,8 +29,8 @@ class BiasAdd(Operator):
     vector_axis = "axis"
     one_dtype = ("data", "bias", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
-        return (wanted, NearZero())
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
+        return (hint, NearZero())
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The data's type; the bias is a vector of the data's extent along `axis` and takes its type from that."""

@@ -48,11 +48,15 @@ def unpack_bits(packed: np.ndarray, axis: int, bit_axis: int) -> np.ndarray:
     """Numbers from words: along `axis` a word holds one bit each of as many numbers as it is wide, the first of them in
     its highest bit; `bit_axis` counts the bits, the lowest first."""
     width = packed.dtype.itemsize * 8
-    words = np.moveaxis(packed, bit_axis, -1).astype(np.uint64)
+    packed_words = np.moveaxis(packed, bit_axis, -1).astype(np.uint64)
     axis = axis - 1 if bit_axis < axis else axis
     shifts = np.arange(width - 1, -1, -1, dtype=np.uint64)
-    spread = (np.expand_dims(words, axis + 1) >> shifts.reshape(-1, *[1] * (words.ndim - axis - 1))) & np.uint64(1)
-    spread = spread.reshape(*words.shape[:axis], words.shape[axis] * width, *words.shape[axis + 1 :])
+    spread = (
+        np.expand_dims(packed_words, axis + 1) >> shifts.reshape(-1, *[1] * (packed_words.ndim - axis - 1))
+    ) & np.uint64(1)
+    spread = spread.reshape(
+        *packed_words.shape[:axis], packed_words.shape[axis] * width, *packed_words.shape[axis + 1 :]
+    )
     return (spread.astype(np.int64) << np.arange(packed.shape[bit_axis])).sum(axis=-1)
 
 
@@ -73,8 +77,8 @@ def low_bits_expression(x: Any, bits: int, dtype: str) -> Any:
 def low_bits_of(e: Any, count: int, dtype: str) -> Any:
     """The lowest bits of one integer, in a dtype: masked before it gets narrower, and after it got wider where its sign is
     among them."""
-    held = e if count < bits(e.dtype) else te.cast(e, "int64")
-    return te.cast(held & te.const((1 << count) - 1, held.dtype), dtype)
+    wide = e if count < bits(e.dtype) else te.cast(e, "int64")
+    return te.cast(wide & te.const((1 << count) - 1, wide.dtype), dtype)
 
 
 def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: bool, dtype: str) -> Any:
@@ -100,8 +104,8 @@ def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: boo
         return total
 
     def element(*i: Any) -> Any:
-        found = value(i)
-        return found * te.const(2, dtype) - te.const((1 << bits) - 1, dtype) if unipolar else found
+        code = value(i)
+        return code * te.const(2, dtype) - te.const((1 << bits) - 1, dtype) if unipolar else code
 
     return te.compute(tuple(shape), element, name="weights", tag="injective")
 
@@ -146,10 +150,10 @@ class BitserialConv2D(Operator):
         pads = pad_amounts(self.padding, 2)
         spatial = [add(floordiv(sub(add(shape[2 + i], add(*pads[i])), kernel[i]), strides[i]), 1) for i in range(2)]
         whole = (shape[0], self.channels, *spatial)
-        found = in_layout(whole, "NCHW", stored, "the result")
-        if not same_shape(in_layout(found, stored, "NCHW", "the result"), whole):
+        out_shape = in_layout(whole, "NCHW", stored, "the result")
+        if not same_shape(in_layout(out_shape, stored, "NCHW", "the result"), whole):
             raise RelationError(f'{show_shape(whole)} does not fill the blocks of "{self.data_layout}"')
-        return TensorType(found, self.out_dtype)
+        return TensorType(out_shape, self.out_dtype)
 
     def require_weights(self, weight: TensorType, inputs: Dim) -> None:
         """RelationError unless these are weights for so many input channels, packed or not."""
@@ -165,10 +169,10 @@ class BitserialConv2D(Operator):
         else:
             shape, layout = list(weight.shape), self.kernel_layout
         parsed = parse_layout(layout, "OIHW", "kernel_layout")
-        held = in_layout(shape, parsed, "OIHW", "the weights")
-        wanted = (self.channels, inputs, *self.kernel_size)
-        if not same_shape(held, wanted):
-            raise RelationError(f"the weights must be {show_shape(wanted)}, not {show_shape(held)} ({weight})")
+        actual = in_layout(shape, parsed, "OIHW", "the weights")
+        expected = (self.channels, inputs, *self.kernel_size)
+        if not same_shape(actual, expected):
+            raise RelationError(f"the weights must be {show_shape(expected)}, not {show_shape(actual)} ({weight})")
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         x = low_bits(convert(data, self.data_layout, "NCHW"), self.activation_bits)
@@ -240,11 +244,11 @@ class BitserialDense(Operator):
         weight = tensor(types[1], "the weights")
         if weight is not None:
             require_integers(weight, "the weights")
-            held: tuple[Dim, ...] = weight.shape
-            if len(held) == 3:
-                require_compatible(held[1], self.weight_bits, "the bits of packed weights and weight_bits")
-                held = (held[0], mul(held[2], bits(weight.dtype)))
-            if not same_shape(held, (self.units, data.shape[-1])):
+            plain_shape: tuple[Dim, ...] = weight.shape
+            if len(plain_shape) == 3:
+                require_compatible(plain_shape[1], self.weight_bits, "the bits of packed weights and weight_bits")
+                plain_shape = (plain_shape[0], mul(plain_shape[2], bits(weight.dtype)))
+            if not same_shape(plain_shape, (self.units, data.shape[-1])):
                 raise RelationError(f"the weights must be {show_shape((self.units, data.shape[-1]))}, not {weight}")
         return TensorType((*data.shape[:-1], self.units), self.out_dtype or data.dtype)
 

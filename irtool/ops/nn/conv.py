@@ -74,8 +74,8 @@ class Convolution(Operator):
             for i in range(self.rank)
         ]
         out = parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout")
-        found = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
-        return TensorType(found, self.out_dtype or data.dtype)
+        out_shape = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
+        return TensorType(out_shape, self.out_dtype or data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         """Convolutions, plain and transposed: batch and channels of data and result, weights, and spatial extents.
@@ -91,34 +91,34 @@ class Convolution(Operator):
             return list(args), out
         nothing: tuple[Dim | None, ...] = (None,) * len(form)
         data = list(permuted(meet(args[0], nothing), self.data_layout, form) or ())
-        held = list(permuted(meet(args[1], nothing), self.kernel_layout, held_form) or ())
+        kernel_shape = list(permuted(meet(args[1], nothing), self.kernel_layout, held_form) or ())
         result = list(permuted(meet(out, nothing), out_layout, form) or ())
         axes = [held_form.index(c) for c in held_form if c not in "OI"]
         for n, axis in enumerate(axes):
             size = self.kernel_size[n] if self.kernel_size is not None and n < len(self.kernel_size) else None
-            held[axis] = meet_dims(held[axis], size, "the extent of the kernel")
-        self.relate_channels(data, held, result)
+            kernel_shape[axis] = meet_dims(kernel_shape[axis], size, "the extent of the kernel")
+        self.relate_channels(data, kernel_shape, result)
         data[0] = result[0] = meet_dims(data[0], result[0], "the batch")
         pads = pad_amounts(self.padding, self.rank)
         for n, axis in enumerate(axes):
-            kernel = held[axis]
+            kernel = kernel_shape[axis]
             reach = None if kernel is None else dilated(kernel, self.dilation[n])
-            there, back = self.spatial_known(n, data[2 + n], result[2 + n], reach, pads[n])
+            forward, back = self.spatial_known(n, data[2 + n], result[2 + n], reach, pads[n])
             data[2 + n] = meet_dims(data[2 + n], back, "a spatial extent of the data")
-            result[2 + n] = meet_dims(result[2 + n], there, "a spatial extent of the result")
+            result[2 + n] = meet_dims(result[2 + n], forward, "a spatial extent of the result")
         return [
             permuted(tuple(data), form, self.data_layout),
-            permuted(tuple(held), held_form, self.kernel_layout),
+            permuted(tuple(kernel_shape), held_form, self.kernel_layout),
             *args[2:],
         ], permuted(tuple(result), form, out_layout)
 
-    def relate_channels(self, data: list[Any], held: list[Any], result: list[Any]) -> None:
+    def relate_channels(self, data: list[Any], kernel_shape: list[Any], result: list[Any]) -> None:
         """Fills in channels of canonical shapes of data, weights and result that follow from each other."""
         result[1] = meet_dims(result[1], self.channels, "the number of channels")
         if self.groups == 1:
-            held[0] = result[1] = meet_dims(held[0], result[1], "the number of channels")
-            held[1] = data[1] = meet_dims(held[1], data[1], "the number of input channels")
-        elif held[1] == 1 and self.rank > 1:
+            kernel_shape[0] = result[1] = meet_dims(kernel_shape[0], result[1], "the number of channels")
+            kernel_shape[1] = data[1] = meet_dims(kernel_shape[1], data[1], "the number of input channels")
+        elif kernel_shape[1] == 1 and self.rank > 1:
             # One channel a group, whether or not that makes it depthwise.
             data[1] = meet_dims(data[1], self.groups, "the number of input channels")
 
@@ -127,12 +127,12 @@ class Convolution(Operator):
     ) -> tuple[Dim | None, Dim | None]:
         """The extent of the result and that of the data along a spatial axis, each as far as the other decides it."""
         stride = self.strides[axis]
-        there = None
+        forward = None
         if isinstance(size, int) and isinstance(reach, int) and all(isinstance(d, int) for d in pads):
-            there = positions(size, add(*pads), reach, stride)
-        return there, window_input(out, reach, stride, pads)
+            forward = positions(size, add(*pads), reach, stride)
+        return forward, window_input(out, reach, stride, pads)
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         if not isinstance(out, TensorType):
             return ()
         shape = in_layout(out.shape, self.layouts()[2], self.data_form, "the result")
@@ -158,8 +158,8 @@ class Convolution(Operator):
         """One filter per channel, with the multiplier in the place of the input channels."""
         if weight is None:
             return False
-        held = in_layout(weight.shape, self.layouts()[1], self.kernel_canonical(), "the weights")
-        return shape[1] == self.groups and held[0] == self.groups
+        kernel_shape = in_layout(weight.shape, self.layouts()[1], self.kernel_canonical(), "the weights")
+        return shape[1] == self.groups and kernel_shape[0] == self.groups
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """Batch, channels and the numbers of window positions in `out_layout`; data and attributes give the weights
@@ -172,43 +172,49 @@ class Convolution(Operator):
         shape = in_layout(data.shape, data_layout, self.data_form, "the data")
         self.require_weights(weight)
         if self.kernel_size is not None and self.channels is not None:
-            held = self.weights_shape(shape, weight)
-            stored = in_layout(held, self.kernel_canonical(), kernel_layout, "the weights")
+            kernel_shape = self.weights_shape(shape, weight)
+            stored = in_layout(kernel_shape, self.kernel_canonical(), kernel_layout, "the weights")
             reporter.assign(1, TensorType(stored, weight.dtype if weight else data.dtype))
             return self.result(data, shape, self.channels, self.kernel_size)
         if weight is None:
             return None
-        held = in_layout(weight.shape, kernel_layout, self.kernel_canonical(), "the weights")
-        if len(held) > 2 + self.rank:
-            held = (mul(held[0], held[1]), *held[2:])
-        self.check_weights(shape, held)
-        return self.result(data, shape, self.weights_channels(held), held[2:])
+        kernel_shape = in_layout(weight.shape, kernel_layout, self.kernel_canonical(), "the weights")
+        if len(kernel_shape) > 2 + self.rank:
+            kernel_shape = (mul(kernel_shape[0], kernel_shape[1]), *kernel_shape[2:])
+        self.check_weights(shape, kernel_shape)
+        return self.result(data, shape, self.weights_channels(kernel_shape), kernel_shape[2:])
 
-    def weights_channels(self, held: Sequence[Dim]) -> Dim:
-        """The number of result channels of canonical weights of shape `held`."""
-        return held[0]
+    def weights_channels(self, kernel_shape: Sequence[Dim]) -> Dim:
+        """The number of result channels of canonical weights of shape `kernel_shape`."""
+        return kernel_shape[0]
 
     def require_weights(self, weight: TensorType | None) -> None:
         """RelationError where the rule cannot do without the type of the weights."""
 
-    def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
-        """RelationError where weights of canonical shape `held` do not fit the attributes or the data."""
-        self.check_kernel(held)
-        per_group(held[0], self.groups, "output")
-        if self.channels is not None and not compatible(self.channels, held[0]):
-            raise RelationError(f"channels is {self.channels}, and the weights give {held[0]} channels")
-        if shape[1] is not ANY and held[1] is not ANY and not compatible(self.input_channels(shape), held[1]):
+    def check_weights(self, shape: Sequence[Dim], kernel_shape: Sequence[Dim]) -> None:
+        """RelationError where weights of canonical shape `kernel_shape` do not fit the attributes or the data."""
+        self.check_kernel(kernel_shape)
+        per_group(kernel_shape[0], self.groups, "output")
+        if self.channels is not None and not compatible(self.channels, kernel_shape[0]):
+            raise RelationError(f"channels is {self.channels}, and the weights give {kernel_shape[0]} channels")
+        if (
+            shape[1] is not ANY
+            and kernel_shape[1] is not ANY
+            and not compatible(self.input_channels(shape), kernel_shape[1])
+        ):
             raise RelationError(
                 f"{shape[1]} input channels in {self.groups} groups are {self.input_channels(shape)} each, "
-                f"and the weights take {held[1]}"
+                f"and the weights take {kernel_shape[1]}"
             )
 
-    def check_kernel(self, held: Sequence[Dim]) -> None:
+    def check_kernel(self, kernel_shape: Sequence[Dim]) -> None:
         """RelationError where `kernel_size` is given and differs from the weights' extents."""
         if self.kernel_size is not None:
             for i, k in enumerate(exactly(self.kernel_size, self.rank, "kernel_size")):
-                if not compatible(k, held[2 + i]):
-                    raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
+                if not compatible(k, kernel_shape[2 + i]):
+                    raise RelationError(
+                        f"kernel_size[{i}] is {k}, and the weights are {kernel_shape[2 + i]} wide there"
+                    )
 
     def input_channels(self, shape: Sequence[Dim]) -> Dim:
         """Input channels of one group."""

@@ -107,13 +107,13 @@ def convolution(
     def element(n: Any, o: Any, *position: Any) -> Any:
         group = te.floordiv(o, each) if groups > 1 and each > 1 else (o if groups > 1 else 0)
         channel = group * depth + c if groups > 1 else c
-        held = [0 if r is None else r for r in over]
+        taps = [0 if r is None else r for r in over]
         if grouped:
-            index = (group, te.floormod(o, each), c, *held)
+            index = (group, te.floormod(o, each), c, *taps)
         elif depthwise:
-            index = (group, te.floormod(o, each) if each > 1 else 0, *held)
+            index = (group, te.floormod(o, each) if each > 1 else 0, *taps)
         else:
-            index = (o, c, *held)
+            index = (o, c, *taps)
         where = [tap(p, s, r, d) for p, s, r, d in zip(position, strides, over, dilation, strict=True)]
         product = te.cast(x[(n, channel, *where)], wide) * te.cast(w[index], wide)
         return window_sum(product, [*rc, *over])

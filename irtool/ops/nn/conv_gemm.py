@@ -124,9 +124,9 @@ class Conv2DGemm(PackedConvolution, Conv2D):
         require_rank(weight, 4, "the packed weights")
         per_group(self.channels, self.groups, "output")
         depth = per_group(in_layout(data.shape, self.layouts()[0], "NCHW", "the data")[1], self.groups, "input")
-        held = product(weight.shape)
+        elements = product(weight.shape)
         needed = mul(self.channels, product((depth, *self.kernel_size)))
-        if isinstance(held, int) and isinstance(needed, int) and held < needed:
+        if isinstance(elements, int) and isinstance(needed, int) and elements < needed:
             raise RelationError(f"the packed weights {weight} hold fewer than the {needed} numbers that are needed")
         k, tiles = product((depth, *self.kernel_size)), [d for d in weight.shape if isinstance(d, int)]
         if isinstance(k, int) and len(tiles) == 4:

@@ -20,9 +20,11 @@ from .convolve import convolve_weight_gradient
 from .geometry import dilated, in_layout, pad_amounts, parse_layout, per_axis, per_group, positions
 
 
-def require_windows(given: Dim, found: Dim, axis: int) -> None:
+def require_windows(declared: Dim, computed: Dim, axis: int) -> None:
     """RelationError where the gradient has other positions than the convolution, but for those that a stride leaves out."""
-    require_compatible(given, found, f"the extents of the gradient and of the convolution along spatial axis {axis}")
+    require_compatible(
+        declared, computed, f"the extents of the gradient and of the convolution along spatial axis {axis}"
+    )
 
 
 @operator(

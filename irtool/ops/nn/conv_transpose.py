@@ -30,12 +30,12 @@ class TransposedConvolution(Convolution):
     output_padding: tuple[int, ...]
 
     @classmethod
-    def attributes_of_version(cls, given: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
+    def attributes_of_version(cls, attributes: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
         """Since 0.12 `kernel_layout` calls the channels that come in I and those that go out O, the other way round."""
-        layout = given.get("kernel_layout")
+        layout = attributes.get("kernel_layout")
         if version < LETTERS_CHANGED or not isinstance(layout, str):
-            return given
-        return {**given, "kernel_layout": layout.translate(str.maketrans("OI", "IO"))}
+            return attributes
+        return {**attributes, "kernel_layout": layout.translate(str.maketrans("OI", "IO"))}
 
     def result(self, data: TensorType, shape: Sequence[Dim], channels: Dim, kernel: Sequence[Dim]) -> TensorType:
         pads = pad_amounts(self.padding, self.rank)
@@ -50,16 +50,16 @@ class TransposedConvolution(Convolution):
                 size = add(sub(reach, add(*pads[i])), more[i])
             spatial.append(size)
         out = parse_layout(self.out_layout or self.data_layout, self.data_form, "out_layout")
-        found = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
-        return TensorType(found, self.out_dtype or data.dtype)
+        out_shape = in_layout((shape[0], channels, *spatial), self.data_form, out, "the result")
+        return TensorType(out_shape, self.out_dtype or data.dtype)
 
-    def relate_channels(self, data: list[Any], held: list[Any], result: list[Any]) -> None:
+    def relate_channels(self, data: list[Any], kernel_shape: list[Any], result: list[Any]) -> None:
         result[1] = meet_dims(result[1], self.channels, "the number of channels")
-        held[0] = data[1] = meet_dims(held[0], data[1], "the number of input channels")
-        if isinstance(held[1], int):
-            result[1] = meet_dims(result[1], int(held[1]) * self.groups, "the number of channels")
+        kernel_shape[0] = data[1] = meet_dims(kernel_shape[0], data[1], "the number of input channels")
+        if isinstance(kernel_shape[1], int):
+            result[1] = meet_dims(result[1], int(kernel_shape[1]) * self.groups, "the number of channels")
         elif isinstance(result[1], int):
-            held[1] = per_group(result[1], self.groups, "output")
+            kernel_shape[1] = per_group(result[1], self.groups, "output")
 
     def spatial_known(
         self, axis: int, size: Dim | None, out: Dim | None, reach: Dim | None, pads: tuple[Dim, Dim]
@@ -71,13 +71,13 @@ class TransposedConvolution(Convolution):
         if not (isinstance(stride, int) and isinstance(more, int)):
             return None, None
         margin = int(reach) - int(before) - int(after) + int(more)
-        there = int(stride) * (int(size) - 1) + margin if isinstance(size, int) else None
+        forward = int(stride) * (int(size) - 1) + margin if isinstance(size, int) else None
         if not isinstance(out, int):
-            return there, None
+            return forward, None
         steps, rest = divmod(int(out) - margin, int(stride))
         if rest or steps < 0:
             raise RelationError(f"no extent gives {out} with a stride of {stride} and a window of {reach}")
-        return there, steps + 1
+        return forward, steps + 1
 
     def weights_shape(self, shape: Sequence[Dim], weight: TensorType | None) -> tuple[Dim, ...]:
         assert self.kernel_size is not None and self.channels is not None
@@ -89,19 +89,19 @@ class TransposedConvolution(Convolution):
             return (self.groups, inputs, outputs, *kernel)
         return (shape[1], outputs, *kernel)
 
-    def weights_channels(self, held: Sequence[Dim]) -> Dim:
-        return mul(held[1], self.groups)
+    def weights_channels(self, kernel_shape: Sequence[Dim]) -> Dim:
+        return mul(kernel_shape[1], self.groups)
 
-    def check_weights(self, shape: Sequence[Dim], held: Sequence[Dim]) -> None:
-        self.check_kernel(held)
+    def check_weights(self, shape: Sequence[Dim], kernel_shape: Sequence[Dim]) -> None:
+        self.check_kernel(kernel_shape)
         per_group(shape[1], self.groups, "input")
-        if self.channels is not None and not compatible(floordiv(self.channels, self.groups), held[1]):
+        if self.channels is not None and not compatible(floordiv(self.channels, self.groups), kernel_shape[1]):
             raise RelationError(
                 f"{self.channels} channels in {self.groups} groups are {floordiv(self.channels, self.groups)} each, "
-                f"and the weights give {held[1]}"
+                f"and the weights give {kernel_shape[1]}"
             )
-        if shape[1] is not ANY and held[0] is not ANY and not compatible(shape[1], held[0]):
-            raise RelationError(f"the data has {shape[1]} channels, and the weights take {held[0]}")
+        if shape[1] is not ANY and kernel_shape[0] is not ANY and not compatible(shape[1], kernel_shape[0]):
+            raise RelationError(f"the data has {shape[1]} channels, and the weights take {kernel_shape[0]}")
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, weight = inputs
@@ -185,9 +185,9 @@ class Conv2DTranspose(TransposedConvolution):
     out_dtype: DType = VOID
 
     @classmethod
-    def attributes_of_version(cls, given: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
+    def attributes_of_version(cls, attributes: dict[str, Any], version: tuple[int, ...]) -> dict[str, Any]:
         """Since 0.12 a `kernel_layout` that is not given is IOHW."""
-        return given if version < LETTERS_CHANGED else {"kernel_layout": "IOHW", **given}
+        return attributes if version < LETTERS_CHANGED else {"kernel_layout": "IOHW", **attributes}
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """As `nn.conv2d`, the other way round: each position of the data is a window of the result; `output_padding` is added.

@@ -173,8 +173,8 @@ def convolve_transposed(
         x = pad_spatial(x, [(m, m) for m in margins])
         pads = [(a + m * s, b + m * s) for (a, b), m, s in zip(pads, margins, strides, strict=True)]
     batch, channels, *spatial = x.shape
-    held, outputs, *kernel = w.shape
-    if held != channels or channels % groups:
+    inputs, outputs, *kernel = w.shape
+    if inputs != channels or channels % groups:
         raise ValueError(f"{channels} channels in {groups} groups do not meet weights of shape {w.shape}")
     x, w = operands(x, w, channels // groups * prod(kernel), out_dtype)
     full = tuple(

@@ -70,33 +70,36 @@ class DeformableConv2D(Operator):
         if self.kernel_size is not None and self.channels is not None:
             exactly(self.dilation, 2, "dilation")
             inputs = floordiv(shape[1], self.groups)
-            held = (self.channels, inputs, *exactly(self.kernel_size, 2, "kernel_size"))
-            reporter.assign(2, TensorType(in_layout(held, "OIHW", kernel_layout, "the weights"), data.dtype))
+            kernel_shape = (self.channels, inputs, *exactly(self.kernel_size, 2, "kernel_size"))
+            reporter.assign(2, TensorType(in_layout(kernel_shape, "OIHW", kernel_layout, "the weights"), data.dtype))
         else:
             if weight is None:
                 return None
-            held = in_layout(weight.shape, kernel_layout, "OIHW", "the weights")
+            kernel_shape = in_layout(weight.shape, kernel_layout, "OIHW", "the weights")
             for i, k in enumerate(exactly(self.kernel_size, 2, "kernel_size") if self.kernel_size is not None else ()):
-                if not compatible(k, held[2 + i]):
-                    raise RelationError(f"kernel_size[{i}] is {k}, and the weights are {held[2 + i]} wide there")
-            if self.channels is not None and not compatible(self.channels, held[0]):
-                raise RelationError(f"channels is {self.channels}, and the weights give {held[0]} channels")
-            if shape[1] is not ANY and not compatible(floordiv(shape[1], self.groups), held[1]):
+                if not compatible(k, kernel_shape[2 + i]):
+                    raise RelationError(
+                        f"kernel_size[{i}] is {k}, and the weights are {kernel_shape[2 + i]} wide there"
+                    )
+            if self.channels is not None and not compatible(self.channels, kernel_shape[0]):
+                raise RelationError(f"channels is {self.channels}, and the weights give {kernel_shape[0]} channels")
+            if shape[1] is not ANY and not compatible(floordiv(shape[1], self.groups), kernel_shape[1]):
                 raise RelationError(
-                    f"{shape[1]} input channels in {self.groups} groups do not meet weights for {held[1]}"
+                    f"{shape[1]} input channels in {self.groups} groups do not meet weights for {kernel_shape[1]}"
                 )
-        per_group(held[0], self.groups, "output")
+        per_group(kernel_shape[0], self.groups, "output")
         per_group(shape[1], self.groups, "input")
         per_group(shape[1], self.deformable_groups, "input")
         pads = pad_amounts(self.padding, 2)
         spatial = [
-            positions(shape[2 + i], add(*pads[i]), dilated(held[2 + i], dilation[i]), strides[i]) for i in range(2)
+            positions(shape[2 + i], add(*pads[i]), dilated(kernel_shape[2 + i], dilation[i]), strides[i])
+            for i in range(2)
         ]
-        moved = mul(product((2, *held[2:])), self.deformable_groups)
+        moved = mul(product((2, *kernel_shape[2:])), self.deformable_groups)
         offsets = in_layout((shape[0], moved, *spatial), "NCHW", data_layout, "the offsets")
         reporter.assign(1, TensorType(offsets, data.dtype))
-        found = in_layout((shape[0], held[0], *spatial), "NCHW", out_layout, "the result")
-        return TensorType(found, self.out_dtype or data.dtype)
+        out_shape = in_layout((shape[0], kernel_shape[0], *spatial), "NCHW", out_layout, "the result")
+        return TensorType(out_shape, self.out_dtype or data.dtype)
 
     def evaluate(self, data: np.ndarray, offset: np.ndarray, weight: np.ndarray) -> np.ndarray:
         x, moves = convert(data, self.data_layout, "NCHW"), convert(offset, self.data_layout, "NCHW")
@@ -113,8 +116,8 @@ class DeformableConv2D(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         stored = Layout.parse(self.data_layout)
         out_layout = Layout.parse(self.out_layout or self.data_layout)
-        if (made := unfilled(self, inputs, out_type, out_layout, "NCHW")) is not None:
-            return made
+        if (unfilled_result := unfilled(self, inputs, out_type, out_layout, "NCHW")) is not None:
+            return unfilled_result
         x, moves = Stored(inputs[0], stored, "NCHW"), Stored(inputs[1], stored, "NCHW")
         w = Stored(inputs[2], Layout.parse(self.kernel_layout), "OIHW")
         outputs, depth, *kernel = w.shape
@@ -138,19 +141,20 @@ class DeformableConv2D(Operator):
 
         def element(n: Any, c: Any, ky: Any, kx: Any, i: Any, j: Any) -> Any:
             first = te.floordiv(c, per_group) * (taps * 2) + (ky * kernel[1] + kx) * 2
-            places = [
+            positions = [
                 te.cast(p * s + k * d - before, "float32") + te.cast(moves[n, first + axis, i, j], "float32")
                 for axis, (p, s, k, d, before) in enumerate(
                     zip((i, j), self.strides, (ky, kx), self.dilation, (pads[0][0], pads[1][0]), strict=True)
                 )
             ]
-            inside = [te.all(p >= 0.0, p < float(size)) for p, size in zip(places, (height, width), strict=True)]
-            held = [
-                te.minimum(te.maximum(p, 0.0), float(size - 1)) for p, size in zip(places, (height, width), strict=True)
+            inside = [te.all(p >= 0.0, p < float(size)) for p, size in zip(positions, (height, width), strict=True)]
+            clipped = [
+                te.minimum(te.maximum(p, 0.0), float(size - 1))
+                for p, size in zip(positions, (height, width), strict=True)
             ]
-            low = [te.cast(te.floor(p), "int32") for p in held]
+            low = [te.cast(te.floor(p), "int32") for p in clipped]
             high = [te.minimum(a + 1, size - 1) for a, size in zip(low, (height, width), strict=True)]
-            part = [p - te.cast(a, "float32") for p, a in zip(places, low, strict=True)]
+            part = [p - te.cast(a, "float32") for p, a in zip(positions, low, strict=True)]
             beyond = [
                 te.select(a + 1 < size, share, te.const(0.0, "float32"))
                 for a, share, size in zip(low, part, (height, width), strict=True)

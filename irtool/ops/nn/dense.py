@@ -43,8 +43,8 @@ def relate_matmul(
         rows[-1], depth = a.shape[-1], a.shape[-2]
     columns: Dim
     if units is not None:
-        held = (units, depth) if transpose_b else (depth, units)
-        reporter.assign(second, TensorType(held, b.dtype if b else a.dtype))
+        weight_shape = (units, depth) if transpose_b else (depth, units)
+        reporter.assign(second, TensorType(weight_shape, b.dtype if b else a.dtype))
         columns = units
     else:
         if b is None:
@@ -80,7 +80,7 @@ def product_expression(a: Any, b: Any, out_type: Any, transpose_a: bool, transpo
 class Product(Operator):
     """The common part of products of matrices."""
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         batches = extent_of(types[1], 0) if isinstance(self, BatchMatmul) else 1
         columns = extent_of(out, -1)
         return (None, summed(types[1], batches * columns if batches and columns else None))
@@ -209,16 +209,16 @@ class DensePack(Product):
         k = te.reduce_axis(data.shape[1], name="k")
 
         def element(i: Any, j: Any) -> Any:
-            held: tuple[Any, ...] = (te.floordiv(j, tile), k, te.floormod(j, tile))
+            index: tuple[Any, ...] = (te.floordiv(j, tile), k, te.floormod(j, tile))
             if weight.ndim == 4:
                 inner = weight.shape[3]
-                held = (
+                index = (
                     te.floordiv(j, tile),
                     te.floordiv(k, inner),
                     te.floormod(j, tile),
                     te.floormod(k, inner),
                 )
-            return te.sum(te.cast(data[i, k], wide) * te.cast(weight[held], wide), axis=k)
+            return te.sum(te.cast(data[i, k], wide) * te.cast(weight[index], wide), axis=k)
 
         return narrowed(te.compute(out_type.shape, element, name="dense_pack", tag="dense_pack"), out_type)
 

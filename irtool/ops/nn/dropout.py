@@ -42,5 +42,5 @@ class Dropout(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
-        kept = te.compute(data.shape, lambda *i: data[i], name="dropout", tag="elemwise")
-        return [kept, te.compute(data.shape, lambda *i: te.const(1, data.dtype), name="mask", tag="elemwise")]
+        unchanged = te.compute(data.shape, lambda *i: data[i], name="dropout", tag="elemwise")
+        return [unchanged, te.compute(data.shape, lambda *i: te.const(1, data.dtype), name="mask", tag="elemwise")]

@@ -101,10 +101,10 @@ def parse_layout(name: str, canonical: str, what: str) -> Layout:
 def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, what: str) -> tuple[Dim, ...]:
     """`convert_shape`, with `what` leading its error; 64-bit literals lose their mark, TVM's axes having 32 bits."""
     try:
-        found = convert_shape(shape, source, target)
+        converted = convert_shape(shape, source, target)
     except LayoutError as error:
         raise RelationError(f"{what}: {error}") from None
-    return tuple(int(d) if isinstance(d, Int64) else d for d in found)
+    return tuple(int(d) if isinstance(d, Int64) else d for d in converted)
 
 
 def single_window(size: int, kernel: int, pad: tuple[int, int], dilation: int, out: int) -> int | None:

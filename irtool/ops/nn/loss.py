@@ -100,7 +100,7 @@ class NLLLoss(Operator):
 
     one_dtype = ("predictions", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return (None, below(extent_of(types[2], 0)), NearOne())
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:

@@ -62,13 +62,13 @@ class BatchNorm(Operator):
             reporter.assign(i, vector)
         return TupleType((TensorType(data.shape, data.dtype), vector, vector))
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return (None, NearOne(), NearZero(), NearZero(), NearOne())
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         data, vector, more = out if isinstance(out, list) else [None] * 3
-        found, data = per_channel([*args, vector, more], data, self.axis)
-        return found[: len(args)], [data, *found[len(args) :]]
+        shapes, data = per_channel([*args, vector, more], data, self.axis)
+        return shapes[: len(args)], [data, *shapes[len(args) :]]
 
     def evaluate(
         self, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, mean: np.ndarray, var: np.ndarray
@@ -105,8 +105,8 @@ class BatchNorm(Operator):
             return te.cast(te.cast(data[i], wide) * scale[i[axis]] + shift[i[axis]], data.dtype)
 
         out = te.compute(data.shape, element, name="batch_norm", tag="broadcast")
-        kept = [te.compute(v.shape, lambda i, v=v: v[i], name="kept", tag="elemwise") for v in (mean, var)]
-        return [out, *kept]
+        statistics = [te.compute(v.shape, lambda i, v=v: v[i], name="kept", tag="elemwise") for v in (mean, var)]
+        return [out, *statistics]
 
 
 def scaled(value: Any, gamma: Any, beta: Any, norm: Any) -> Any:
@@ -126,7 +126,7 @@ class ScaledNorm(Operator):
 
     one_dtype = ("data", "gamma", "beta", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return (None, NearOne(), NearZero())
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:

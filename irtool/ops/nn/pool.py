@@ -23,13 +23,13 @@ from .window_expression import least, pooled, quotient, window_count
 def spatial_axes(name: str, letters: str, rank: int) -> list[int]:
     """Positions of the axes `letters` in the layout of that name; RelationError if one is missing or split."""
     try:
-        found = Layout.parse(name)
+        layout = Layout.parse(name)
     except LayoutError as error:
         raise RelationError(str(error)) from None
     for letter in letters:
-        if letter not in found or letter.lower() in found:
+        if letter not in layout or letter.lower() in layout:
             raise RelationError(f'layout "{name}" must have {", ".join(letters)}, and none of them split')
-    axes = [found.index(letter) for letter in letters]
+    axes = [layout.index(letter) for letter in letters]
     if max(axes) >= rank:
         raise RelationError(f'a tensor of rank {rank} does not have the layout "{name}"')
     return axes

@@ -65,26 +65,26 @@ class PoolGrad(Operator):
                     require_compatible(a, b, f"axis {i} of gradient and data")
             self.require_windows([grad.shape[a] for a in axes], [data.shape[a] for a in axes])
         else:
-            (given, _), _ = self.deduce_shapes([None, data.shape], data.shape)
-            if is_settled(given):
-                reporter.assign(0, TensorType(given, data.dtype))
+            (windows, _), _ = self.deduce_shapes([None, data.shape], data.shape)
+            if is_settled(windows):
+                reporter.assign(0, TensorType(windows, data.dtype))
         return data
 
-    def require_windows(self, given: Sequence[Dim], sizes: Sequence[Dim]) -> None:
+    def require_windows(self, gradient_extents: Sequence[Dim], sizes: Sequence[Dim]) -> None:
         """RelationError where the gradient has another number of windows than the data, by `ceil_mode` or without it."""
-        for axis, (n, size, pad) in enumerate(zip(given, sizes, pad_amounts(self.padding, 2), strict=True)):
+        for axis, (n, size, pad) in enumerate(zip(gradient_extents, sizes, pad_amounts(self.padding, 2), strict=True)):
             known = self._counts(size, self._reach(axis), self.strides[axis], pad)
             if isinstance(n, int) and known and all(isinstance(d, int) for d in known) and n not in known:
                 raise RelationError(f"the gradient has {n} windows along spatial axis {axis}, the data has {known[0]}")
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
-        given, data = args[0], meet(args[1], out)
-        known = data if data is not None else given
+        gradient, data = args[0], meet(args[1], out)
+        known = data if data is not None else gradient
         if known is None:
             return list(args), out
         axes = spatial_axes(self.layout, "HW", len(known))
-        (data,), given = same_axes(data, given, [i for i in range(len(known)) if i not in axes])
-        size, windows = list(data or ()), list(given or ())
+        (data,), gradient = same_axes(data, gradient, [i for i in range(len(known)) if i not in axes])
+        size, windows = list(data or ()), list(gradient or ())
         for i, (axis, s, pad) in enumerate(zip(axes, self.strides, pad_amounts(self.padding, 2), strict=True)):
             k = self._reach(i)
             size[axis] = meet_dims(size[axis], window_input(windows[axis], k, s, pad))

@@ -61,14 +61,14 @@ def _without_empty_ends(
     x: np.ndarray, kernel: Sequence[int], pads: Pads, dilation: Sequence[int], out: Sequence[int]
 ) -> tuple[np.ndarray, list[int], list[tuple[int, int]]]:
     """Data, windows and padding without the padding in single windows: some models average over far more than there is."""
-    sizes, kept = [*kernel], [*pads]
+    sizes, padding = [*kernel], [*pads]
     for i, (before, after) in enumerate(pads):
         axis = x.ndim - len(out) + i
         end = single_window(x.shape[axis], kernel[i], (before, after), dilation[i], out[i])
         if end is not None:
             x = x[(slice(None),) * axis + (slice(0, end),)]
-            sizes[i], kept[i] = end, (0, 0)
-    return x, sizes, kept
+            sizes[i], padding[i] = end, (0, 0)
+    return x, sizes, padding
 
 
 def window_counts(
@@ -99,10 +99,10 @@ def average_windows(
     total = sum_windows(widen(x), kernel, strides, reached, dilation, out)
     counts = np.ones((), np.int64)
     for i in range(rank):
-        held = window_counts(
+        valid_counts = window_counts(
             x.shape[x.ndim - rank + i], kernel[i], strides[i], pads[i], dilation[i], out[i], with_padding
         )
-        counts = counts[..., None] * held
+        counts = counts[..., None] * valid_counts
     return divide(total, np.maximum(counts, 1), x.dtype)
 
 

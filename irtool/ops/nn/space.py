@@ -16,12 +16,12 @@ from ..layout import Layout, convert, convert_shape
 from ..shapes import add, floordiv, mul, sub, tensor
 
 
-def _pairs(pairs: Sequence[Sequence[int]], blocks: Sequence[int], rank: int, what: str) -> None:
-    if len(pairs) != len(blocks):
-        raise RelationError(f"{what} has {len(pairs)} pairs, but block_shape has {len(blocks)} elements")
+def _pairs(amounts: Sequence[Sequence[int]], blocks: Sequence[int], rank: int, what: str) -> None:
+    if len(amounts) != len(blocks):
+        raise RelationError(f"{what} has {len(amounts)} pairs, but block_shape has {len(blocks)} elements")
     if len(blocks) >= rank:
         raise RelationError(f"a tensor of rank {rank} does not have {len(blocks)} spatial axes")
-    for i, pair in enumerate(pairs):
+    for i, pair in enumerate(amounts):
         if len(pair) != 2:
             raise RelationError(f"{what} {i} has {len(pair)} numbers; it must have 2")
     for b in blocks:

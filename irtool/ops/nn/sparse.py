@@ -110,16 +110,16 @@ def row_sums(
     count = data.shape[0] if columns else 0
 
     def fill(ib: Any, ins: Any, outs: Any) -> None:
-        dense, held, indices, indptr = ins
-        _loop(ib, shape, (), lambda i: one(ib, i, dense, held, indices, indptr, outs[0]))
+        dense, nonzeros, indices, indptr = ins
+        _loop(ib, shape, (), lambda i: one(ib, i, dense, nonzeros, indices, indptr, outs[0]))
 
-    def one(ib: Any, i: tuple[Any, ...], dense: Any, held: Any, indices: Any, indptr: Any, out: Any) -> None:
+    def one(ib: Any, i: tuple[Any, ...], dense: Any, nonzeros: Any, indices: Any, indptr: Any, out: Any) -> None:
         row = te.floordiv(i[channel], height) if height > 1 else i[channel]
         total = ib.local(wide, 0)
         with ib.for_(*span_of_row(indptr, row, count)) as e, ib.for_(width) as c:
             at = (e, te.floormod(i[channel], height), c)[: data.ndim]
             column = te.clip_index(indices[e], across) * width + c
-            product = te.cast(held[at], wide) * te.cast(read(dense, i, column), wide)
+            product = te.cast(nonzeros[at], wide) * te.cast(read(dense, i, column), wide)
             if columns % width:
                 product = te.if_then_else(column < columns, product, te.const(0, wide))
             total.set(total.get() + product)
@@ -142,7 +142,7 @@ class SparseDenseFamily(Operator):
 
     sparse_lhs: bool
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         inner, count, starts = extent_of(types[0], -1), extent_of(types[2], 0), extent_of(types[3], 0)
         block = shape_of(types[1]) or ()
         columns = inner // block[2] if inner and len(block) == 3 and block[2] else inner

@@ -47,9 +47,11 @@ class Dilate(Operator):
         (x,) = inputs
 
         def element(*i: Any) -> Any:
-            there = [te.floormod(k, s).equal(0) for k, s in zip(i, self.strides, strict=True) if s != 1]
+            on_grid = [te.floormod(k, s).equal(0) for k, s in zip(i, self.strides, strict=True) if s != 1]
             value = x[tuple(k if s == 1 else te.floordiv(k, s) for k, s in zip(i, self.strides, strict=True))]
-            return te.if_then_else(te.all(*there), value, te.const(self.dilation_value, x.dtype)) if there else value
+            return (
+                te.if_then_else(te.all(*on_grid), value, te.const(self.dilation_value, x.dtype)) if on_grid else value
+            )
 
         return te.compute(out_type.shape, element, name="dilate", tag="injective,dilate")
 
@@ -78,19 +80,19 @@ class FIFOBuffer(Operator):
 
     def evaluate(self, data: Any, buffer: Any) -> Any:
         axis = self.axis % buffer.ndim
-        kept = buffer[(slice(None),) * axis + (slice(data.shape[axis], None),)]
-        return np.concatenate([kept, convert(data, buffer.dtype)], axis)
+        older = buffer[(slice(None),) * axis + (slice(data.shape[axis], None),)]
+        return np.concatenate([older, convert(data, buffer.dtype)], axis)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, buffer = inputs
         axis = self.axis % len(buffer.shape)
         new = data.shape[axis]
-        kept = buffer.shape[axis] - new
+        older_count = buffer.shape[axis] - new
 
         def element(*i: Any) -> Any:
             old = buffer[(*i[:axis], i[axis] + new, *i[axis + 1 :])]
-            fresh = te.cast(data[(*i[:axis], i[axis] - kept, *i[axis + 1 :])], buffer.dtype)
-            return te.if_then_else(i[axis] < kept, old, fresh)
+            fresh = te.cast(data[(*i[:axis], i[axis] - older_count, *i[axis + 1 :])], buffer.dtype)
+            return te.if_then_else(i[axis] < older_count, old, fresh)
 
         return te.compute(buffer.shape, element, name="fifo_buffer", tag="injective,fifo_buffer")
 

@@ -234,9 +234,9 @@ class WinogradConvolution(PackedConvolution):
         front = [s for s, m in zip(sides, moved, strict=True) if m] + [
             s for s, m in zip(sides, moved, strict=True) if not m
         ]
-        wanted = (*front, self.channels, shape[1])
-        if not same_shape(weight.shape, wanted):
-            raise RelationError(f"the transformed weights must be {show_shape(wanted)}, not {weight}")
+        expected = (*front, self.channels, shape[1])
+        if not same_shape(weight.shape, expected):
+            raise RelationError(f"the transformed weights must be {show_shape(expected)}, not {weight}")
 
     def evaluate(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         assert self.kernel_size is not None

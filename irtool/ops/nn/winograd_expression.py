@@ -86,7 +86,7 @@ def winograd_convolution(
     outputs = weight.shape[-2]
     wide = accumulator_dtype(out_type.dtype)
     alphas = [tile + kernel[i] - 1 for i in moved]
-    places = [tiles[i] if transformed[i] else x.shape[2 + i] for i in range(rank)]
+    positions = [tiles[i] if transformed[i] else x.shape[2 + i] for i in range(rank)]
 
     def scatter(*i: Any) -> Any:
         e, (c, n), p = i[: len(moved)], i[len(moved) : len(moved) + 2], i[len(moved) + 2 :]
@@ -100,7 +100,7 @@ def winograd_convolution(
             factor = factor * entry(matrices(tile, kernel[axis])[1], a, place, wide)
         return te.sum(factor * te.cast(x[(n, c, *at)], wide), axis=over)
 
-    seen = te.compute((*alphas, channels, batch, *places), scatter, name="winograd_data", tag="winograd_data")
+    seen = te.compute((*alphas, channels, batch, *positions), scatter, name="winograd_data", tag="winograd_data")
 
     def multiply(*i: Any) -> Any:
         e, (o, n), p = i[: len(moved)], i[len(moved) : len(moved) + 2], i[len(moved) + 2 :]
@@ -109,8 +109,8 @@ def winograd_convolution(
         at = list(p)
         for axis, k in zip(stays, taps, strict=True):
             at[axis] = p[axis] + k
-        held = te.cast(weight[(*e, *taps, o, c)], wide)
-        return te.sum(held * seen[(*e, c, n, *at)], axis=[c, *taps])
+        factor = te.cast(weight[(*e, *taps, o, c)], wide)
+        return te.sum(factor * seen[(*e, c, n, *at)], axis=[c, *taps])
 
     products = te.compute((*alphas, outputs, batch, *tiles), multiply, name="winograd_product", tag="winograd_product")
 

@@ -32,10 +32,10 @@ _POINTS = {
 
 def points(m: int, r: int) -> list[Fraction]:
     """The finite interpolation points of F(m, r). Raises RelationError for unsupported sizes."""
-    found = _POINTS.get(m + r - 2)
-    if not 1 < m < 9 or not 2 < r < 8 or found is None:
+    point_names = _POINTS.get(m + r - 2)
+    if not 1 < m < 9 or not 2 < r < 8 or point_names is None:
         raise RelationError(f"Winograd's F({m}, {r}) is not supported: tiles of 2 to 8 and kernels of 3 to 7 are")
-    return [Fraction(p) for p in found.split()]
+    return [Fraction(p) for p in point_names.split()]
 
 
 @lru_cache(maxsize=64)

@@ -49,10 +49,10 @@ class QuantizedBinary(Quantized):
         if lhs is None or rhs is None or not known(types, range(2, 8)):
             return None
         require_dtype(lhs, INTEGERS, "the left side")
-        for side, name, given, first in ((lhs, "lhs_axis", self.lhs_axis, 2), (rhs, "rhs_axis", self.rhs_axis, 4)):
+        for side, name, own_axis, first in ((lhs, "lhs_axis", self.lhs_axis, 2), (rhs, "rhs_axis", self.rhs_axis, 4)):
             rank = len(side.shape)
             single = is_scalar(types[first]) and is_scalar(types[first + 1])
-            axis = channel_axis(given, rank, name, needed=not single) if rank > 1 else 0
+            axis = channel_axis(own_axis, rank, name, needed=not single) if rank > 1 else 0
             size = side.shape[axis] if 0 <= axis < rank else 1
             assign_parameter(types, first, "float32", size, reporter, f"the scale before {name}")
             assign_parameter(types, first + 1, "int32", size, reporter, f"the zero point before {name}")

@@ -22,7 +22,7 @@ class Quantized(Operator):
 
     noncomputational = True
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         """Scales are positive."""
         names = self.names_of_arguments(len(types))
         return [NearOne() if "scale" in n else None for n in names]
@@ -63,32 +63,32 @@ def require_scales(reporter: Reporter, inputs: Sequence[int], output: int) -> No
 
 def _constant(reporter: Reporter, index: int) -> list[float]:
     """The elements of an argument that is a constant; none where it is not."""
-    given = reporter.argument(index)
-    if not isinstance(given, Constant) or isinstance(given.data, MissingData):
+    argument = reporter.argument(index)
+    if not isinstance(argument, Constant) or isinstance(argument.data, MissingData):
         return []
-    return [float(v) for v in given.data.reshape(-1)]
+    return [float(v) for v in argument.data.reshape(-1)]
 
 
 def require_scalar(type: Type, dtype: str, what: str) -> None:
     """RelationError unless the type is a scalar of that dtype."""
-    found = tensor(type, what)
-    if found is not None and (found.shape or found.dtype != dtype):
-        raise RelationError(f"{what} must be a scalar of {dtype}, not {found}")
+    actual = tensor(type, what)
+    if actual is not None and (actual.shape or actual.dtype != dtype):
+        raise RelationError(f"{what} must be a scalar of {dtype}, not {actual}")
 
 
 def is_scalar(type: Type, one_element: bool = False) -> bool:
     """True for a tensor of rank 0; with `one_element` also for one whose extents are all 1."""
-    found = tensor(type)
-    return found is not None and (not found.shape or (one_element and all(d == 1 for d in found.shape)))
+    actual = tensor(type)
+    return actual is not None and (not actual.shape or (one_element and all(d == 1 for d in actual.shape)))
 
 
 def assign_parameter(types: Sequence[Type], index: int, dtype: str, size: Dim, reporter: Reporter, what: str) -> None:
     """A scale or zero point: a scalar, or a vector that has `size` elements."""
-    found = tensor(types[index], what)
-    if found is None:
+    actual = tensor(types[index], what)
+    if actual is None:
         return
-    require_dtype(found, (dtype,), what)
-    if found.shape:
+    require_dtype(actual, (dtype,), what)
+    if actual.shape:
         reporter.assign(index, TensorType((size,), dtype))
 
 

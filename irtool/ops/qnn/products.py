@@ -54,17 +54,17 @@ def relate_weight_scale(
         raise RelationError(f"kernel_layout {kernel_layout} does not say where the channels of {weight} are")
     size: Dim = weight.shape[outputs]
     if groups != 1:
-        given = tensor(types[5])
-        by_channel = given is not None and channels is not None and given.shape == (channels,)
-        size = given.shape[0] if by_channel and given is not None else mul(weight.shape[inputs], size)
+        scale = tensor(types[5])
+        by_channel = scale is not None and channels is not None and scale.shape == (channels,)
+        size = scale.shape[0] if by_channel and scale is not None else mul(weight.shape[inputs], size)
     assign_parameter(types, 5, "float32", size, reporter, "the scale of the weights")
 
 
 def relate_weight_zero(types: Sequence[Type], reporter: Reporter, channels: Dim) -> None:
     """The zero point of weights: one number, or one for each channel of the result."""
-    found = tensor(types[3], "the zero point of the weights")
-    if found is not None and found.shape == (1,):
-        require_dtype(found, ("int32",), "the zero point of the weights")
+    zero_point = tensor(types[3], "the zero point of the weights")
+    if zero_point is not None and zero_point.shape == (1,):
+        require_dtype(zero_point, ("int32",), "the zero point of the weights")
     else:
         assign_parameter(types, 3, "int32", channels, reporter, "the zero point of the weights")
 

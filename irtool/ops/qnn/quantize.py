@@ -210,8 +210,8 @@ class SimulatedQuantize(Simulated):
             rounded = te.round(value / scale) + zero
             for number, dtype in _CODES.items():
                 low, high = limits(dtype)
-                held = te.maximum(te.minimum(rounded, float(high)), float(low))
-                result = te.select(code.equal(number), held, result)
+                clamped = te.maximum(te.minimum(rounded, float(high)), float(low))
+                result = te.select(code.equal(number), clamped, result)
             return result
 
         return self.channel_elements(inputs, element)

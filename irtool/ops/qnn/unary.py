@@ -81,8 +81,8 @@ def _register(name: str, meaning: str, function: Callable[[np.ndarray], np.ndarr
         "__module__": __name__,
         "function": staticmethod(function),
     }
-    made: type[QuantizedUnary] = type(f"Quantized{name.capitalize()}", (QuantizedUnary,), body)
-    operator(f"qnn.{name}", "data", *(p for p, _ in _PARAMETERS), level=11)(made)
+    operator_class: type[QuantizedUnary] = type(f"Quantized{name.capitalize()}", (QuantizedUnary,), body)
+    operator(f"qnn.{name}", "data", *(p for p, _ in _PARAMETERS), level=11)(operator_class)
 
 
 for _name, (_meaning, _function) in _FUNCTIONS.items():

@@ -41,8 +41,8 @@ class IndexMap:
         known = {v: Interval(0, d - 1) for v, d in zip(self.variables, shape, strict=True)}
         extents = []
         for i, r in enumerate(self.results):
-            found = trampoline(_value(r, known))
-            low, high = (found.low, found.high) if isinstance(found, Interval) else (found, found)
+            extent = trampoline(_value(r, known))
+            low, high = (extent.low, extent.high) if isinstance(extent, Interval) else (extent, extent)
             if low < 0:
                 raise RelationError(f"index {i} of the index map may be {low}")
             extents.append(high + 1)
@@ -130,8 +130,8 @@ class MetaScheduleLayoutTransform(Operator):
     def evaluate(self, data: Any) -> Any:
         map = IndexMap(self.index_map)
         out = np.zeros(map.map_shape(data.shape), data.dtype)
-        places = map.apply(np.indices(data.shape, sparse=True))
-        out[tuple(np.broadcast_to(p, data.shape) for p in places)] = data
+        positions = map.apply(np.indices(data.shape, sparse=True))
+        out[tuple(np.broadcast_to(p, data.shape) for p in positions)] = data
         return out
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

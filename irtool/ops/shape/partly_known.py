@@ -104,8 +104,8 @@ def reshaped_known(data: Shape, out: Shape, newshape: Sequence[int], copies: boo
 
     Both hold as many elements: the one axis that is unknown, of data or of result, has what the others leave.
     """
-    wanted: list[Dim | None] = [None if d == -1 or (d == 0 and copies) else d for d in newshape]
-    result = list(meet(out, tuple(wanted)) or ())
+    required: list[Dim | None] = [None if d == -1 or (d == 0 and copies) else d for d in newshape]
+    result = list(meet(out, tuple(required)) or ())
     source = None if data is None else list(data)
     for i, d in enumerate(newshape):
         if d == 0 and copies and source is not None and i < len(source):
@@ -138,13 +138,13 @@ def squeezed_known(data: Shape, out: Shape, axis: Sequence[int] | None) -> Facts
     if rank is None:
         return [data], out
     removed = sorted({normalize_axis(a, rank) for a in axis})
-    kept = [i for i in range(rank) if i not in removed]
+    remaining = [i for i in range(rank) if i not in removed]
     if data is not None:
-        out = meet(out, tuple(data[i] for i in kept))
+        out = meet(out, tuple(data[i] for i in remaining))
     assert out is not None
-    if len(out) != len(kept):
+    if len(out) != len(remaining):
         return [data], out
-    numbers = dict(zip(kept, out, strict=True))
+    numbers = dict(zip(remaining, out, strict=True))
     return [meet(data, tuple(numbers.get(i, 1) for i in range(rank)))], out
 
 
@@ -171,10 +171,10 @@ def reduced_known(args: Sequence[Any], out: Shape, axis: Sequence[int] | None, e
     if data is None:
         return list(args), () if not axis and not keepdims and not exclude else out
     removed = set(reduce_axes(len(data), axis, exclude))
-    kept = [i for i in range(len(data)) if i not in removed]
+    remaining = [i for i in range(len(data)) if i not in removed]
     ones: tuple[Dim | None, ...] = tuple(1 if i in removed else d for i, d in enumerate(data))
-    found = meet(out, ones if keepdims else tuple(data[i] for i in kept))
-    assert found is not None
-    numbers = dict(zip(range(len(data)) if keepdims else kept, found, strict=True))
+    out_shape = meet(out, ones if keepdims else tuple(data[i] for i in remaining))
+    assert out_shape is not None
+    numbers = dict(zip(range(len(data)) if keepdims else remaining, out_shape, strict=True))
     back = tuple(d if i in removed else meet_dims(d, numbers[i]) for i, d in enumerate(data))
-    return [back, *args[1:]], found
+    return [back, *args[1:]], out_shape

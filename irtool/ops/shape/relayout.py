@@ -116,14 +116,14 @@ class AutoSchedulerLayoutTransform(Operator):
     def source(self, indices: Sequence[Any]) -> tuple[Any, ...]:
         """Indices into the argument of the element at `indices` of the result."""
         names, extents = parse_extents(self.dst_layout)
-        found = []
+        positions = []
         for name in parse_extents(self.src_layout)[0]:
             at: Any = 0
             for n, extent, i in zip(names, extents, indices, strict=True):
                 if n == name:
                     at = at * extent + i
-            found.append(at)
-        return tuple(found)
+            positions.append(at)
+        return tuple(positions)
 
     def evaluate(self, data: Any) -> Any:
         extents = parse_extents(self.dst_layout)[1]

@@ -317,8 +317,8 @@ class Squeeze(Operator):
         removed = squeezed_axes(data.shape, self.axis)
 
         def element(*i: Any) -> Any:
-            kept = iter(i)
-            return data[tuple(0 if a in removed else next(kept) for a in range(len(data.shape)))]
+            coordinates = iter(i)
+            return data[tuple(0 if a in removed else next(coordinates) for a in range(len(data.shape)))]
 
         return te.compute(out_type.shape, element, name="T_squeeze", tag="injective")
 

@@ -75,8 +75,8 @@ def slice_ranges(
     for i, axis in enumerate(axes):
         if not 0 <= axis < rank:
             raise RelationError(f"axis {axis} is out of range for a tensor of rank {rank}")
-        given = _at(strides, i)
-        stride = 1 if given is None else given
+        declared = _at(strides, i)
+        stride = 1 if declared is None else declared
         step = stride if slice_mode == "end" else 1
         first = _at(begin, i)
         if first is None:
@@ -218,8 +218,8 @@ class StridedSet(Operator):
             require_integers(bounds, name)
         if v is not None:
             require_dtype(data, v)
-            for i, (have, given) in enumerate(zip(data.shape, v.shape, strict=True)):
-                if given == 0 and have != 0:
+            for i, (have, v_extent) in enumerate(zip(data.shape, v.shape, strict=True)):
+                if v_extent == 0 and have != 0:
                     raise RelationError(f"axis {i} of v has no element to take: {v}")
         return data
 

@@ -100,24 +100,24 @@ class AllClassNonMaxSuppression(Operator):
     def evaluate(self, boxes: Any, scores: Any, most: Any, iou: Any, least: Any) -> Any:
         batch, classes, count = scores.shape
         limit = int(convert(most, "int32").reshape(()))
-        found = [
+        selected = [
             [self.select(boxes[b], scores[b, c], limit, iou.reshape(()), least.reshape(())) for c in range(classes)]
             for b in range(batch)
         ]
         if self.output_format == "onnx":
-            rows = [(b, c, n) for b in range(batch) for c in range(classes) for n in found[b][c]]
+            rows = [(b, c, n) for b in range(batch) for c in range(classes) for n in selected[b][c]]
             out = np.zeros((batch * classes * count, 3), np.int64)
             out[: len(rows)] = np.array(rows, np.int64).reshape(-1, 3)
             return out, np.array([len(rows)], np.int64)
-        pairs = np.zeros((batch, classes * count, 2), np.int64)
-        kept = np.zeros((batch, classes * count), np.float32)
+        indices = np.zeros((batch, classes * count, 2), np.int64)
+        selected_scores = np.zeros((batch, classes * count), np.float32)
         counts = np.zeros(batch, np.int64)
         for b in range(batch):
-            rows2 = [(c, n) for c in range(classes) for n in found[b][c]]
-            pairs[b, : len(rows2)] = np.array(rows2, np.int64).reshape(-1, 2)
-            kept[b, : len(rows2)] = [scores[b, c, n] for c, n in rows2]
+            rows2 = [(c, n) for c in range(classes) for n in selected[b][c]]
+            indices[b, : len(rows2)] = np.array(rows2, np.int64).reshape(-1, 2)
+            selected_scores[b, : len(rows2)] = [scores[b, c, n] for c, n in rows2]
             counts[b] = len(rows2)
-        return pairs, kept, counts
+        return indices, selected_scores, counts
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         _, scores = inputs[:2]
@@ -128,21 +128,21 @@ class AllClassNonMaxSuppression(Operator):
         def program(ib: Any, ins: Any, outs: Any) -> None:
             x, s, *numbers = ins
             most, iou, least = (v[(0,) * len(v.shape)] for v in numbers)
-            here, there = (ib.allocate((count,), "int32", name=n) for n in ("sorted", "merged"))
-            gone = ib.allocate((count,), "int32", name="gone")
+            sorted_, merged = (ib.allocate((count,), "int32", name=n) for n in ("sorted", "merged"))
+            removed = ib.allocate((count,), "int32", name="gone")
             total = ib.local("int32", 0)
             with ib.for_(batch, name="b") as b:
                 if not onnx:
                     total.set(0)
                 with ib.for_(classes, name="c") as c:
-                    order = merge_sort(ib, count, here, there, lambda p, q: outranks(s[b, c, p], s[b, c, q]))
+                    order = merge_sort(ib, count, sorted_, merged, lambda p, q: outranks(s[b, c, p], s[b, c, q]))
                     with ib.for_(count) as j:
-                        ib.store(gone, (j,), te.cast(te.logical_not(s[b, c, order[j]] > least), "int32"))
+                        ib.store(removed, (j,), te.cast(te.logical_not(s[b, c, order[j]] > least), "int32"))
                     limit = te.cast(most, "int32")
                     limit = ib.let(te.select(limit > 0, limit, count))
                     limit = ib.let(te.select(iou > te.const(0, iou.dtype), limit, 0))
                     chosen = ib.local("int32", 0)
-                    with ib.for_(count) as j, ib.if_(te.all(gone[j].equal(0), chosen() < limit)):
+                    with ib.for_(count) as j, ib.if_(te.all(removed[j].equal(0), chosen() < limit)):
                         mine = ib.let(order[j])
                         if onnx:
                             for k, value in enumerate((b, c, mine)):
@@ -155,10 +155,10 @@ class AllClassNonMaxSuppression(Operator):
                         total.set(total() + 1)
                         with ib.for_(j + 1, count) as k:
                             other = ib.let(order[k])
-                            with ib.if_(te.all(gone[k].equal(0), s[b, c, other] > te.const(0, scores.dtype))):
+                            with ib.if_(te.all(removed[k].equal(0), s[b, c, other] > te.const(0, scores.dtype))):
                                 near = overlap_of(ib, lambda n: x[b, mine, n], lambda n: x[b, other, n])
                                 with ib.if_(near >= iou):
-                                    ib.store(gone, (k,), 1)
+                                    ib.store(removed, (k,), 1)
                 if not onnx:
                     ib.store(outs[2], (b,), te.cast(total(), "int64"))
                     with ib.for_(total(), classes * count) as j:

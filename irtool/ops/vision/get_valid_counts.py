@@ -53,14 +53,14 @@ class GetValidCounts(Operator):
         return TupleType((count, data, TensorType(data.shape[:2], "int32")))
 
     def evaluate(self, data: Any, threshold: Any) -> Any:
-        kept = data[:, :, self.score_index] > convert(threshold, data.dtype).reshape(())
+        is_valid = data[:, :, self.score_index] > convert(threshold, data.dtype).reshape(())
         if self.id_index >= 0:
-            kept &= data[:, :, self.id_index] >= 0
-        count = kept.sum(1).astype(np.int32)
+            is_valid &= data[:, :, self.id_index] >= 0
+        count = is_valid.sum(1).astype(np.int32)
         boxes = np.full_like(data, -1)
         where = np.full(data.shape[:2], -1, np.int32)
         for b, n in enumerate(count):
-            chosen = np.flatnonzero(kept[b])
+            chosen = np.flatnonzero(is_valid[b])
             boxes[b, :n] = data[b, chosen]
             where[b, :n] = chosen
         return count, boxes, where
@@ -75,10 +75,10 @@ class GetValidCounts(Operator):
             with ib.for_(batch, name="b") as b:
                 n = ib.local("int32", 0)
                 with ib.for_(anchors) as j:
-                    kept = x[b, j, self.score_index] > te.cast(threshold[()], data.dtype)
+                    is_valid = x[b, j, self.score_index] > te.cast(threshold[()], data.dtype)
                     if self.id_index >= 0:
-                        kept = te.all(kept, x[b, j, self.id_index] >= te.const(0, data.dtype))
-                    with ib.if_(kept):
+                        is_valid = te.all(is_valid, x[b, j, self.id_index] >= te.const(0, data.dtype))
+                    with ib.if_(is_valid):
                         with ib.for_(length) as k:
                             ib.store(boxes, (b, n(), k), x[b, j, k])
                         ib.store(where, (b, n()), j)

@@ -175,17 +175,17 @@ class MultiBoxTransformLoc(Operator):
             numbers = np.where(np.isnan(foreground[b]), -1, foreground[b])  # a class whose score is NaN is none
             best = numbers.argmax(0)
             score = np.take_along_axis(numbers, best[None], 0)[0]
-            kept = (score > -1) & (score >= self.threshold)
+            is_valid = (score > -1) & (score >= self.threshold)
             px, py, pw, ph = loc[b].reshape(anchors, 4).T
             cx, cy = px * vx * width + x, py * vy * height + y
             w = np.exp(pw * vw) * width / dtype.type(2)
             h = np.exp(ph * vh) * height / dtype.type(2)
             corners = np.stack([cx - w, cy - h, cx + w, cy + h], -1)
             corners = limited(corners, dtype.type(0), dtype.type(1)) if self.clip else corners
-            n = int(kept.sum())
-            out[b, :n, 0] = best[kept]
-            out[b, :n, 1] = score[kept]
-            out[b, :n, 2:] = corners[kept]
+            n = int(is_valid.sum())
+            out[b, :n, 0] = best[is_valid]
+            out[b, :n, 1] = score[is_valid]
+            out[b, :n, 2:] = corners[is_valid]
             count[b] = n
         return out, count
 

@@ -92,7 +92,7 @@ class NonMaxSuppression(Operator):
         self.require_entries(data.shape, indices.shape)
         batch, anchors, _ = data.shape
         boxes = np.full_like(data, -1)
-        places = np.full((batch, anchors), -1, np.int32)
+        positions = np.full((batch, anchors), -1, np.int32)
         threshold, most = convert(iou, data.dtype).reshape(()), int(convert(max_output, "int32").reshape(()))
         for b in range(batch):
             valid = min(max(int(convert(valid_count[b], "int32")), 0), anchors)
@@ -100,29 +100,29 @@ class NonMaxSuppression(Operator):
                 order = np.argsort(-data[b, :valid, self.score_index], kind="stable")
                 keep = self.top_k if 0 < self.top_k < valid else valid
                 boxes[b, :keep] = data[b, order[:keep]]
-                places[b, :keep] = order[:keep]
-                self._suppress(boxes[b, :valid], places[b, :valid], threshold, most)
+                positions[b, :keep] = order[:keep]
+                self._suppress(boxes[b, :valid], positions[b, :valid], threshold, most)
             else:
                 boxes[b, :valid] = data[b, :valid]
-                places[b, :valid] = np.arange(valid)
+                positions[b, :valid] = np.arange(valid)
         if not self.return_indices:
             return self._sink(boxes) if self.invalid_to_bottom else boxes
         out = np.full((batch, anchors), -1, np.int32)
         count = np.zeros((batch, 1), np.int32)
         for b in range(batch):
-            kept = places[b][places[b] >= 0]
-            named = convert(indices[b, kept], "int32")
+            selected = positions[b][positions[b] >= 0]
+            named = convert(indices[b, selected], "int32")
             named = named[named >= 0]
             out[b, : named.size] = named
             count[b, 0] = named.size
         return out, count
 
-    def _suppress(self, boxes: Any, places: Any, threshold: Any, most: int) -> None:
-        start, found = self.coord_start, 0
+    def _suppress(self, boxes: Any, positions: Any, threshold: Any, most: int) -> None:
+        start, selected_count = self.coord_start, 0
         for j in range(len(boxes)):
-            if found == most:
+            if selected_count == most:
                 boxes[j] = -1
-                places[j] = -1
+                positions[j] = -1
                 continue
             if not boxes[j, self.score_index] > 0:
                 continue
@@ -135,9 +135,9 @@ class NonMaxSuppression(Operator):
             near = overlap(boxes[j, start : start + 4], before[rivals, start : start + 4])
             if (near >= threshold).any():
                 boxes[j] = -1
-                places[j] = -1
+                positions[j] = -1
             else:
-                found += 1
+                selected_count += 1
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data = inputs[0]
@@ -151,14 +151,14 @@ class NonMaxSuppression(Operator):
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             x, valid_count, indices, most, iou = ins
-            here, there = (ib.allocate((anchors,), "int32", name=n) for n in ("sorted", "merged"))
+            sorted_, merged = (ib.allocate((anchors,), "int32", name=n) for n in ("sorted", "merged"))
             boxes = ib.allocate((anchors, length), dtype, name="boxes")
-            places = ib.allocate((anchors,), "int32", name="places")
+            positions = ib.allocate((anchors,), "int32", name="places")
 
             def remove(j: Any) -> None:
                 with ib.for_(length) as k:
                     ib.store(boxes, (j, k), number(-1))
-                ib.store(places, (j,), -1)
+                ib.store(positions, (j,), -1)
 
             with ib.for_(batch, name="b") as b:
                 valid = ib.let(te.max2(te.min2(te.cast(valid_count[b], "int32"), anchors), 0))
@@ -168,7 +168,7 @@ class NonMaxSuppression(Operator):
                     better = outranks(x[b, p, self.score_index], x[b, q, self.score_index])
                     return te.any(te.all(p < valid, q >= valid), te.all(p < valid, q < valid, better))
 
-                order = merge_sort(ib, anchors, here, there, before)
+                order = merge_sort(ib, anchors, sorted_, merged, before)
                 with ib.for_(anchors) as j:
                     limit = valid
                     if self.top_k > 0:
@@ -177,25 +177,25 @@ class NonMaxSuppression(Operator):
                         source = ib.let(te.select(threshold > number(0), order[j], j))
                         with ib.for_(length) as k:
                             ib.store(boxes, (j, k), x[b, source, k])
-                        ib.store(places, (j,), source)
+                        ib.store(positions, (j,), source)
                     with ib.else_():
                         remove(j)
                 with ib.if_(threshold > number(0)):
-                    self._visit(ib, boxes, places, valid, te.cast(most[()], "int32"), threshold, remove)
+                    self._visit(ib, boxes, positions, valid, te.cast(most[()], "int32"), threshold, remove)
                 if self.return_indices:
-                    _write_indices(ib, b, places, indices, *outs)
+                    _write_indices(ib, b, positions, indices, *outs)
                 else:
                     self._write_boxes(ib, b, boxes, *outs)
 
-        made = te.extern(
+        outputs = te.extern(
             [t.shape for t in types], inputs, program, dtype=[t.dtype for t in types], name="non_max_suppression"
         )
-        return list(made)
+        return list(outputs)
 
     def _write_boxes(self, ib: Any, b: Any, boxes: Any, out: Any) -> None:
         """Writes the loops that store the boxes, those that stay first if `invalid_to_bottom`."""
         anchors, length = boxes.shape
-        zero, gone = te.const(0, boxes.dtype), te.const(-1, boxes.dtype)
+        zero, invalid = te.const(0, boxes.dtype), te.const(-1, boxes.dtype)
         n = ib.local("int32", 0)
         with ib.for_(anchors) as j:
             stays = boxes[j, 0] >= zero if self.invalid_to_bottom else te.const(True, "bool")
@@ -204,14 +204,14 @@ class NonMaxSuppression(Operator):
                     ib.store(out, (b, n(), k), boxes[j, k])
                 n.set(n() + 1)
         with ib.for_(n(), anchors) as j, ib.for_(length) as k:
-            ib.store(out, (b, j, k), gone)
+            ib.store(out, (b, j, k), invalid)
 
-    def _visit(self, ib: Any, boxes: Any, places: Any, valid: Any, most: Any, threshold: Any, remove: Any) -> None:
+    def _visit(self, ib: Any, boxes: Any, positions: Any, valid: Any, most: Any, threshold: Any, remove: Any) -> None:
         """Writes the loops of `_suppress`."""
         zero = te.const(0, boxes.dtype)
-        found = ib.local("int32", 0)
+        selected_count = ib.local("int32", 0)
         with ib.for_(valid) as j:
-            with ib.if_(found().equal(most)):
+            with ib.if_(selected_count().equal(most)):
                 remove(j)
             with ib.else_(), ib.if_(boxes[j, self.score_index] > zero):
                 alone = ib.local("int32", 1)
@@ -227,7 +227,7 @@ class NonMaxSuppression(Operator):
                         with ib.if_(near >= threshold):
                             alone.set(0)
                 with ib.if_(alone().equal(1)):
-                    found.set(found() + 1)
+                    selected_count.set(selected_count() + 1)
                 with ib.else_():
                     remove(j)
 
@@ -235,17 +235,17 @@ class NonMaxSuppression(Operator):
     def _sink(boxes: Any) -> Any:
         out = np.full_like(boxes, -1)
         for b in range(len(boxes)):
-            kept = boxes[b][boxes[b, :, 0] >= 0]
-            out[b, : len(kept)] = kept
+            valid_boxes = boxes[b][boxes[b, :, 0] >= 0]
+            out[b, : len(valid_boxes)] = valid_boxes
         return out
 
 
-def _write_indices(ib: Any, b: Any, places: Any, indices: Any, named: Any, count: Any) -> None:
+def _write_indices(ib: Any, b: Any, positions: Any, indices: Any, named: Any, count: Any) -> None:
     """Writes the loops that store the indices of the boxes that stay, and how many there are."""
-    (anchors,) = places.shape
+    (anchors,) = positions.shape
     n = ib.local("int32", 0)
     with ib.for_(anchors) as j:
-        at = ib.let(places[j])
+        at = ib.let(positions[j])
         with ib.if_(at >= 0):
             name = ib.let(te.cast(indices[b, te.max2(at, 0)], "int32"))
             with ib.if_(name >= 0):

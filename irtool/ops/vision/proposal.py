@@ -182,23 +182,23 @@ class Proposal(Operator):
         prob, _pred, _info = inputs
         batch, _, height, width = prob.shape
         total = height * width * len(self.anchors)
-        kept = self.kept_before(total)
+        candidates = self.kept_before(total)
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             (out,) = outs
             boxes = ib.allocate((total, 4), "float32", name="boxes")
             scores = ib.allocate((total,), "float32", name="scores")
-            here, there = (ib.allocate((total,), "int32", name=n) for n in ("sorted", "merged"))
-            gone = ib.allocate((kept,), "int32", name="gone")
+            sorted_, merged = (ib.allocate((total,), "int32", name=n) for n in ("sorted", "merged"))
+            removed = ib.allocate((candidates,), "int32", name="gone")
             with ib.for_(batch, name="b") as b:
                 with ib.for_(total) as j:
                     corners, score = self._box(b, j, ins)
                     for n, c in enumerate(corners):
                         ib.store(boxes, (j, n), c)
                     ib.store(scores, (j,), score)
-                order = merge_sort(ib, total, here, there, lambda x, y: outranks(scores[x], scores[y]))
-                self._mark_overlapping(ib, boxes, order, gone, kept)
-                self._write(ib, b, boxes, order, gone, kept, out)
+                order = merge_sort(ib, total, sorted_, merged, lambda x, y: outranks(scores[x], scores[y]))
+                self._mark_overlapping(ib, boxes, order, removed, candidates)
+                self._write(ib, b, boxes, order, removed, candidates, out)
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="proposal")
 
@@ -224,8 +224,8 @@ class Proposal(Operator):
             te.clip_index(te.cast(im[b, n], "float32") / _f32(self.feature_stride), most + 1)
             for n, most in ((0, height), (1, width))
         ]
-        given = te.cast(p[b, count + k, y, x], "float32")
-        score = te.select(te.any(small, y >= real[0], x >= real[1], given != given), _f32(-1), given)
+        raw_score = te.cast(p[b, count + k, y, x], "float32")
+        score = te.select(te.any(small, y >= real[0], x >= real[1], raw_score != raw_score), _f32(-1), raw_score)
         grow = te.select(small, least / _f32(2), _f32(0))
         return [moved[0] - grow, moved[1] - grow, moved[2] + grow, moved[3] + grow], score
 
@@ -242,15 +242,15 @@ class Proposal(Operator):
             high.append(centre + reach)
         return low + high
 
-    def _mark_overlapping(self, ib: Any, boxes: Any, order: Any, gone: Any, kept: int) -> None:
-        """Writes the loops of `_suppress`: `gone` is 1 for each sorted box that overlaps a better one that stays."""
-        with ib.for_(kept) as j:
-            ib.store(gone, (j,), 0)
+    def _mark_overlapping(self, ib: Any, boxes: Any, order: Any, removed: Any, candidates: int) -> None:
+        """Writes the loops of `_suppress`: `removed` is 1 for each sorted box that overlaps a better one that stays."""
+        with ib.for_(candidates) as j:
+            ib.store(removed, (j,), 0)
         stay = ib.local("int32", 0)
-        with ib.for_(kept) as j, ib.if_(gone[j].equal(0)):
+        with ib.for_(candidates) as j, ib.if_(removed[j].equal(0)):
             stay.set(stay() + 1)
             mine = ib.let(order[j])
-            with ib.for_(j + 1, kept) as k:
+            with ib.for_(j + 1, candidates) as k:
                 other = ib.let(order[k])
 
                 def edge(n: int) -> Any:
@@ -263,13 +263,13 @@ class Proposal(Operator):
 
                 both = ib.let(edge(0) * edge(1))
                 with ib.if_(both / (area(mine) + area(other) - both) > _f32(self.threshold)):
-                    ib.store(gone, (k,), 1)
+                    ib.store(removed, (k,), 1)
 
-    def _write(self, ib: Any, b: Any, boxes: Any, order: Any, gone: Any, kept: int, out: Any) -> None:
+    def _write(self, ib: Any, b: Any, boxes: Any, order: Any, removed: Any, candidates: int, out: Any) -> None:
         """Writes the loop that stores the boxes that stay, `(image, x1, y1, x2, y2)` each."""
         most = self.rpn_post_nms_top_n
         at = ib.local("int32", 0)
-        with ib.for_(kept) as j, ib.if_(te.all(gone[j].equal(0), at() < most)):
+        with ib.for_(candidates) as j, ib.if_(te.all(removed[j].equal(0), at() < most)):
             row = ib.let(b * most + at())
             ib.store(out, (row, 0), te.cast(b, "float32"))
             for n in range(4):

@@ -88,16 +88,16 @@ class RegularNonMaxSuppression(Operator):
         batch, _, classes = scores.shape
         most, background = self.max_detections, classes - self.num_classes
         corners, labels = np.zeros((batch, most, 4), np.float32), np.zeros((batch, most), np.float32)
-        kept, count = np.zeros((batch, most), np.float32), np.zeros(batch, np.int32)
+        best_scores, count = np.zeros((batch, most), np.float32), np.zeros(batch, np.int32)
         for b in range(batch):
-            found = [
+            detections = [
                 (c, n) for c in range(self.num_classes) for n in self.select(boxes[b], scores[b, :, c + background])
             ]
-            found.sort(key=lambda at: -scores[b, at[1], at[0] + background])
-            for i, (c, n) in enumerate(found[:most]):
-                corners[b, i], labels[b, i], kept[b, i] = boxes[b, n], c, scores[b, n, c + background]
-            count[b] = min(len(found), most)
-        return corners, labels, kept, count
+            detections.sort(key=lambda at: -scores[b, at[1], at[0] + background])
+            for i, (c, n) in enumerate(detections[:most]):
+                corners[b, i], labels[b, i], best_scores[b, i] = boxes[b, n], c, scores[b, n, c + background]
+            count[b] = min(len(detections), most)
+        return corners, labels, best_scores, count
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         scores = inputs[1]
@@ -106,8 +106,8 @@ class RegularNonMaxSuppression(Operator):
 
         def program(ib: Any, ins: Any, outs: Any) -> None:
             x, s = ins
-            here, there = (ib.allocate((count,), "int32", name=n) for n in ("sorted", "merged"))
-            gone = ib.allocate((count,), "int32", name="gone")
+            sorted_, merged = (ib.allocate((count,), "int32", name=n) for n in ("sorted", "merged"))
+            removed = ib.allocate((count,), "int32", name="gone")
             best = [
                 ib.allocate((most,), d, name=n) for d, n in (("int32", "box"), ("int32", "label"), ("float32", "score"))
             ]
@@ -116,22 +116,24 @@ class RegularNonMaxSuppression(Operator):
                 total.set(0)
                 with ib.for_(self.num_classes, name="c") as c:
                     column = ib.let(c + background)
-                    order = merge_sort(ib, count, here, there, lambda p, q: outranks(s[b, p, column], s[b, q, column]))
+                    order = merge_sort(
+                        ib, count, sorted_, merged, lambda p, q: outranks(s[b, p, column], s[b, q, column])
+                    )
                     with ib.for_(count) as j:
                         low = te.logical_not(s[b, order[j], column] >= te.const(self.score_threshold, "float32"))
-                        ib.store(gone, (j,), te.cast(low, "int32"))
+                        ib.store(removed, (j,), te.cast(low, "int32"))
                     chosen = ib.local("int32", 0)
                     limit = te.const(max(0, min(self.max_detections_per_class, count)), "int32")
-                    with ib.for_(count) as j, ib.if_(te.all(gone[j].equal(0), chosen() < limit)):
+                    with ib.for_(count) as j, ib.if_(te.all(removed[j].equal(0), chosen() < limit)):
                         mine = ib.let(order[j])
                         chosen.set(chosen() + 1)
                         _insert(ib, best, total, most, (mine, c, ib.let(s[b, mine, column])))
                         with ib.for_(j + 1, count) as k:
                             other = ib.let(order[k])
-                            with ib.if_(gone[k].equal(0)):
+                            with ib.if_(removed[k].equal(0)):
                                 near = _overlap_of(ib, lambda n: x[b, mine, n], lambda n: x[b, other, n])
                                 with ib.if_(near > te.const(self.iou_threshold, "float32")):
-                                    ib.store(gone, (k,), 1)
+                                    ib.store(removed, (k,), 1)
                 zero = te.const(0, "float32")
                 with ib.for_(most) as j:
                     for k in range(4):
@@ -162,11 +164,11 @@ def _insert(ib: Any, best: Sequence[Any], total: Any, most: int, entry: Sequence
         at = ib.local("int32", te.minimum(total(), most - 1))
         before = lambda: te.maximum(at() - 1, 0)  # noqa: E731
         with ib.while_(te.all(at() > 0, scores[before()] < entry[-1])):
-            for held in best:
-                ib.store(held, (at(),), held[before()])
+            for column in best:
+                ib.store(column, (at(),), column[before()])
             at.set(at() - 1)
-        for held, value in zip(best, entry, strict=True):
-            ib.store(held, (at(),), value)
+        for column, value in zip(best, entry, strict=True):
+            ib.store(column, (at(),), value)
         total.set(te.minimum(total() + 1, most))
 
 

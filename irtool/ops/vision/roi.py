@@ -96,7 +96,7 @@ class ROIAlign(Operator):
 
     one_dtype = ("data", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return (None, _regions(types[0], self.spatial_scale, self.layout))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
@@ -230,7 +230,7 @@ class ROIPool(Operator):
 
     one_dtype = ("data", "result")
 
-    def typical(self, types: Sequence[Type | None], out: Type | None, wanted: Any) -> Sequence[Any]:
+    def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
         return (None, _regions(types[0], self.spatial_scale, self.layout))
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
