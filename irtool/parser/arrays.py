@@ -86,16 +86,16 @@ def _read_array(file: IO[bytes], size: int) -> np.ndarray:
     _check_dtype(dtype)
     if any(d < 0 for d in shape):
         raise ValueError(f"its shape is {shape}")
-    wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
-    what = f"{dtype.newbyteorder('=')}{list(shape)} takes {wanted} bytes"
-    if left < wanted:
+    nbytes, left = math.prod(shape) * dtype.itemsize, size - file.tell()
+    what = f"{dtype.newbyteorder('=')}{list(shape)} takes {nbytes} bytes"
+    if left < nbytes:
         raise ValueError(f"it is cut off: {what}, and {left} are there")
-    if left > wanted:
-        raise ValueError(f"{what}, and {left - wanted} more follow")
-    data = np.empty(wanted, np.uint8)
+    if left > nbytes:
+        raise ValueError(f"{what}, and {left - nbytes} more follow")
+    data = np.empty(nbytes, np.uint8)
     at = 0
-    while at < wanted:
-        part = file.read(min(_CHUNK, wanted - at))
+    while at < nbytes:
+        part = file.read(min(_CHUNK, nbytes - at))
         if not part:
             raise ValueError(f"it is cut off: {what}, and {at} are there")
         data[at : at + len(part)] = np.frombuffer(part, np.uint8)

@@ -101,10 +101,10 @@ def _unescape(match: re.Match[str]) -> str:
         return bytes.fromhex(code.replace("\\x", "")[1:]).decode("utf-8", "surrogateescape")
     if len(code) > 1:
         try:
-            made = chr(int(code[1:], 16))
+            character = chr(int(code[1:], 16))
         except ValueError:
             return match[0]
-        return match[0] if "\ud800" <= made <= "\udfff" else made  # half a character is none
+        return match[0] if "\ud800" <= character <= "\udfff" else character  # half a character is none
     return _ESCAPED.get(code, match[0])
 
 

@@ -72,7 +72,7 @@ def with_lowered(
     from .primfn.names import TakenNames
 
     calls = _first_calls(module)
-    kept: dict[str, Any] = {}
+    nests: dict[str, Any] = {}
     names = TakenNames()
     for name, span in lowered.items():
         if name in module.functions:
@@ -91,10 +91,10 @@ def with_lowered(
             text = whole.source.text[whole.start : whole.end]
         nest = _read(name, whole, names, call, diagnostics, read_type, constant)
         if nest is not None:
-            kept[name] = nest
+            nests[name] = nest
             continue
-        kept[name] = LoweredText(text, _type_of_text(text, call, read_type) if call is not None else None)
-    return module.with_functions({**kept, **module.functions})
+        nests[name] = LoweredText(text, _type_of_text(text, call, read_type) if call is not None else None)
+    return module.with_functions({**nests, **module.functions})
 
 
 def _with_end(span: Span) -> Span:
@@ -242,13 +242,13 @@ def _type(tensors: list[TensorType], arguments: TupleType, result: Type | None) 
 
 def _arguments(call: Call, read_type: Callable[[str], Type | None]) -> TupleType | None:
     """The grouping into tuples of a call's tensors; None if the call does not have it."""
-    made: dict[Expr, Type] = {}
+    types: dict[Expr, Type] = {}
     for e in post_order(call.args[1], enter=lambda e: isinstance(e, Tuple)):
         stated = _stated(e, read_type) or (e.type_annotation if isinstance(e, Var) else None)
         if isinstance(e, Tuple) and not isinstance(stated, TupleType):
-            stated = TupleType(tuple(made[f] for f in e.fields))
-        made[e] = stated or IncompleteType()
-    tuple_type = made[call.args[1]]
+            stated = TupleType(tuple(types[f] for f in e.fields))
+        types[e] = stated or IncompleteType()
+    tuple_type = types[call.args[1]]
     if not isinstance(tuple_type, TupleType):
         return None
     require_few_leaves(tuple_type)

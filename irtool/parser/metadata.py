@@ -61,8 +61,8 @@ def read_index(word: str) -> tuple[str, int | None]:
 def _version(attrs: Any) -> tuple[int, ...]:
     """Major and minor of the `tvm_version` among the attributes of a section; empty where it has none."""
     text = attrs.get("tvm_version") if isinstance(attrs, dict) else None
-    found = re.match(r"(\d{1,4})\.(\d{1,4})\b", text) if isinstance(text, str) else None
-    return (int(found[1]), int(found[2])) if found else ()
+    version = re.match(r"(\d{1,4})\.(\d{1,4})\b", text) if isinstance(text, str) else None
+    return (int(version[1]), int(version[2])) if version else ()
 
 
 class Metadata:
@@ -178,22 +178,22 @@ class Metadata:
 
     def make(self, number: int) -> Any:
         """The object of a node and, before it, of all nodes that it refers to."""
-        made = self.objects
-        if number in made:
-            return made[number]
+        objects = self.objects
+        if number in objects:
+            return objects[number]
         open_nodes: set[int] = set()
         stack = [number]
         while stack:
             n = stack[-1]
-            if n in made:
+            if n in objects:
                 stack.pop()
                 continue
             record = self._record(n)
-            below = [r for r in self._references(record) if r not in made]
+            below = [r for r in self._references(record) if r not in objects]
             if n in open_nodes:
                 if below:
                     raise IrError(f"node {n} of the metadata section refers to itself", code=DamagedMetadata)
-                made[n] = self._build(n, record)
+                objects[n] = self._build(n, record)
                 open_nodes.discard(n)
                 stack.pop()
                 continue
@@ -202,7 +202,7 @@ class Metadata:
                 if r in open_nodes:
                     raise IrError(f"node {r} of the metadata section refers to itself", code=DamagedMetadata)
             stack.extend(reversed(below))
-        return made[number]
+        return objects[number]
 
     def _record(self, number: int) -> dict[str, Any]:
         if not 0 <= number < len(self.nodes):
@@ -270,19 +270,19 @@ class Metadata:
         """The array number `number` of the section and its dtype; decoded on first use, and its text is let go."""
         if not 0 <= number < len(self.tensors):
             raise ValueError(f"there is no tensor {number}")
-        held = self.tensors[number]
-        if isinstance(held, str):
+        encoded = self.tensors[number]
+        if isinstance(encoded, str):
             try:
-                data = binascii.a2b_base64(held, strict_mode=True)
+                data = binascii.a2b_base64(encoded, strict_mode=True)
             except binascii.Error as error:
                 raise ValueError(f"tensor {number} is not base64 ({str(error).lower()})") from None
-            del held
+            del encoded
             self.tensors[number] = None
             array, dtype, end = decode(data)
             if end != len(data):
                 raise ValueError(f"tensor {number} has {len(data) - end} bytes too many")
-            held = self.tensors[number] = (array, dtype)
-        return held
+            encoded = self.tensors[number] = (array, dtype)
+        return encoded
 
     # ---- attributes of operators
 
@@ -298,22 +298,22 @@ class Metadata:
     def _attribute(self, key: str, name: str, text: str, hint: Any) -> Any:
         from ..ops.base import DType
 
-        kinds = set(_kinds(hint))
-        if DType in kinds or text == "":
+        accepted_types = set(_kinds(hint))
+        if DType in accepted_types or text == "":
             return text
         number = int(text) if re.fullmatch(r"\d{1,9}", text) else -1
         refers = 0 < number < len(self.nodes)
         target = str(self.nodes[number].get("type_key", "")) if refers else ""
-        if tuple in kinds or dict in kinds:
+        if tuple in accepted_types or dict in accepted_types:
             return None if number == 0 else self.make(number)
-        if str in kinds:
+        if str in accepted_types:
             if refers and target == "runtime.String":
                 return self.make(number)
-            return None if number == 0 and type(None) in kinds else text
-        if number == 0 and type(None) in kinds:
+            return None if number == 0 and type(None) in accepted_types else text
+        if number == 0 and type(None) in accepted_types:
             return None
-        if kinds & {int, bool, float} or not (kinds - {type(None)} or target.startswith("relay.")):
-            is_open = type(None) in kinds or not kinds
+        if accepted_types & {int, bool, float} or not (accepted_types - {type(None)} or target.startswith("relay.")):
+            is_open = type(None) in accepted_types or not accepted_types
             if (
                 refers
                 and _may_be_number(target)

@@ -78,25 +78,25 @@ def _kept(words: Iterator[Word], into: list[Word]) -> Iterator[Word]:
 class _Roles:
     """A builder without nodes, which notes the places of brackets and signs from rules."""
 
-    def __init__(self, found: Outline, diagnostics: Diagnostics) -> None:
-        self.source = found.source
+    def __init__(self, outline: Outline, diagnostics: Diagnostics) -> None:
+        self.source = outline.source
         self.unwinding = False
         self._diagnostics = diagnostics
-        self._text = found.source.text
+        self._text = outline.source.text
         ends = {
-            "function": found.blocks,
-            **dict.fromkeys(("opaque_type", "algebraic_type", "match", "match_nothing"), found.lists),
-            **dict.fromkeys(("let_head", "let_head_typed"), found.binders),
+            "function": outline.blocks,
+            **dict.fromkeys(("opaque_type", "algebraic_type", "match", "match_nothing"), outline.lists),
+            **dict.fromkeys(("let_head", "let_head_typed"), outline.binders),
         }
         self._methods: dict[str, Callable[[list[Any], int, int], None]] = {
             **{name: _last(into) for name, into in ends.items()},
-            **{n: _end(found.items) for n in ("define", "define_type", "define_extern_type", "define_extern")},
-            **{n: _end(found.statements) for n in ("bind_let", "free_var", "free_var_typed", "sequence")},
-            "infix": lambda _, start, end: found.infixes.add(start),
+            **{n: _end(outline.items) for n in ("define", "define_type", "define_extern_type", "define_extern")},
+            **{n: _end(outline.statements) for n in ("bind_let", "free_var", "free_var_typed", "sequence")},
+            "infix": lambda _, start, end: outline.infixes.add(start),
             "bind_graph": self._bind_graph,
             "second": self._second,
         }
-        self._found = found
+        self._found = outline
 
     def __getattr__(self, name: str) -> Callable[[list[Any], int, int], None]:
         return self._methods.get(name, _nothing)

@@ -185,6 +185,8 @@ def write_npz(out: BinaryIO, params: Mapping[str, np.ndarray]) -> None:
         for name, array in params.items():
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             with archive.open(entry, "w", force_zip64=True) as member:
-                held = np.asarray(array)
-                held = held.view(held.dtype.str) if held.dtype.metadata else held  # numpy warns that it is not written
-                np.lib.format.write_array(member, held, allow_pickle=False)
+                plain = np.asarray(array)
+                plain = (
+                    plain.view(plain.dtype.str) if plain.dtype.metadata else plain
+                )  # numpy warns that it is not written
+                np.lib.format.write_array(member, plain, allow_pickle=False)

@@ -111,11 +111,11 @@ class Reader:
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 elif count:
                     start = starts[-count]
-                    made = method(values[-count:], start, end)  # type: ignore[misc]  # methods of rules take what their words and parts are
+                    reduced = method(values[-count:], start, end)  # type: ignore[misc]  # methods of rules take what their words and parts are
                     count -= 1
                     if count:
                         del values[-count:], states[-count:], starts[-count:]
-                    values[-1] = made
+                    values[-1] = reduced
                     below = states[-2]
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 else:
@@ -181,9 +181,9 @@ class Reader:
                 return
             if name or count > 1:
                 start = self.starts[-count]
-                made = getattr(self.builder, name)(self.values[-count:], start, self.end)
+                reduced = getattr(self.builder, name)(self.values[-count:], start, self.end)
                 del self.values[-count:], self.starts[-count:]
-                self.values.append(made)
+                self.values.append(reduced)
                 self.starts.append(start)
             del self.states[-count:]
             self.states.append(self.tables.actions[self.states[-1]][symbol])
@@ -247,24 +247,24 @@ class Reader:
         if self._needs_semicolon():
             what = "binding" if self._in_binding() else "expression"
             ends = {"binding": "`;`", "expression": "`;` or `}`" if bracket else "`;` or the end of the text"}
-            wanted = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
+            expected = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
             place = behind if end else here
-            message = f"expected {wanted} after this {what}, found {shown}"
+            message = f"expected {expected} after this {what}, found {shown}"
             help = habit(builder.source.text, at, text)
             builder.error(message, place.start, place.end, notes=notes, help=help, code=UnexpectedWord)
             return
         if "NUMBER" in row and "LPAREN" in row and "MATCH" in row:
-            wanted = "an expression"
+            expected = "an expression"
         elif "TENSOR_TYPE" in row:
-            wanted = "a type"
+            expected = "a type"
         elif bracket == "LPAREN" and "COMMA" in row and "RPAREN" in row:
-            wanted = "`,` or `)`"
+            expected = "`,` or `)`"
         else:
             names = [_SHOWN[k] for k in row if k in _SHOWN]
-            wanted = (
+            expected = (
                 " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) if len(names) <= 5 else ""
             )
-        message = f"expected {wanted}, found {shown}" if wanted else f"{shown} cannot stand here"
+        message = f"expected {expected}, found {shown}" if expected else f"{shown} cannot stand here"
         builder.error(message, here.start, here.end, notes=notes, help=self._hint(word), code=UnexpectedWord)
 
     def _open_bracket(self) -> tuple[str, int]:

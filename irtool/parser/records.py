@@ -225,13 +225,13 @@ def _device(f: Fields) -> VirtualDevice:
 
 def _function(f: Fields) -> Function:
     attrs = f.opt("attrs")
-    given = attrs.fields.get("__dict__") if isinstance(attrs, MetaNode) else attrs
+    attributes = attrs.fields.get("__dict__") if isinstance(attrs, MetaNode) else attrs
     return Function(
         f.items("params", Var),
         f.expr("body"),
         f.ref("ret_type"),
         f.items("type_params", TypeVar),
-        dict(given or {}),
+        dict(attributes or {}),
         None,
         None,
         f.device(),
@@ -250,8 +250,8 @@ def _call(f: Fields) -> Call:
     if not isinstance(function, Expr):
         raise ValueError("its callee is not an expression")
     if isinstance(function, Op):
-        given = f.metadata.attributes(attrs, function.operator) if isinstance(attrs, MetaNode) else {}
-        attrs = function.operator.make(given)
+        attributes = f.metadata.attributes(attrs, function.operator) if isinstance(attrs, MetaNode) else {}
+        attrs = function.operator.make(attributes)
     elif isinstance(attrs, MetaNode):
         from ..ir import DictAttrs
 

@@ -58,8 +58,8 @@ def write_safetensors(path: str, params: Mapping[str, np.ndarray]) -> None:
     package = _package()
     tensors = {}
     for name, array in params.items():
-        held = np.ascontiguousarray(array).reshape(array.shape)
-        tensors[name] = held.view(_bfloat16()) if dtype_name(array) == "bfloat16" else held
+        contiguous = np.ascontiguousarray(array).reshape(array.shape)
+        tensors[name] = contiguous.view(_bfloat16()) if dtype_name(array) == "bfloat16" else contiguous
     try:
         package.numpy.save_file(tensors, path)
     except package.SafetensorError as error:

@@ -43,8 +43,8 @@ class Symbol:
     @property
     def places(self) -> list[Span]:
         """All places of the name, in order."""
-        found = [*([self.definition] if self.definition is not None else []), *self.uses]
-        return sorted(found, key=lambda s: s.start)
+        spans = [*([self.definition] if self.definition is not None else []), *self.uses]
+        return sorted(spans, key=lambda s: s.start)
 
     def keep_before(self, end: int) -> None:
         """Forgets the places behind an offset: those in definitions that are not of the text itself."""
@@ -81,8 +81,8 @@ def read_symbols(text: str, filename: str = "<text>") -> tuple[Module | None, li
 class SymbolBuilder(Builder):
     """Makes the nodes, and notes the meanings of names."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.symbols: list[Symbol] = []
         self._known: dict[Any, Symbol] = {}
         """By what a name means: a variable, or a kind and a name."""
@@ -190,8 +190,8 @@ class SymbolBuilder(Builder):
         return result
 
     def plain_call(self, v: list, s: int, e: int) -> Expr:
-        name, at, words = plain_words(v[0], s)
-        for word in words:
+        name, at, leading = plain_words(v[0], s)
+        for word in leading:
             if word in self.graph_values:  # the others are looked up by `graph` and `local`
                 self.graph([word], at, at + len(word))
             at += len(word) + 2

@@ -82,19 +82,19 @@ def load() -> Tables:
     """The tables of the grammar; read once."""
     grammar = _grammar()
     try:
-        made = json.loads(pkgutil.get_data(__package__, "relay.tables") or b"{}")
+        data = json.loads(pkgutil.get_data(__package__, "relay.tables") or b"{}")
     except FileNotFoundError:
-        made = {}
-    if made.get("grammar") != _checksum(grammar):
-        made = make(grammar)
+        data = {}
+    if data.get("grammar") != _checksum(grammar):
+        data = make(grammar)
     return Tables(
-        actions=made["actions"],
-        rules=[tuple(r) for r in made["rules"]],
-        starts=made["starts"],
-        accessing=made["accessing"],
-        word=re.compile(made["word"]),
-        groups=made["groups"],
-        fixed=made["fixed"],
+        actions=data["actions"],
+        rules=[tuple(r) for r in data["rules"]],
+        starts=data["starts"],
+        accessing=data["accessing"],
+        word=re.compile(data["word"]),
+        groups=data["groups"],
+        fixed=data["fixed"],
     )
 
 
@@ -103,8 +103,8 @@ def make(grammar: str) -> dict[str, Any]:
     from lark import Lark
     from lark.parsers.lalr_analysis import Shift
 
-    made = Lark(grammar, parser="lalr", start=list(STARTS), maybe_placeholders=False)
-    table = made.parser.parser._parse_table
+    lark = Lark(grammar, parser="lalr", start=list(STARTS), maybe_placeholders=False)
+    table = lark.parser.parser._parse_table
     number: dict[int, int] = {}
     queue: list[int] = []
 
@@ -114,7 +114,7 @@ def make(grammar: str) -> dict[str, Any]:
             queue.append(state)
         return number[state]
 
-    rule_at = {rule: n for n, rule in enumerate(made.rules)}
+    rule_at = {rule: n for n, rule in enumerate(lark.rules)}
     starts = {s: find(table.start_states[s]) for s in STARTS}
     actions: list[dict[str, int]] = []
     accessing = [""] * len(table.states)
@@ -127,11 +127,11 @@ def make(grammar: str) -> dict[str, Any]:
             else:
                 row[symbol] = ~rule_at[argument]
         actions.append(row)
-    word, groups, fixed = _words(made.terminals)
+    word, groups, fixed = _words(lark.terminals)
     return {
         "grammar": _checksum(grammar),
         "starts": starts,
-        "rules": [[r.origin.name, len(r.expansion), r.alias or ""] for r in made.rules],
+        "rules": [[r.origin.name, len(r.expansion), r.alias or ""] for r in lark.rules],
         "accessing": accessing,
         "word": word,
         "groups": groups,
@@ -178,8 +178,8 @@ def main() -> None:
     """Writes `relay.tables`."""
     from pathlib import Path
 
-    made = make(_grammar())
-    lines = ",\n".join(f'"{key}": {json.dumps(value, separators=(",", ":"))}' for key, value in made.items())
+    tables = make(_grammar())
+    lines = ",\n".join(f'"{key}": {json.dumps(value, separators=(",", ":"))}' for key, value in tables.items())
     Path(__file__).with_name("relay.tables").write_text("{" + lines + "}\n", "utf-8")
 
 

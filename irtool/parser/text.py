@@ -96,13 +96,15 @@ def read_completed(
     whole, added = with_prelude(text)
     if not added:
         return module, items, builder, len(text)
-    again, found, other = read_with(make, whole, filename)
-    if again is None and len([d for d in found if d.level == "error"]) >= len([d for d in items if d.level == "error"]):
+    again, problems, other = read_with(make, whole, filename)
+    if again is None and len([d for d in problems if d.level == "error"]) >= len(
+        [d for d in items if d.level == "error"]
+    ):
         return module, items, builder, len(text)
     message = f"defined as in TVM's prelude: {', '.join(added)}"
     note = Diagnostic(message, level="note", filename=filename, code=FromPrelude)
     end = next((n for n, (a, b) in enumerate(zip(text, whole)) if a != b), len(text))
-    return again, [*found, note], other, end
+    return again, [*problems, note], other, end
 
 
 def read_with(make: type[Built], text: str, filename: str) -> tuple[Module | None, list[Diagnostic], Built | None]:
@@ -166,13 +168,13 @@ def _settle(
         return None, None, None, None
     del text
     form = _look_at(source)
-    result, said, builder = _attempt(source, metadata, start, form, make)
-    for other in _other_forms(form, source.text, said) if said.errors else ():
+    result, problems, builder = _attempt(source, metadata, start, form, make)
+    for other in _other_forms(form, source.text, problems) if problems.errors else ():
         again = _attempt(source, metadata, start, other, make)
-        if len(again[1].errors) < len(said.errors):
-            result, said, builder = again
+        if len(again[1].errors) < len(problems.errors):
+            result, problems, builder = again
             form = other
-    diagnostics.items += said.items
+    diagnostics.items += problems.items
     return result, builder, source, form
 
 
@@ -211,9 +213,9 @@ def _look_at(source: Source) -> Form:
     return Form(version, word, is_module, lowered, parts, word is None and dialect.lines_bind(source.text, parts))
 
 
-def _other_forms(form: Form, text: str, said: Diagnostics) -> Iterator[Form]:
+def _other_forms(form: Form, text: str, problems: Diagnostics) -> Iterator[Form]:
     """Other possible forms of a text with errors."""
-    if any(d.code in _OF_TYPES for d in said.errors):
+    if any(d.code in _OF_TYPES for d in problems.errors):
         early = _late_types(text)
         if early:  # a constructor may be used before its type is defined
             skipped = sorted(early + [(s.start, s.end) for s in form.lowered.values()])

@@ -115,16 +115,16 @@ def _braced(entries: list[tuple[str, str]]) -> str:
 
 
 def _device(d: VirtualDevice) -> str:
-    words = []
+    fields = []
     if d.device_type >= 0:
-        words.append(f"device_type={d.device_type}")
+        fields.append(f"device_type={d.device_type}")
     if d.virtual_device_id >= 0:
-        words.append(f"virtual_device_id={d.virtual_device_id}")
+        fields.append(f"virtual_device_id={d.virtual_device_id}")
     if d.target is not None:
-        words.append(f"target={target_text(d.target)}")
+        fields.append(f"target={target_text(d.target)}")
     if d.memory_scope:
-        words.append(f"memory_scope='{d.memory_scope}'")
-    return f"VirtualDevice({', '.join(words) or '?'})"
+        fields.append(f"memory_scope='{d.memory_scope}'")
+    return f"VirtualDevice({', '.join(fields) or '?'})"
 
 
 def target_text(target: MetaNode) -> str:
@@ -135,16 +135,16 @@ def target_text(target: MetaNode) -> str:
     while isinstance(at, MetaNode):
         kind = at.fields.get("kind", "")
         name = kind.fields.get("name", "") if isinstance(kind, MetaNode) else kind
-        words = ["id=0", f"kind='{name}'"]
+        fields = ["id=0", f"kind='{name}'"]
         if at.fields.get("tag"):
-            words.append(f"tag='{at.fields['tag']}'")
+            fields.append(f"tag='{at.fields['tag']}'")
         if at.fields.get("keys"):
-            words.append(f"keys={{{', '.join(repr(k) for k in at.fields['keys'])}}}")
+            fields.append(f"keys={{{', '.join(repr(k) for k in at.fields['keys'])}}}")
         attrs = at.fields.get("attrs") or {}
         if attrs:
-            words.append(f"attrs={{{', '.join(f'{k!r}: {_option(attrs[k])}' for k in sorted(attrs))}}}")
+            fields.append(f"attrs={{{', '.join(f'{k!r}: {_option(attrs[k])}' for k in sorted(attrs))}}}")
         at = at.fields.get("host")
-        out.append(f"Target({', '.join(words)}" + (", host=" if isinstance(at, MetaNode) else ""))
+        out.append(f"Target({', '.join(fields)}" + (", host=" if isinstance(at, MetaNode) else ""))
         open_calls += 1
     return "".join(out) + ")" * open_calls
 

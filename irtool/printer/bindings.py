@@ -124,18 +124,18 @@ class Bindings:
 
 def count_uses(root: Expr) -> dict[Expr, int]:
     """The number of edges to each node below `root`; none lead to `root`."""
-    uses = {root: 0}
+    counts = {root: 0}
     stack = [root]
     while stack:
         e = stack.pop()
         for k in CHILDREN_OF[e.__class__](e):
-            if k in uses:
-                uses[k] += 1
+            if k in counts:
+                counts[k] += 1
             else:
-                uses[k] = 1
+                counts[k] = 1
                 if k.__class__ not in IN_PLACE:
                     stack.append(k)
-    return uses
+    return counts
 
 
 def _with(text: Text, comment: str) -> Text:

@@ -47,8 +47,8 @@ def write_constants(path: str | os.PathLike[str], constants: Sequence[Constant |
     arrays = {}
     for index, c in enumerate(constants):
         if c is not None and not isinstance(c.data, MissingData):
-            held = "" if c.dtype == str(c.data.dtype) else f":{c.dtype}"
-            arrays[f"{_KEY}[{index}]{held}"] = c.data
+            suffix = "" if c.dtype == str(c.data.dtype) else f":{c.dtype}"
+            arrays[f"{_KEY}[{index}]{suffix}"] = c.data
     write_params(path, arrays, follow=False)
 
 
@@ -78,21 +78,23 @@ def with_constants(node: Node, constants: dict[int, Constant]) -> Node:
 
     def fill(old: Expr, new: Expr) -> Any:
         if isinstance(new, Constant) and isinstance(new.data, MissingData) and new.data.key == _KEY:
-            given = constants.get(new.data.index)
-            if given is not None:
-                _check_type(new, given)
-                return Constant(given.data, given.dtype, None, new.span)
+            constant = constants.get(new.data.index)
+            if constant is not None:
+                _check_type(new, constant)
+                return Constant(constant.data, constant.dtype, None, new.span)
         return new
 
     return rewrite(node, fill)
 
 
-def _check_type(missing: Constant, given: Constant) -> None:
-    said = missing.type_annotation
-    if not isinstance(said, TensorType) or isinstance(given.data, MissingData):
+def _check_type(missing: Constant, constant: Constant) -> None:
+    declared = missing.type_annotation
+    if not isinstance(declared, TensorType) or isinstance(constant.data, MissingData):
         return
-    shape = given.data.shape
-    if given.dtype != said.dtype or (said.is_static and tuple(said.shape) != shape):
+    shape = constant.data.shape
+    if constant.dtype != declared.dtype or (declared.is_static and tuple(declared.shape) != shape):
         assert isinstance(missing.data, MissingData)
-        message = f"{_KEY}[{missing.data.index}] is {said!r} here, but {given.dtype}{list(shape)} in the .npz file"
+        message = (
+            f"{_KEY}[{missing.data.index}] is {declared!r} here, but {constant.dtype}{list(shape)} in the .npz file"
+        )
         raise IrError(message, missing.span)

@@ -52,13 +52,13 @@ def lay_out(text: str, filename: str = "<text>") -> str:
 
 def _essence(o: Outline) -> tuple[str, list[str]]:
     """The parts of a text that the layout keeps: its words, which may hold commas and blanks or stand beside them, and its comments."""
-    words = "".join(_canonical(w) for w in o.words if w[0] not in ("COMMA", "SEMICOLON"))
+    essence = "".join(_canonical(w) for w in o.words if w[0] not in ("COMMA", "SEMICOLON"))
     text, at = o.source.text, 0
     comments: list[str] = []
     for _, word, start in [*o.words, ("$END", "", len(text))]:
         comments += [c.text for c in comments_between(text, at, start)[0]]
         at = start + len(word)
-    return re.sub(r"[\s,]", "", words), comments
+    return re.sub(r"[\s,]", "", essence), comments
 
 
 def _canonical(word: Word) -> str:

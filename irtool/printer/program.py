@@ -59,11 +59,11 @@ def _distinct(names: Any) -> list[str]:
     """The names, each with a number behind it if it was there before."""
     taken: set[str] = set()
     result = []
-    for wanted in names:
-        name, count = wanted or "t", 0
+    for hint in names:
+        name, count = hint or "t", 0
         while name in taken:
             count += 1
-            name = f"{wanted or 't'}_{count}"
+            name = f"{hint or 't'}_{count}"
         taken.add(name)
         result.append(name)
     return result
@@ -137,8 +137,8 @@ class _HostPrinter:
         if isinstance(s, CopySlot):
             return f"{self._name(s.target)} = {self._name(s.source)}"
         if isinstance(s, Again):
-            kept = f", keeping {self._all(s.kept)}" if s.kept else ""
-            return f"again body {s.body}{kept}"
+            loop_state = f", keeping {self._all(s.kept)}" if s.kept else ""
+            return f"again body {s.body}{loop_state}"
         called, place = (s.kernel.name, "") if isinstance(s, RunKernel) else (s.function, f", frame = frame[{s.frame}]")
         if isinstance(s, RunKernel) and s.kernel.has_workspace:
             place = f", workspace = frame[{s.workspace}]"

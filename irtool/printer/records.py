@@ -243,11 +243,11 @@ def _meta(g: Describer, m: MetaNode) -> Record:
 def _attributes(attrs: Any) -> Record:
     """The attributes of an operator, defaults included."""
     key = type_key(attrs)
-    boxed = BOXED.get(key, frozenset())
+    boxed_names = BOXED.get(key, frozenset())
     fields: list[tuple[str, Any]] = []
     for name, value in described(attrs):
         optional = "None" in str(attrs.__dataclass_fields__[name].type)
-        in_place = isinstance(value, int | float | str) and name not in boxed and not optional
+        in_place = isinstance(value, int | float | str) and name not in boxed_names and not optional
         fields.append((name, _plain(value) if in_place else Part(value)))
     return Record(key, fields)
 

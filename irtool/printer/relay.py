@@ -157,12 +157,12 @@ class RelayPrinter(Bindings):
             known = self.elsewhere.get(e.args[0].name)
         elif known is not None and not self.brevity.admits(known):
             return f" {self.brevity.left_out(known)}"
-        words = "" if known is None or known.__class__ is IncompleteType else f" ty={self.type_text(known)}"
+        text = "" if known is None or known.__class__ is IncompleteType else f" ty={self.type_text(known)}"
         if self.spans and e.span is not None:
-            words += f" span={e.span.location}"
+            text += f" span={e.span.location}"
             # What stands in a comment must not end it, and spans are words.
-            words += f"({re.sub(r'[*/]{2,}|[^!-~]+', '_', e.span.node)})" if e.span.node else ""
-        return f" /*{words} */" if words else ""
+            text += f"({re.sub(r'[*/]{2,}|[^!-~]+', '_', e.span.node)})" if e.span.node else ""
+        return f" /*{text} */" if text else ""
 
     # nodes
 
@@ -242,10 +242,10 @@ class RelayPrinter(Bindings):
             )
         return text
 
-    def declare(self, v: Var, listed: bool = False, told: Type | None = None, free: bool = False) -> str:
+    def declare(self, v: Var, listed: bool = False, known_type: Type | None = None, free: bool = False) -> str:
         """Gives a variable its name and returns its declaration: name, device, annotation, type.
 
-        `told` is the type that the text says of what the variable is bound to: a long annotation need not repeat that.
+        `known_type` is the type that the text says of what the variable is bound to: a long annotation need not repeat that.
 
         In a list, of parameters or of a pattern, a name that nothing is said about has to be plain: text could not tell
         `(%a.0)` from a field of `%a`.
@@ -255,15 +255,19 @@ class RelayPrinter(Bindings):
         if _says_something(v.virtual_device):
             name += f" {{virtual_device={self.attribute_text(v.virtual_device)}}}"
         if v.type_annotation is not None:
-            name += f": {self._annotation(v.type_annotation, told)}"
+            name += f": {self._annotation(v.type_annotation, known_type)}"
         if self.types == "all" and (v.checked_type is not None or v in self.uses):
             name += self.comment(v)
         return name
 
-    def _annotation(self, t: Type, told: Type | None) -> str:
-        """A type that the program states; `_`, which inference fills in again, for a long one that `told` says as well."""
+    def _annotation(self, t: Type, known_type: Type | None) -> str:
+        """A type that the program states; `_`, which inference fills in again, for a long one that `known_type` says as well."""
         brevity = self.brevity
-        if (told is not None or brevity.is_blown_up(t)) and not brevity.admits(t) and (told is None or t == told):
+        if (
+            (known_type is not None or brevity.is_blown_up(t))
+            and not brevity.admits(t)
+            and (known_type is None or t == known_type)
+        ):
             return f"_ {brevity.left_out(t)}"
         return self.type_text(t)
 
@@ -283,15 +287,20 @@ class RelayPrinter(Bindings):
         return f"{place(op, False, indent)}({', '.join(args)})"
 
     def _attributes(self, attrs: Any, op: Expr) -> list[str]:
-        given = stated(attrs)
-        if given and given[0][1].__class__ is MetaNode and missing_reference(given[0][1]) and op.__class__ is Op:
-            record = given[0][1]
+        attributes = stated(attrs)
+        if (
+            attributes
+            and attributes[0][1].__class__ is MetaNode
+            and missing_reference(attributes[0][1])
+            and op.__class__ is Op
+        ):
+            record = attributes[0][1]
             if record.type_key == attrs.attrs_name:  # all of them are in one record, which is missing
                 return [self.references.refer(record)]
         if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
             return [self.references.refer(attrs)]
         text = self.attribute_text
-        return [f"{key}={text(value)}" for key, value in given]
+        return [f"{key}={text(value)}" for key, value in attributes]
 
     def _tuple(self, e: Tuple, indent: int) -> str:
         fields = [self.place(f, False, indent) for f in e.fields]
@@ -354,7 +363,7 @@ class RelayPrinter(Bindings):
         link: Expr = e
         while link.__class__ is Let and (link is e or self.uses.get(link, 0) <= 1):
             value = link.value
-            name = self.declare(link.var, told=value.checked_type)
+            name = self.declare(link.var, known_type=value.checked_type)
             yield self._visit(value, scope, inner if self.stands_in_place(value) else None)
             chain.append([f"let {name} = ", self.place(value, True, scope), ";", newline])
             self.lines = chain

@@ -84,37 +84,37 @@ class Attributes(Leaves):
         return self._make_record(v[0], v[2], s, e)
 
     def record_of_variables(self, v: list, s: int, e: int) -> Any:
-        name, at, words = plain_words(v[0], s)
+        name, at, leading = plain_words(v[0], s)
         fields = []
-        for word in words:
+        for word in leading:
             value = (self.graph if word[1].isdecimal() else self.local)([word], at, at + len(word))
             fields.append(("", value, at, at + len(word)))
             at += len(word) + 2
         return self._make_record(name, fields, s, e)
 
     def _make_record(self, name: str, fields: list, s: int, e: int) -> Any:
-        given = {key or str(i): value for i, (key, value, *_) in enumerate(fields)}
+        record = {key or str(i): value for i, (key, value, *_) in enumerate(fields)}
         if name != "VirtualDevice":
-            given.pop("id", None)
-            return MetaNode(name, given)
+            record.pop("id", None)
+            return MetaNode(name, record)
         known = [f for f in VirtualDevice.__dataclass_fields__ if f != "missing"]
         for key, _, start, end in fields:
             if key not in known:
                 self.error(f"VirtualDevice has no field {key}", start, end, help=nearest(key, known))
                 return None
-        wrong = next((key for key, value in given.items() if not isinstance(value, _DEVICE_FIELDS[key])), None)
+        wrong = next((key for key, value in record.items() if not isinstance(value, _DEVICE_FIELDS[key])), None)
         if wrong is not None:
             self.error(f"a VirtualDevice has another kind of {wrong}", s, e)
             return None
         # The metadata of a module hold these numbers without a width.
-        given = {key: int(value) if isinstance(value, int) else value for key, value in given.items()}
+        record = {key: int(value) if isinstance(value, int) else value for key, value in record.items()}
         wide = next(
-            (key for key, value in given.items() if isinstance(value, int) and not -(2**31) <= value < 2**31), None
+            (key for key, value in record.items() if isinstance(value, int) and not -(2**31) <= value < 2**31), None
         )
         if wide is not None:
-            self.error(f"{wide}={given[wide]} does not fit 32 bits", s, e, code=NumberOutOfRange)
+            self.error(f"{wide}={record[wide]} does not fit 32 bits", s, e, code=NumberOutOfRange)
             return None
-        return VirtualDevice(**given)
+        return VirtualDevice(**record)
 
     def attr_unit(self, v: list, s: int, e: int) -> tuple:
         return ()

@@ -18,18 +18,18 @@ def settle(value: Any, metadata: Metadata) -> Any:
     """`value` with attributes in place of every such record below it. Raises IrError where no operator has it."""
     if not _is_open(value):
         return value
-    made: dict[int, Any] = {}
+    rebuilt: dict[int, Any] = {}
     stack = [value]
     while stack:
         v = stack[-1]
-        below = [p for p in _parts(v) if id(p) not in made and _is_open(p)]
+        below = [p for p in _parts(v) if id(p) not in rebuilt and _is_open(p)]
         if below:
             stack.extend(below)
             continue
         stack.pop()
-        if id(v) not in made:
-            made[id(v)] = _rebuilt(v, made, metadata)
-    return made[id(value)]
+        if id(v) not in rebuilt:
+            rebuilt[id(v)] = _rebuilt(v, rebuilt, metadata)
+    return rebuilt[id(value)]
 
 
 def _parts(value: Any) -> tuple[Any, ...]:

@@ -57,25 +57,25 @@ class Calls(Leaves):
         args = tuple(items)
         if function.__class__ is Op:
             try:
-                made = self._operator_attrs(function, attrs, s, e)
+                operator_attrs = self._operator_attrs(function, attrs, s, e)
             except IrError as error:
                 for d in error.diagnostics:
                     self.report(d if d.span is not None else replace(d, span=Span(self.source, s, e)))
-                made = None
-            return Call(function, args, made, (), Span(self.source, s, e))
+                operator_attrs = None
+            return Call(function, args, operator_attrs, (), Span(self.source, s, e))
         if not isinstance(function, Expr):
             self.error("this is not a function", s, e)
             return Var("")
         if attrs.__class__ is MetaNode:
             return Call(function, args, DictAttrs(attrs.fields), (), Span(self.source, s, e))
-        given = DictAttrs((a[0], a[1]) for a in attrs) if attrs else None
-        return Call(function, args, given, (), Span(self.source, s, e))
+        call_attrs = DictAttrs((a[0], a[1]) for a in attrs) if attrs else None
+        return Call(function, args, call_attrs, (), Span(self.source, s, e))
 
     def plain_call(self, v: list, s: int, e: int) -> Expr:
         """`nn.dense(%3, %w)`, which is one word."""
-        name, at, words = plain_words(v[0], s)
+        name, at, leading = plain_words(v[0], s)
         values, args = self.graph_values, []
-        for word in words:
+        for word in leading:
             value: Expr | None = values.get(word)
             if value is None:
                 value = (self.graph if word[1].isdecimal() else self.local)([word], at, at + len(word))
@@ -90,34 +90,34 @@ class Calls(Leaves):
     def _operator_attrs(self, function: Op, attrs: Any, s: int, e: int) -> Operator:
         operator = function.operator
         version = self.metadata.version
-        given: dict[str, Any]
+        attributes: dict[str, Any]
         if not attrs:
             result = self._bare_attrs.get(operator)
             if result is None:
-                given = operator.attributes_of_version({}, version) if version else {}
-                result = self._bare_attrs[operator] = operator.make(given, Span(self.source, s, e))
+                attributes = operator.attributes_of_version({}, version) if version else {}
+                result = self._bare_attrs[operator] = operator.make(attributes, Span(self.source, s, e))
             return result
         if attrs.__class__ is MetaNode:
             if attrs.missing is not None:
                 return without_values(operator, attrs)
-            held = self._record_attrs.get((operator, id(attrs)))
-            if held is None:  # what shares a record shares its attributes
+            shared = self._record_attrs.get((operator, id(attrs)))
+            if shared is None:  # what shares a record shares its attributes
                 result = operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
-                held = self._record_attrs[operator, id(attrs)] = (result, attrs)
-            return held[0]
+                shared = self._record_attrs[operator, id(attrs)] = (result, attrs)
+            return shared[0]
         start, end = attrs[0][2], attrs[-1][3]
         text = self.source.text[start:end]
         key = (function.name, text)
         result = self._attrs.get(key)
         if result is None:
-            given = {}
+            attributes = {}
             for name, value, a, b in attrs:
-                if name in given:
+                if name in attributes:
                     self.error(f"the attribute {name} is given twice", a, b, code=MisplacedArgument)
-                given[name] = value
+                attributes[name] = value
             if version:
-                given = operator.attributes_of_version(given, version)
-            result = operator.make(given, self.span(start, end))
+                attributes = operator.attributes_of_version(attributes, version)
+            result = operator.make(attributes, self.span(start, end))
             if "[" in text and "meta[" in text:
                 return with_missing_values(result)
             if "%" not in text and "@" not in text:

@@ -21,22 +21,22 @@ class Functions(State):
         return self._declare_params(v[0], v[1], s, e)
 
     def _declare_params(self, type_params: tuple[TypeVar, ...], items: list, s: int, e: int) -> tuple:
-        made = []
+        params = []
         attrs: dict[str, Any] = {}
         for item in items:
             if isinstance(item, Var):
                 if attrs:
                     self.error(f"the parameter %{item.name} stands after attributes", s, e, code=MisplacedArgument)
-                made.append(item)
+                params.append(item)
             else:
                 if item[0] in attrs:
                     self.error(f"the attribute {item[0]} is given twice", *item[2:4], code=MisplacedArgument)
                 attrs[item[0]] = item[1]
-        if len(made) > 1:
-            self.refuse_repeats("the parameter %", ((var.name, var.span) for var in made))
-        for var in made:
+        if len(params) > 1:
+            self.refuse_repeats("the parameter %", ((var.name, var.span) for var in params))
+        for var in params:
             self.declare(var.name, var)
-        return type_params, tuple(made), attrs
+        return type_params, tuple(params), attrs
 
     def signature(self, v: list, s: int, e: int) -> tuple:
         return (*v[0], None)
@@ -52,8 +52,8 @@ class Functions(State):
         self._add_attributes(v[0][2], v[2])
         return (*v[0], v[5])
 
-    def _add_attributes(self, attrs: dict[str, Any], given: list) -> None:
-        for name, value, s, e in given:
+    def _add_attributes(self, attrs: dict[str, Any], attributes: list) -> None:
+        for name, value, s, e in attributes:
             if name in attrs:
                 self.error(f"the attribute {name} is given twice", s, e, code=MisplacedArgument)
             attrs[name] = value

@@ -98,15 +98,15 @@ class Builder(Functions, Calls, Control, Attributes, Types):
         name, params = v[0]
         self.close_type_scope(params)
         header = GlobalTypeVar(name)
-        made = []
+        constructors = []
         for tag, (constructor, inputs, start, end) in enumerate(v[2]):
             node = Constructor(constructor, inputs, header, tag, self.span(start, end))
             if constructor in self.constructors:
                 self.error(f"the constructor {constructor} is defined twice", start, end, code=DefinedTwice)
             self.constructors[constructor] = node
             self._ops.pop(constructor, None)
-            made.append(node)
-        return TypeData(header, params, tuple(made), False, self.span(s, e))
+            constructors.append(node)
+        return TypeData(header, params, tuple(constructors), False, self.span(s, e))
 
     def constructor(self, v: list, s: int, e: int) -> tuple:
         return v[0], (), s, e

@@ -1,6 +1,6 @@
 """`primfn(…) … }` to loop nests.
 
-tokens        words of a primfn, with their places
+tokens        tokens of a primfn, with their places
 names         what a name in the text was before the printer made it unique
 attributes    `attr = {…}`
 header        parameters, `buffers`, `buffer_map`, `preflattened_buffer_map`

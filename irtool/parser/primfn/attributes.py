@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ir.meta import MetaNode
 from ..literals import read_string
-from .tokens import Words
+from .tokens import Tokens
 
 _DEEPEST = 100
 """Lists, mappings and records within each other."""
@@ -16,56 +16,56 @@ _NAMED = {"True": True, "False": False, "None": None, "nullptr": None}
 _REAL = re.compile(r"f(16|32|64)?$")
 
 
-def read_attributes(words: Words) -> dict[str, Any]:
+def read_attributes(tokens: Tokens) -> dict[str, Any]:
     """The entries between braces, the first of which is next: strings to values."""
-    words.expect("{")
-    return _mapping(words, 0)
+    tokens.expect("{")
+    return _mapping(tokens, 0)
 
 
-def _mapping(words: Words, depth: int) -> dict[Any, Any]:
+def _mapping(tokens: Tokens, depth: int) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
-    while not words.skip("}"):
+    while not tokens.skip("}"):
         if result:
-            words.expect(",")
-        first = words.at
-        if words.kind != "string":
-            raise words.unexpected("the name of an attribute")
-        key = _string(words)
+            tokens.expect(",")
+        first = tokens.at
+        if tokens.kind != "string":
+            raise tokens.unexpected("the name of an attribute")
+        key = _string(tokens)
         if key in result:
-            raise words.wrong(f"the attribute {key} is given twice", first)
-        words.expect(":")
-        result[key] = _value(words, depth + 1)
+            raise tokens.wrong(f"the attribute {key} is given twice", first)
+        tokens.expect(":")
+        result[key] = _value(tokens, depth + 1)
     return result
 
 
-def _string(words: Words) -> str:
-    return read_string(words.take())
+def _string(tokens: Tokens) -> str:
+    return read_string(tokens.take())
 
 
-def _value(words: Words, depth: int) -> Any:
+def _value(tokens: Tokens, depth: int) -> Any:
     if depth > _DEEPEST:
-        raise words.wrong(f"attributes nest more than {_DEEPEST} deep")
-    if words.kind == "string":
-        return _string(words)
-    if words.kind == "number" or words.text == "-":
-        return _number(words)
-    if words.skip("["):
-        return tuple(words.list_of(lambda: _value(words, depth + 1), "]"))
-    if words.skip("{"):
-        return _mapping(words, depth)
-    first = words.at
-    name = words.name("the value of an attribute")
+        raise tokens.wrong(f"attributes nest more than {_DEEPEST} deep")
+    if tokens.kind == "string":
+        return _string(tokens)
+    if tokens.kind == "number" or tokens.text == "-":
+        return _number(tokens)
+    if tokens.skip("["):
+        return tuple(tokens.list_of(lambda: _value(tokens, depth + 1), "]"))
+    if tokens.skip("{"):
+        return _mapping(tokens, depth)
+    first = tokens.at
+    name = tokens.name("the value of an attribute")
     if name in _NAMED:
         return _NAMED[name]
-    if words.skip("("):
-        return _record(words, name, depth)
-    words.refuse(f"{name} is no value that an attribute has here", first)
+    if tokens.skip("("):
+        return _record(tokens, name, depth)
+    tokens.refuse(f"{name} is no value that an attribute has here", first)
 
 
-def _number(words: Words) -> int | float:
-    first = words.at
-    sign = -1 if words.skip("-") else 1
-    text = words.take()
+def _number(tokens: Tokens) -> int | float:
+    first = tokens.at
+    sign = -1 if tokens.skip("-") else 1
+    text = tokens.take()
     if text in ("inff64", "inff", "inff32"):
         return sign * float("inf")
     if text in ("nanf64", "nanf", "nanf32"):
@@ -76,26 +76,26 @@ def _number(words: Words) -> int | float:
             return sign * float(bare)
         return sign * int(bare.removesuffix("i64"))
     except ValueError:
-        raise words.wrong(f"{text!r} is not a number", first) from None
+        raise tokens.wrong(f"{text!r} is not a number", first) from None
 
 
-def _record(words: Words, name: str, depth: int) -> MetaNode:
+def _record(tokens: Tokens, name: str, depth: int) -> MetaNode:
     """`Target(id=…, kind='llvm', keys={'cpu'}, attrs={…}, host=Target(…))`, or another record by the names of its fields."""
     fields: dict[str, Any] = {}
-    while not words.skip(")"):
+    while not tokens.skip(")"):
         if fields:
-            words.expect(",")
-        key = words.name("the name of a field")
-        words.expect("=")
+            tokens.expect(",")
+        key = tokens.name("the name of a field")
+        tokens.expect("=")
         if key == "id":  # an address, in hexadecimal digits
-            while words.text not in (",", ")") and words.kind in ("number", "name"):
-                words.take()
+            while tokens.text not in (",", ")") and tokens.kind in ("number", "name"):
+                tokens.take()
             fields["id"] = None
-        elif key == "keys" and words.text == "{":
-            words.take()
-            fields[key] = tuple(words.list_of(lambda: _value(words, depth + 1), "}"))
+        elif key == "keys" and tokens.text == "{":
+            tokens.take()
+            fields[key] = tuple(tokens.list_of(lambda: _value(tokens, depth + 1), "}"))
         else:
-            fields[key] = _value(words, depth + 1)
+            fields[key] = _value(tokens, depth + 1)
     fields.pop("id", None)
     if name == "Target":
         fields = {"kind": "", "tag": "", "keys": (), "attrs": {}, "host": None, **fields}

@@ -16,7 +16,7 @@ from ...tir.intrinsics import BINARY_FLOAT, FLUSHED, ROUNDING, TESTS, UNARY_FLOA
 from ...tir.stmt import Buffer
 from ...tir.word_functions import WORD_FUNCTIONS
 from .header import read_dtype
-from .tokens import Words
+from .tokens import Tokens
 
 _PRECEDENCE = {
     "||": 1,
@@ -54,7 +54,7 @@ _SPECIAL = re.compile(r"(inf|nan)(bf16|f\d*)")
 class SymbolTable:
     """The values of names at the place of an expression."""
 
-    def __init__(self, buffer: Callable[[Words], Buffer | None]) -> None:
+    def __init__(self, buffer: Callable[[Tokens], Buffer | None]) -> None:
         self.variables: dict[str, Var] = {}
         self.buffer = buffer
         """Reads the buffer that comes next, with what declares it; None where what comes next is no buffer."""
@@ -74,44 +74,44 @@ class _Open:
     signs: list[tuple[str, int]] = field(default_factory=list)
 
 
-def read_expression(words: Words, scope: SymbolTable) -> Expr:
+def read_expression(tokens: Tokens, scope: SymbolTable) -> Expr:
     """The expression that comes next."""
-    return _Reader(words, scope).run()
+    return _Reader(tokens, scope).run()
 
 
 class _Reader:
-    def __init__(self, words: Words, scope: SymbolTable) -> None:
-        self.words = words
+    def __init__(self, tokens: Tokens, scope: SymbolTable) -> None:
+        self.tokens = tokens
         self.scope = scope
-        self.open = [_Open(words.at, "whole")]
+        self.open = [_Open(tokens.at, "whole")]
 
     def run(self) -> Expr:
-        words, opened = self.words, self.open
+        tokens, opened = self.tokens, self.open
         wants_operand = True
         while True:
             top = opened[-1]
             if wants_operand:
                 wants_operand = self.operand(top)
                 continue
-            sign = words.text
-            if sign in _PRECEDENCE and words.kind == "sign":
+            sign = tokens.text
+            if sign in _PRECEDENCE and tokens.kind == "sign":
                 self.reduce(top, _PRECEDENCE[sign])
-                top.signs.append((sign, words.at))
-                words.take()
+                top.signs.append((sign, tokens.at))
+                tokens.take()
                 wants_operand = True
                 continue
             self.reduce(top, 0)
             if top.kind == "whole":
                 return top.operands[0]
-            if words.skip(",") and top.kind != "(":
+            if tokens.skip(",") and top.kind != "(":
                 self.argument(top)
-                if top.kind == "call" and words.text == "dtype" and words.ahead(1) == "=":
+                if top.kind == "call" and tokens.text == "dtype" and tokens.ahead(1) == "=":
                     self.result_dtype(top)
                     opened[-2].operands.append(self.close(opened.pop()))
                     continue
                 wants_operand = True
                 continue
-            words.expect("]" if top.kind == "[" else ")")
+            tokens.expect("]" if top.kind == "[" else ")")
             self.argument(top)
             opened[-2].operands.append(self.close(opened.pop()))
 
@@ -120,53 +120,53 @@ class _Reader:
 
     def operand(self, top: _Open) -> bool:
         """Reads an operand, or opens the parenthesis that it begins with: True if an operand comes next, all the same."""
-        words = self.words
-        first, text, kind = words.at, words.text, words.kind
+        tokens = self.tokens
+        first, text, kind = tokens.at, tokens.text, tokens.kind
         if kind == "number":
-            words.take()
+            tokens.take()
             top.operands.append(self.number(text, 1, first))
             return False
         if text == "-" and kind == "sign":
-            words.take()
-            if words.kind == "number" or self.is_special(words.text):
-                top.operands.append(self.number(words.take(), -1, first))
+            tokens.take()
+            if tokens.kind == "number" or self.is_special(tokens.text):
+                top.operands.append(self.number(tokens.take(), -1, first))
                 return False
             top.signs.append(("negative", first))
             return True
         if text == "!" and kind == "sign":
-            words.take()
+            tokens.take()
             top.signs.append(("!", first))
             return True
         if text == "(":
-            words.take()
+            tokens.take()
             self.open.append(_Open(first, "("))
             return True
         if kind != "name":
-            raise words.unexpected("an expression")
+            raise tokens.unexpected("an expression")
         if text in ("True", "False"):
-            words.take()
+            tokens.take()
             top.operands.append(const(text == "True"))
             return False
         if self.is_special(text):
-            words.take()
+            tokens.take()
             top.operands.append(self.number(text, 1, first))
             return False
-        if words.ahead(1) == "(":
+        if tokens.ahead(1) == "(":
             return self.call(text, first)
-        buffer = self.scope.buffer(words)
+        buffer = self.scope.buffer(tokens)
         if buffer is not None:
-            words.expect("[")
+            tokens.expect("[")
             self.open.append(_Open(first, "[", buffer=buffer))
-            if words.skip("]"):  # all of it: of rank 0, one element
+            if tokens.skip("]"):  # all of it: of rank 0, one element
                 top.operands.append(self.close(self.open.pop()))
                 return False
             return True
-        words.take()
+        tokens.take()
         variable = self.scope.variables.get(text)
         if variable is None:
-            raise words.wrong(f"{text} is not defined here", first)
-        if words.skip(":"):
-            raise words.wrong(f"{text} is declared again", first)
+            raise tokens.wrong(f"{text} is not defined here", first)
+        if tokens.skip(":"):
+            raise tokens.wrong(f"{text} is declared again", first)
         top.operands.append(variable)
         return False
 
@@ -175,31 +175,31 @@ class _Reader:
 
     def call(self, text: str, first: int) -> bool:
         """Opens a call; an operand comes next."""
-        words = self.words
+        tokens = self.tokens
         name = text.removeprefix("@tir.")
-        words.take()
+        tokens.take()
         if text.startswith("@") and name == text:
-            words.refuse(f"{text} is called", first)
+            tokens.refuse(f"{text} is called", first)
         known = (*_INTRINSICS, *_BITWISE, *_PROPAGATING, "if_then_else", "bitwise_not", "likely", "abs", "sigmoid")
         if (text not in (*_PAIRS, "select", "cast")) if name == text else (name not in known):
-            words.refuse(f"{text} is no function of numbers that nests here call", first)
-        words.expect("(")
+            tokens.refuse(f"{text} is no function of numbers that nests here call", first)
+        tokens.expect("(")
         opened = _Open(first, "call", name)
         if name == "cast":
-            opened.dtype = read_dtype(words)
-            words.expect(",")
+            opened.dtype = read_dtype(tokens)
+            tokens.expect(",")
         self.open.append(opened)
         return True
 
     def result_dtype(self, top: _Open) -> None:
-        words = self.words
-        words.take()
-        words.take()
-        top.dtype = read_dtype(words)
-        words.expect(")")
+        tokens = self.tokens
+        tokens.take()
+        tokens.take()
+        top.dtype = read_dtype(tokens)
+        tokens.expect(")")
 
     def number(self, text: str, sign: int, first: int) -> Const:
-        words = self.words
+        tokens = self.tokens
         special = _SPECIAL.fullmatch(text)
         match = _NUMBER.fullmatch(text)
         digits = special[1] if special is not None else match["digits"] if match is not None else ""
@@ -209,12 +209,12 @@ class _Reader:
             dtypes.parts(dtype)
             value: int | float = sign * float(digits) if dtypes.is_float(dtype) else sign * int(digits)
         except (TypeError, ValueError):
-            raise words.wrong(f"{text!r} is not a number", first) from None
+            raise tokens.wrong(f"{text!r} is not a number", first) from None
         result = const(value, dtype)
         if not dtypes.is_float(dtype) and result.value != value:
-            raise words.wrong(f"{'-' if sign < 0 else ''}{text} does not fit in {dtype}", first)
+            raise tokens.wrong(f"{'-' if sign < 0 else ''}{text} does not fit in {dtype}", first)
         if dtypes.is_float(dtype) and math.isinf(result.value) and special is None:
-            raise words.wrong(f"{text} does not fit in {dtype}", first)
+            raise tokens.wrong(f"{text} does not fit in {dtype}", first)
         return result
 
     # -- what is made of operands --------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class _Reader:
             b = top.operands.pop()
             if sign == "!":
                 if b.dtype != "bool":
-                    raise self.words.wrong(f"! is of a bool, not of {b.dtype}", at)
+                    raise self.tokens.wrong(f"! is of a bool, not of {b.dtype}", at)
                 top.operands.append(Not(b))
             elif sign == "negative":
                 top.operands.append(self.pair("-", Const(0, b.dtype), b, at))
@@ -238,18 +238,18 @@ class _Reader:
 
     def pair(self, sign: str, a: Expr, b: Expr, at: int) -> Expr:
         if a.dtype != b.dtype:
-            raise self.words.wrong(f"{sign} is of two {a.dtype}, or of two {b.dtype}: operands have one dtype", at)
+            raise self.tokens.wrong(f"{sign} is of two {a.dtype}, or of two {b.dtype}: operands have one dtype", at)
         if sign in _SWAPPED:
             sign, a, b = _SWAPPED[sign], b, a
         if sign in _COMPARISONS:
             return Binary(sign, a, b, "bool")
         if sign in _LOGICAL:
             if a.dtype != "bool":
-                raise self.words.wrong(f"{sign} is of bools, not of {a.dtype}", at)
+                raise self.tokens.wrong(f"{sign} is of bools, not of {a.dtype}", at)
             return Binary(_LOGICAL[sign], a, b, "bool")
         if dtypes.is_float(a.dtype):
             if sign in ("%", "floordiv", "floormod"):
-                raise self.words.wrong(f"{sign} is of integers, not of {a.dtype}", at)
+                raise self.tokens.wrong(f"{sign} is of integers, not of {a.dtype}", at)
         elif sign in _INTEGER_SIGNS:
             sign = _INTEGER_SIGNS[sign]
         return Binary(sign, a, b, a.dtype)
@@ -271,7 +271,7 @@ class _Reader:
                 message = (
                     f"{name} takes a bool and two values of one dtype, not {cond.dtype}, {then.dtype}, {other.dtype}"
                 )
-                raise self.words.wrong(message, it.first)
+                raise self.tokens.wrong(message, it.first)
             return Select(cond, then, other, name == "if_then_else")
         if name in _PAIRS or name in _PROPAGATING or name in _BITWISE:
             self.require(it, 2)
@@ -289,39 +289,39 @@ class _Reader:
     def load(self, it: _Open) -> Load:
         buffer, indices = it.buffer, tuple(it.done)
         assert buffer is not None
-        return Load(buffer, checked_indices(self.words, buffer, indices, it.first))
+        return Load(buffer, checked_indices(self.tokens, buffer, indices, it.first))
 
     def dtype_of(self, it: _Open) -> str:
         """The dtype of an intrinsic's value, checked against the text."""
         name, args = it.what, it.done
         dtype = args[0].dtype
-        wanted = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
+        result = "bool" if name in TESTS else "int32" if name == "clz" else it.dtype if name == "reinterpret" else dtype
         is_of_floats = name not in _OF_INTEGERS
         if name in WORD_FUNCTIONS:
             f = WORD_FUNCTIONS[name]
-            wanted = f.result if dtype in f.taken else ""
+            result = f.result if dtype in f.taken else ""
         if is_of_floats and not dtypes.is_float(dtype):
-            raise self.words.wrong(f"@tir.{name} is of a float, not of {dtype}", it.first)
+            raise self.tokens.wrong(f"@tir.{name} is of a float, not of {dtype}", it.first)
         if any(a.dtype != dtype for a in args):
-            raise self.words.wrong(f"the arguments of @tir.{name} have one dtype", it.first)
-        if (it.dtype or wanted) != wanted or not wanted:
-            raise self.words.wrong(f"@tir.{name} of {dtype} is {wanted or 'of a dtype that it states'}", it.first)
-        return wanted
+            raise self.tokens.wrong(f"the arguments of @tir.{name} have one dtype", it.first)
+        if (it.dtype or result) != result or not result:
+            raise self.tokens.wrong(f"@tir.{name} of {dtype} is {result or 'of a dtype that it states'}", it.first)
+        return result
 
     def require(self, it: _Open, count: int) -> None:
         if len(it.done) != count:
-            raise self.words.wrong(f"{it.what} takes {count} arguments, not {len(it.done)}", it.first)
+            raise self.tokens.wrong(f"{it.what} takes {count} arguments, not {len(it.done)}", it.first)
 
 
-def checked_indices(words: Words, buffer: Buffer, indices: tuple[Expr, ...], first: int) -> tuple[Expr, ...]:
+def checked_indices(tokens: Tokens, buffer: Buffer, indices: tuple[Expr, ...], first: int) -> tuple[Expr, ...]:
     """The indices of an access; `[0]` of a buffer of rank 0 is its element. Raises IrError for another number of them."""
     if not buffer.shape and len(indices) == 1 and isinstance(indices[0], Const) and indices[0].value == 0:
         return ()
     if len(indices) != len(buffer.shape):
-        raise words.wrong(f"{buffer.name} has {len(buffer.shape)} axes, not {len(indices)}", first)
+        raise tokens.wrong(f"{buffer.name} has {len(buffer.shape)} axes, not {len(indices)}", first)
     for i in indices:
         if not dtypes.is_int(i.dtype):
-            raise words.wrong(f"an index of {buffer.name} is {i.dtype}, not an integer", first)
+            raise tokens.wrong(f"an index of {buffer.name} is {i.dtype}, not an integer", first)
     return indices
 
 

@@ -10,7 +10,7 @@ from .constants import ConstantOf
 from .header import read_header
 from .names import TakenNames
 from .statements import Body
-from .tokens import NotRead, Words
+from .tokens import NotRead, Tokens
 
 
 def read_primfn(
@@ -21,12 +21,12 @@ def read_primfn(
     `outputs` is the number of its last parameters that are results; None where no call tells: those from the first on that
     is written; `constant` finds constants in the metadata section. Raises NotRead where it has what nests here have not, IrError, with places, where it is malformed.
     """
-    words = Words(span.source, span.start, span.end)
-    header = read_header(words, names)
-    body = Body(words, header, names, constant)
+    tokens = Tokens(span.source, span.start, span.end)
+    header = read_header(tokens, names)
+    body = Body(tokens, header, names, constant)
     nest = body.read()
-    if words.kind != "end":
-        raise words.unexpected("the end of the function")
+    if tokens.kind != "end":
+        raise tokens.unexpected("the end of the function")
     written = {s.buffer for s in pre_order(nest) if isinstance(s, Store)}
     if outputs is None or outputs > len(header.params):
         first = next((n for n, b in enumerate(header.params) if b in written), len(header.params) - 1)

@@ -9,7 +9,7 @@ from ...tir import dtypes
 from ...tir.stmt import Buffer, Scope
 from .attributes import read_attributes
 from .names import TakenNames
-from .tokens import Words
+from .tokens import Tokens
 
 
 @dataclass
@@ -33,37 +33,37 @@ class Declared:
     shape: tuple[int, ...]
 
 
-def read_header(words: Words, names: TakenNames) -> Header:
+def read_header(tokens: Tokens, names: TakenNames) -> Header:
     """From `primfn(` to the brace that opens the body, which is left behind."""
-    words.expect("primfn")
-    words.expect("(")
-    handles = words.list_of(lambda: _parameter(words), ")")
-    words.expect("->")
-    words.expect("(")
-    words.expect(")")
+    tokens.expect("primfn")
+    tokens.expect("(")
+    handles = tokens.list_of(lambda: _parameter(tokens), ")")
+    tokens.expect("->")
+    tokens.expect("(")
+    tokens.expect(")")
     result = Header()
     declared: dict[str, tuple[Buffer, Declared]] = {}
     mapped: dict[str, str] = {}
     before: dict[str, tuple[str, Declared]] = {}
-    while not words.skip("{"):
-        first = words.at
-        part = words.name("the part of a header")
-        words.expect("=")
+    while not tokens.skip("{"):
+        first = tokens.at
+        part = tokens.name("the part of a header")
+        tokens.expect("=")
         if part == "attr":
-            result.attrs = read_attributes(words)
+            result.attrs = read_attributes(tokens)
             continue
-        words.expect("{")
+        tokens.expect("{")
         if part == "buffers":
-            for name, d in words.list_of(lambda: _buffer(words), "}"):
+            for name, d in tokens.list_of(lambda: _buffer(tokens), "}"):
                 if name in declared:
-                    raise words.wrong(f"the buffer {name} is declared twice", first)
+                    raise tokens.wrong(f"the buffer {name} is declared twice", first)
                 declared[name] = Buffer(names.hint(name), d.shape, d.dtype, Scope.PARAM), d
         elif part == "buffer_map":
-            mapped |= words.list_of(lambda: _pair(words), "}")
+            mapped |= tokens.list_of(lambda: _pair(tokens), "}")
         elif part == "preflattened_buffer_map":
-            before |= words.list_of(lambda: _before(words), "}")
+            before |= tokens.list_of(lambda: _before(tokens), "}")
         else:
-            words.refuse(f"the header has a part {part}", first)
+            tokens.refuse(f"the header has a part {part}", first)
     for h in handles:
         names.hint(h)
     for _, d in declared.values():
@@ -76,10 +76,10 @@ def read_header(words: Words, names: TakenNames) -> Header:
     for h in handles:
         known = declared.get(mapped.get(h, ""))
         if known is None:
-            words.refuse(f"no buffer is told for the parameter {h}", 0)
+            tokens.refuse(f"no buffer is told for the parameter {h}", 0)
         buffer, d = known
         if mapped[h] in result.buffers:
-            words.refuse(f"the buffer of {h} is that of another parameter, too", 0)
+            tokens.refuse(f"the buffer of {h} is that of another parameter, too", 0)
         result.params.append(buffer)
         result.buffers[mapped[h]] = buffer
         result.pointers[d.pointer] = buffer
@@ -90,92 +90,92 @@ def read_header(words: Words, names: TakenNames) -> Header:
     return result
 
 
-def _parameter(words: Words) -> str:
-    first = words.at
-    name = words.name("a parameter")
-    words.expect(":")
-    if words.name("the type of a parameter") != "handle":
-        words.refuse(f"the parameter {name} is a number, not a tensor", first)
+def _parameter(tokens: Tokens) -> str:
+    first = tokens.at
+    name = tokens.name("a parameter")
+    tokens.expect(":")
+    if tokens.name("the type of a parameter") != "handle":
+        tokens.refuse(f"the parameter {name} is a number, not a tensor", first)
     return name
 
 
-def _pair(words: Words) -> tuple[str, str]:
-    handle = words.name("a parameter")
-    words.expect(":")
-    return handle, words.name("a buffer")
+def _pair(tokens: Tokens) -> tuple[str, str]:
+    handle = tokens.name("a parameter")
+    tokens.expect(":")
+    return handle, tokens.name("a buffer")
 
 
-def _before(words: Words) -> tuple[str, tuple[str, Declared]]:
-    handle = words.name("a parameter")
-    words.expect(":")
-    return handle, _buffer(words)
+def _before(tokens: Tokens) -> tuple[str, tuple[str, Declared]]:
+    handle = tokens.name("a parameter")
+    tokens.expect(":")
+    return handle, _buffer(tokens)
 
 
-def _buffer(words: Words) -> tuple[str, Declared]:
-    name = words.name("a buffer")
-    words.expect(":")
-    return name, read_declaration(words)
+def _buffer(tokens: Tokens) -> tuple[str, Declared]:
+    name = tokens.name("a buffer")
+    tokens.expect(":")
+    return name, read_declaration(tokens)
 
 
-def read_declaration(words: Words) -> Declared:
+def read_declaration(tokens: Tokens) -> Declared:
     """`Buffer(pointer: Pointer(scope dtype), dtype, [shape], [strides], scope=Scope.LOCAL, align=4)`, of a static shape, row-major."""
-    first = words.at
-    words.expect("Buffer")
-    words.expect("(")
-    pointer = words.name("a pointer")
-    if words.skip(":"):
-        read_pointer_type(words)
-    words.expect(",")
-    dtype = read_dtype(words)
-    words.expect(",")
-    shape = read_shape(words)
-    words.expect(",")
-    words.expect("[")
-    if not words.skip("]"):
-        words.refuse("a buffer has strides", first)
-    while words.skip(","):
-        key = words.name("what is said of a buffer")
-        words.expect("=")
+    first = tokens.at
+    tokens.expect("Buffer")
+    tokens.expect("(")
+    pointer = tokens.name("a pointer")
+    if tokens.skip(":"):
+        read_pointer_type(tokens)
+    tokens.expect(",")
+    dtype = read_dtype(tokens)
+    tokens.expect(",")
+    shape = read_shape(tokens)
+    tokens.expect(",")
+    tokens.expect("[")
+    if not tokens.skip("]"):
+        tokens.refuse("a buffer has strides", first)
+    while tokens.skip(","):
+        key = tokens.name("what is said of a buffer")
+        tokens.expect("=")
         if key == "index_map":
-            words.refuse("a buffer is laid out by an index map", first)
+            tokens.refuse("a buffer is laid out by an index map", first)
         if key not in ("scope", "align"):
-            words.refuse(f"a buffer has {key}", first)
-        words.take()
-    words.expect(")")
+            tokens.refuse(f"a buffer has {key}", first)
+        tokens.take()
+    tokens.expect(")")
     return Declared(pointer, dtype, shape)
 
 
-def read_pointer_type(words: Words) -> str:
+def read_pointer_type(tokens: Tokens) -> str:
     """The scope that `Pointer(scope dtype)` names; `global` where it names none."""
-    words.expect("Pointer")
-    words.expect("(")
-    scope = words.name("a dtype or a scope")
-    if words.kind == "name":
-        words.take()
+    tokens.expect("Pointer")
+    tokens.expect("(")
+    scope = tokens.name("a dtype or a scope")
+    if tokens.kind == "name":
+        tokens.take()
     else:
         scope = "global"
-    words.expect(")")
+    tokens.expect(")")
     return scope
 
 
-def read_dtype(words: Words) -> str:
+def read_dtype(tokens: Tokens) -> str:
     """The dtype of scalars."""
-    first = words.at
-    dtype = words.name("a dtype")
+    first = tokens.at
+    dtype = tokens.name("a dtype")
     try:
         dtypes.parts(dtype)
     except TypeError:
-        words.refuse(f"{dtype} is not a dtype of scalars", first)
+        tokens.refuse(f"{dtype} is not a dtype of scalars", first)
     return "bool" if dtype == "uint1" else dtype
 
 
-def read_shape(words: Words) -> tuple[int, ...]:
+def read_shape(rest: Tokens) -> tuple[int, ...]:
     """`[2, 3]`."""
-    words.expect("[")
+    rest.expect("[")
 
     def extent() -> int:
-        if words.kind != "number":
-            words.refuse("a shape is not static")
-        return words.integer("an extent")
+        if rest.kind != "number":
+            rest.refuse("a shape is not static")
+        return rest.integer("an extent")
 
-    return tuple(words.list_of(extent, "]"))
+    return tuple(rest.list_of(extent, "]"))

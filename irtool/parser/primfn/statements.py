@@ -37,7 +37,7 @@ from .constants import ConstantOf, read_constant
 from .expressions import SymbolTable, checked_indices, read_expression
 from .header import Header, read_declaration, read_dtype, read_pointer_type, read_shape
 from .names import TakenNames
-from .tokens import Words
+from .tokens import Tokens
 
 _KINDS = {
     "serial": SERIAL,
@@ -73,8 +73,8 @@ class Body:
         places: where each statement stands.
     """
 
-    def __init__(self, words: Words, header: Header, names: TakenNames, constant: ConstantOf | None = None) -> None:
-        self.words = words
+    def __init__(self, tokens: Tokens, header: Header, names: TakenNames, constant: ConstantOf | None = None) -> None:
+        self.tokens = tokens
         self.constant_of = constant
         self.names = names
         self.buffers = dict(header.buffers)
@@ -85,12 +85,12 @@ class Body:
 
     def read(self) -> Stmt:
         """The statements up to the brace that closes the body, which is left behind."""
-        words = self.words
+        tokens = self.tokens
         while True:
-            if words.skip(";"):
+            if tokens.skip(";"):
                 continue
-            if words.text == "}" and words.kind == "sign":
-                words.take()
+            if tokens.text == "}" and tokens.kind == "sign":
+                tokens.take()
                 ended = self.end_block()
                 if ended is not None:
                     return ended
@@ -99,22 +99,22 @@ class Body:
 
     def statement(self) -> None:
         """Reads a statement, or the head of one."""
-        words = self.words
-        first, text = words.at, words.text
-        if words.kind != "name":
+        tokens = self.tokens
+        first, text = tokens.at, tokens.text
+        if tokens.kind != "name":
             if text == "{":
-                words.take()
+                tokens.take()
                 self.blocks.append(_Block(("block",), first))
                 return
-            raise words.unexpected("a statement")
-        following = words.ahead(1)
+            raise tokens.unexpected("a statement")
+        following = tokens.ahead(1)
         if text == "for" and following == "(":
             self.loop(first)
         elif text == "if":
-            words.take()
+            tokens.take()
             self.opened(("if", self.condition(first)), first)
         elif text == "while":
-            words.take()
+            tokens.take()
             self.opened(("while", self.condition(first)), first)
         elif text == "let" and following not in ("[", ":"):
             self.let(first)
@@ -127,98 +127,98 @@ class Body:
         elif text == "constant" and following == "(":
             self.constant(first)
         elif text.startswith("@") or text == "attr" or following in ("(", "="):
-            words.refuse(f"{text} begins a statement that nests here have not", first)
+            tokens.refuse(f"{text} begins a statement that nests here have not", first)
         else:
             self.store(first)
 
     def opened(self, head: Any, first: int, variable: str = "") -> None:
-        self.words.expect("{")
+        self.tokens.expect("{")
         self.blocks.append(_Block(head, first, variables=[variable] if variable else []))
 
     def condition(self, first: int) -> Expr:
-        cond = read_expression(self.words, self.scope)
+        cond = read_expression(self.tokens, self.scope)
         if cond.dtype != "bool":
-            raise self.words.wrong(f"a condition is a bool, not {cond.dtype}", first)
+            raise self.tokens.wrong(f"a condition is a bool, not {cond.dtype}", first)
         return cond
 
     def declare(self) -> tuple[str, Var]:
         """`name: dtype`, as a variable that is not in scope yet."""
-        words = self.words
-        first = words.at
-        name = words.name("a variable")
+        tokens = self.tokens
+        first = tokens.at
+        name = tokens.name("a variable")
         if name in self.scope.variables:
-            raise words.wrong(f"{name} is bound again below its own binding", first)
-        words.expect(":")
-        return name, Var(self.names.hint(name), read_dtype(words))
+            raise tokens.wrong(f"{name} is bound again below its own binding", first)
+        tokens.expect(":")
+        return name, Var(self.names.hint(name), read_dtype(tokens))
 
     def loop(self, first: int) -> None:
-        words = self.words
-        words.take()
-        words.expect("(")
+        tokens = self.tokens
+        tokens.take()
+        tokens.expect("(")
         name, var = self.declare()
-        words.expect(",")
-        begin = read_expression(words, self.scope)
-        words.expect(",")
-        extent = read_expression(words, self.scope)
-        words.expect(")")
+        tokens.expect(",")
+        begin = read_expression(tokens, self.scope)
+        tokens.expect(",")
+        extent = read_expression(tokens, self.scope)
+        tokens.expect(")")
         for e in (begin, extent):
             if e.dtype != var.dtype or not dtypes.is_int(e.dtype):
-                raise words.wrong(f"the loop of {name} counts in {var.dtype}, its bounds are {e.dtype}", first)
+                raise tokens.wrong(f"the loop of {name} counts in {var.dtype}, its bounds are {e.dtype}", first)
         kind = SERIAL
-        if words.kind == "string":
-            said = words.take()[1:-1]
-            if said not in _KINDS:
-                words.refuse(f"a loop runs as {said}", first)
-            kind = _KINDS[said]
+        if tokens.kind == "string":
+            kind_text = tokens.take()[1:-1]
+            if kind_text not in _KINDS:
+                tokens.refuse(f"a loop runs as {kind_text}", first)
+            kind = _KINDS[kind_text]
         self.scope.variables[name] = var
         self.opened(("for", var, begin, extent, kind), first, name)
 
     def let(self, first: int) -> None:
-        words = self.words
-        words.take()
+        tokens = self.tokens
+        tokens.take()
         name, var = self.declare()
-        words.expect("=")
-        value = read_expression(words, self.scope)
+        tokens.expect("=")
+        value = read_expression(tokens, self.scope)
         if value.dtype != var.dtype:
-            raise words.wrong(f"{name} is {var.dtype}, its value {value.dtype}", first)
+            raise tokens.wrong(f"{name} is {var.dtype}, its value {value.dtype}", first)
         self.scope.variables[name] = var
         top = self.blocks[-1]
         top.variables.append(name)
-        top.done.append(("let", var, value, words.span(first)))
+        top.done.append(("let", var, value, tokens.span(first)))
 
     def allocate(self, first: int) -> None:
         """`allocate(name: Pointer(global float32), float32, [16]), storage_scope = global`, with a block, or before further statements."""
-        words = self.words
-        words.take()
-        words.expect("(")
-        pointer = words.name("a pointer")
+        tokens = self.tokens
+        tokens.take()
+        tokens.expect("(")
+        pointer = tokens.name("a pointer")
         if pointer in self.pointers:
-            raise words.wrong(f"{pointer} is allocated twice", first)
-        words.expect(":")
-        scope = read_pointer_type(words)
-        words.expect(",")
-        dtype = read_dtype(words)
-        words.expect(",")
-        shape = read_shape(words)
-        words.expect(")")
-        while words.skip(","):
-            key = words.name("what is said of an allocation")
-            words.expect("=")
+            raise tokens.wrong(f"{pointer} is allocated twice", first)
+        tokens.expect(":")
+        scope = read_pointer_type(tokens)
+        tokens.expect(",")
+        dtype = read_dtype(tokens)
+        tokens.expect(",")
+        shape = read_shape(tokens)
+        tokens.expect(")")
+        while tokens.skip(","):
+            key = tokens.name("what is said of an allocation")
+            tokens.expect("=")
             if key == "index_map":
-                words.refuse("a buffer is laid out by an index map", first)
+                tokens.refuse("a buffer is laid out by an index map", first)
             if key == "storage_scope":
-                scope = words.name("a scope")
+                scope = tokens.name("a scope")
             elif key == "offset":
-                words.integer("an offset")
+                tokens.integer("an offset")
             else:
-                words.refuse(f"an allocation has {key}", first)
+                tokens.refuse(f"an allocation has {key}", first)
         if scope not in _SCOPES:
-            words.refuse(f"memory is allocated in {scope}", first)
+            tokens.refuse(f"memory is allocated in {scope}", first)
         buffer = Buffer(self.names.hint(pointer), shape, dtype, _SCOPES[scope])
         self.pointers[pointer] = buffer
-        span = words.span(first)
-        if words.text == "{":
-            words.take()
+        span = tokens.span(first)
+        if tokens.text == "{":
+            tokens.take()
             self.blocks.append(_Block(("allocate", buffer, span), first, buffers=[pointer]))
             return
         top = self.blocks[-1]
@@ -227,99 +227,99 @@ class Body:
 
     def constant(self, first: int) -> None:
         """A constant, with a block, or before further statements, as memory is allocated."""
-        pointer, held = read_constant(self.words, self.names, self.constant_of)
+        pointer, constant = read_constant(self.tokens, self.names, self.constant_of)
         if pointer in self.pointers:
-            raise self.words.wrong(f"{pointer} is allocated twice", first)
-        self.pointers[pointer] = held.buffer
-        span = self.words.span(first)
-        if self.words.skip("{"):
-            self.blocks.append(_Block(("constant", held, span), first, buffers=[pointer]))
+            raise self.tokens.wrong(f"{pointer} is allocated twice", first)
+        self.pointers[pointer] = constant.buffer
+        span = self.tokens.span(first)
+        if self.tokens.skip("{"):
+            self.blocks.append(_Block(("constant", constant, span), first, buffers=[pointer]))
             return
         top = self.blocks[-1]
         top.buffers.append(pointer)
-        top.done.append(("constant", held, span))
+        top.done.append(("constant", constant, span))
 
     def annotate(self, first: int) -> None:
         """`attr [x] "prefetch_scope" = 4`, with a block, or before a statement. A buffer goes by its name, or that of its memory."""
-        words = self.words
-        words.take()
-        words.expect("[")
-        known = words.ahead(1) == "]" and words.text in self.pointers
-        buffer = self.pointers[words.take()] if known else self.buffer(words)
+        tokens = self.tokens
+        tokens.take()
+        tokens.expect("[")
+        known = tokens.ahead(1) == "]" and tokens.text in self.pointers
+        buffer = self.pointers[tokens.take()] if known else self.buffer(tokens)
         if buffer is None:
-            words.refuse("an annotation is of something other than a buffer", first)
-        words.expect("]")
-        if words.kind != "string":
-            raise words.unexpected("the name of an annotation")
-        key = words.take()[1:-1]
+            tokens.refuse("an annotation is of something other than a buffer", first)
+        tokens.expect("]")
+        if tokens.kind != "string":
+            raise tokens.unexpected("the name of an annotation")
+        key = tokens.take()[1:-1]
         if key not in _ANNOTATIONS:
-            words.refuse(f"a buffer is annotated with {key}", first)
-        words.expect("=")
-        value = read_expression(words, self.scope)
+            tokens.refuse(f"a buffer is annotated with {key}", first)
+        tokens.expect("=")
+        value = read_expression(tokens, self.scope)
         if not isinstance(value, Const) or not dtypes.is_int(value.dtype):
-            raise words.wrong(f"{key} is a constant integer", first)
-        head = ("annotation", Annotate(buffer, key, value, seq([])), words.span(first))
-        if words.skip("{"):
+            raise tokens.wrong(f"{key} is a constant integer", first)
+        head = ("annotation", Annotate(buffer, key, value, seq([])), tokens.span(first))
+        if tokens.skip("{"):
             self.blocks.append(_Block(head, first))
         else:
             self.blocks[-1].done.append(head)
 
     def store(self, first: int) -> None:
-        words = self.words
-        buffer = self.buffer(words)
+        tokens = self.tokens
+        buffer = self.buffer(tokens)
         if buffer is None:
-            raise words.wrong(f"{words.text} is no buffer that is declared here", first)
-        words.expect("[")
-        indices = words.list_of(lambda: read_expression(words, self.scope), "]")
-        words.expect("=")
-        value = read_expression(words, self.scope)
+            raise tokens.wrong(f"{tokens.text} is no buffer that is declared here", first)
+        tokens.expect("[")
+        indices = tokens.list_of(lambda: read_expression(tokens, self.scope), "]")
+        tokens.expect("=")
+        value = read_expression(tokens, self.scope)
         if value.dtype != buffer.dtype:
-            raise words.wrong(f"{value.dtype} is stored in {buffer.name}, which is {buffer.dtype}", first)
-        self.add(Store(buffer, checked_indices(words, buffer, tuple(indices), first), value), first)
+            raise tokens.wrong(f"{value.dtype} is stored in {buffer.name}, which is {buffer.dtype}", first)
+        self.add(Store(buffer, checked_indices(tokens, buffer, tuple(indices), first), value), first)
 
     def prefetch(self, first: int) -> None:
         """`prefetch(name, [i:(i + 1), …])`: a single element, whose line is asked for."""
-        words = self.words
-        words.take()
-        words.expect("(")
-        buffer = self.buffer(words)
+        tokens = self.tokens
+        tokens.take()
+        tokens.expect("(")
+        buffer = self.buffer(tokens)
         if buffer is None:
-            raise words.wrong(f"{words.text} is no buffer that is declared here", first)
-        words.expect(",")
-        words.expect("[")
-        indices = words.list_of(self.single_element, "]")
-        words.expect(")")
-        self.add(Prefetch(Load(buffer, checked_indices(words, buffer, tuple(indices), first))), first)
+            raise tokens.wrong(f"{tokens.text} is no buffer that is declared here", first)
+        tokens.expect(",")
+        tokens.expect("[")
+        indices = tokens.list_of(self.single_element, "]")
+        tokens.expect(")")
+        self.add(Prefetch(Load(buffer, checked_indices(tokens, buffer, tuple(indices), first))), first)
 
     def single_element(self) -> Expr:
         """`i:(i + 1)`, as `i`."""
-        words = self.words
-        first = words.at
-        begin = read_expression(words, self.scope)
-        words.expect(":")
-        end = read_expression(words, self.scope)
+        tokens = self.tokens
+        first = tokens.at
+        begin = read_expression(tokens, self.scope)
+        tokens.expect(":")
+        end = read_expression(tokens, self.scope)
         if Simplifier().linear(end - begin) != ({}, 1):
-            words.refuse("a prefetch is of more than one element", first)
+            tokens.refuse("a prefetch is of more than one element", first)
         return begin
 
-    def buffer(self, words: Words) -> Buffer | None:
+    def buffer(self, tokens: Tokens) -> Buffer | None:
         """The buffer that comes next, by its name, or declared: `x_1: Buffer(x, float32, [16], [])`."""
-        first, name = words.at, words.text
-        if words.ahead(1) != ":" or words.ahead(2) != "Buffer":
+        first, name = tokens.at, tokens.text
+        if tokens.ahead(1) != ":" or tokens.ahead(2) != "Buffer":
             known = self.buffers.get(name)
             if known is not None:
-                words.take()
+                tokens.take()
             return known
-        words.take()
-        words.take()
-        said = read_declaration(words)
-        buffer = self.pointers.get(said.pointer)
+        tokens.take()
+        tokens.take()
+        declared = read_declaration(tokens)
+        buffer = self.pointers.get(declared.pointer)
         if buffer is None:
-            raise words.wrong(f"the memory {said.pointer} of {name} is not allocated here", first)
-        if (buffer.shape, buffer.dtype) != (said.shape, said.dtype):
-            words.refuse(f"{name} is another view of the memory {said.pointer}", first)
+            raise tokens.wrong(f"the memory {declared.pointer} of {name} is not allocated here", first)
+        if (buffer.shape, buffer.dtype) != (declared.shape, declared.dtype):
+            tokens.refuse(f"{name} is another view of the memory {declared.pointer}", first)
         if self.buffers.get(name, buffer) is not buffer:
-            raise words.wrong(f"the buffer {name} is declared twice", first)
+            raise tokens.wrong(f"the buffer {name} is declared twice", first)
         if name not in self.buffers:
             self.names.hint(name)
             self.buffers[name] = buffer
@@ -328,7 +328,7 @@ class Body:
     # -- ends ----------------------------------------------------------------------------------------------------------
 
     def add(self, s: Stmt, first: int, span: Span | None = None) -> Stmt:
-        self.places[s] = span or self.words.span(first)
+        self.places[s] = span or self.tokens.span(first)
         self.blocks[-1].done.append(s)
         return s
 
@@ -339,29 +339,29 @@ class Body:
         for name in block.variables:
             del self.scope.variables[name]
         for name in block.buffers:
-            gone = self.pointers.pop(name)
-            self.buffers = {n: b for n, b in self.buffers.items() if b is not gone}
+            buffer = self.pointers.pop(name)
+            self.buffers = {n: b for n, b in self.buffers.items() if b is not buffer}
         if not self.blocks:
             return body
-        head, first, words = block.head, block.first, self.words
+        head, first, tokens = block.head, block.first, self.tokens
         kind = head[0]
         if kind == "for":
             _, var, begin, extent, how = head
             if not (isinstance(begin, Const) and begin.value == 0):
                 body = self.shifted(body, var, begin)
-            self.add(For(var, extent, body, how), first, _head(words, first))
+            self.add(For(var, extent, body, how), first, _head(tokens, first))
         elif kind == "while":
-            self.add(While(head[1], body), first, _head(words, first))
+            self.add(While(head[1], body), first, _head(tokens, first))
         elif kind == "allocate":
             self.add(Allocate(head[1], body), first, head[2])
         elif kind in ("annotation", "constant"):
             self.add(_with_body(head[1], body), first, head[2])
         elif kind == "else":
-            self.add(If(head[1], head[2], body), first, _head(words, first))
-        elif kind == "if" and words.skip("else"):
+            self.add(If(head[1], head[2], body), first, _head(tokens, first))
+        elif kind == "if" and tokens.skip("else"):
             self.opened(("else", head[1], body), first)
         elif kind == "if":
-            self.add(If(head[1], body), first, _head(words, first))
+            self.add(If(head[1], body), first, _head(tokens, first))
         else:
             self.blocks[-1].done.append(body)
         return None
@@ -394,21 +394,21 @@ class Body:
         return seq(done[::-1])
 
 
-def _with_body(held: AllocateConst | Annotate, body: Stmt) -> Stmt:
-    if isinstance(held, Annotate):
-        return Annotate(held.buffer, held.key, held.value, body)
-    return AllocateConst(held.buffer, held.data, body, held.storage_index)
+def _with_body(head: AllocateConst | Annotate, body: Stmt) -> Stmt:
+    if isinstance(head, Annotate):
+        return Annotate(head.buffer, head.key, head.value, body)
+    return AllocateConst(head.buffer, head.data, body, head.storage_index)
 
 
-def _head(words: Words, first: int) -> Span:
-    """The words of a statement up to its block."""
+def _head(tokens: Tokens, first: int) -> Span:
+    """The tokens of a statement up to its block."""
     at = first
     depth = 0
-    while at < len(words.texts) - 1:
-        text = words.texts[at]
+    while at < len(tokens.texts) - 1:
+        text = tokens.texts[at]
         if text == "{" and not depth:
             break
         depth += (text in "([") - (text in ")]") if text else 0
         at += 1
     last = max(at - 1, first)
-    return Span(words.source, words.starts[first], words.starts[last] + len(words.texts[last]))
+    return Span(tokens.source, tokens.starts[first], tokens.starts[last] + len(tokens.texts[last]))

@@ -31,8 +31,8 @@ class NotRead(Exception):
         self.span = span
 
 
-class Words:
-    """The words of one primfn, read from the front.
+class Tokens:
+    """The tokens of one primfn, read from the front.
 
     `kinds`, `texts` and `starts` have a word each; the last word is empty, of the kind `end`.
     """
@@ -47,16 +47,16 @@ class Words:
         text = source.text
         match = _WORD.match
         while start < end:
-            found = match(text, start, end)
-            if found is None:
+            token = match(text, start, end)
+            if token is None:
                 raise self.error(f"unexpected character {text[start]!r}", start, start + 1)
-            kind = found.lastgroup
+            kind = token.lastgroup
             assert kind is not None
             if kind != "space":
                 self.kinds.append(kind)
-                self.texts.append(found[0])
+                self.texts.append(token[0])
                 self.starts.append(start)
-            start = found.end()
+            start = token.end()
         self.kinds.append("end")
         self.texts.append("")
         self.starts.append(end)
@@ -72,7 +72,7 @@ class Words:
         return self.kinds[self.at]
 
     def ahead(self, n: int) -> str:
-        """The word `n` words further on; empty behind the last."""
+        """The word `n` tokens further on; empty behind the last."""
         return self.texts[self.at + n] if self.at + n < len(self.texts) else ""
 
     def take(self) -> str:
@@ -121,14 +121,14 @@ class Words:
         last = max(self.at - 1, begin)
         return Span(self.source, self.starts[begin], self.starts[last] + len(self.texts[last]))
 
-    def unexpected(self, wanted: str) -> IrError:
+    def unexpected(self, expected: str) -> IrError:
         """The error for a word other than the required one."""
-        found = f"{self.text!r}" if self.kind != "end" else "the end"
-        shown = wanted if wanted[:1].isalpha() and " " in wanted else f"{wanted!r}"
-        return self.wrong(f"expected {shown}, found {found}")
+        actual = f"{self.text!r}" if self.kind != "end" else "the end"
+        shown = expected if expected[:1].isalpha() and " " in expected else f"{expected!r}"
+        return self.wrong(f"expected {shown}, found {actual}")
 
     def wrong(self, message: str, first: int | None = None) -> IrError:
-        """An error about the words from the one of that number, or about the next word."""
+        """An error about the tokens from the one of that number, or about the next word."""
         return IrError(message, self.span(first), code=MalformedLoopNest)
 
     def error(self, message: str, start: int, end: int) -> IrError:
