@@ -38,10 +38,10 @@ def _of_dtypes(arguments: Sequence[Expr], types: Sequence[Type]) -> str:
     a, b = types
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return ""
-    for literal, wanted in ((arguments[1], a.dtype), (arguments[0], b.dtype)):
+    for literal, dtype in ((arguments[1], a.dtype), (arguments[0], b.dtype)):
         array: Any = literal.data if isinstance(literal, Constant) else None
-        if getattr(array, "shape", None) == () and wanted in _SUFFIXES:
-            return f"a number has the dtype of its suffix: write {array.item():g}{_SUFFIXES[wanted]}"
+        if getattr(array, "shape", None) == () and dtype in _SUFFIXES:
+            return f"a number has the dtype of its suffix: write {array.item():g}{_SUFFIXES[dtype]}"
     return f'cast one of them: cast(…, dtype="{a.dtype}")'
 
 

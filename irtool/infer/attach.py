@@ -50,13 +50,13 @@ def attach(inferred: Constraints, *roots: Expr, keep_unknown: bool = True) -> li
     With `keep_unknown` False, nodes whose type is not wholly known get none, and nodes above such nodes neither: a node
     that is typed says that all below it is.
     """
-    made = _Attach(inferred)
+    attached = _Attach(inferred)
     for e in inferred.order:
-        if e not in made.new:
-            new = made.new[e] = _MAKE[e.__class__](made, e)
+        if e not in attached.new:
+            new = attached.new[e] = _MAKE[e.__class__](attached, e)
             if not keep_unknown and new.checked_type is not None and _is_undecided(new):
                 object.__setattr__(new, "checked_type", None)
-    return [made.get(r) for r in roots]
+    return [attached.get(r) for r in roots]
 
 
 def _is_undecided(e: Expr) -> bool:

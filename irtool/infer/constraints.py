@@ -303,9 +303,9 @@ class Constraints:
                     self.types[pattern.var] = self.unify(self.types[pattern.var], t, pattern.span, what)
                 elif isinstance(pattern, PatternTuple):
                     fields: tuple[Type, ...] = tuple(IncompleteType() for _ in pattern.patterns)
-                    found = self.unify(t, TupleType(fields), pattern.span, "the pattern is a tuple")
-                    if isinstance(found, TupleType) and len(found.fields) == len(fields):
-                        fields = found.fields
+                    unified = self.unify(t, TupleType(fields), pattern.span, "the pattern is a tuple")
+                    if isinstance(unified, TupleType) and len(unified.fields) == len(fields):
+                        fields = unified.fields
                     stack.extend(zip(pattern.patterns[::-1], fields[::-1], strict=True))
                 elif isinstance(pattern, PatternConstructor):
                     inputs = self._constructor_pattern(pattern, t)
@@ -318,9 +318,9 @@ class Constraints:
             self._error(f"the type {c.belong_to.name} of {c.name} is not defined", pattern.span, code=BrokenModule)
             return tuple(self._poison() for _ in pattern.patterns)
         if len(c.inputs) != len(pattern.patterns):
-            given = len(pattern.patterns)
+            count = len(pattern.patterns)
             self._error(
-                f"{c.name} holds {len(c.inputs)} values, and the pattern has {given}", pattern.span, code=WrongPattern
+                f"{c.name} holds {len(c.inputs)} values, and the pattern has {count}", pattern.span, code=WrongPattern
             )
             return tuple(self._poison() for _ in pattern.patterns)
         args = tuple(IncompleteType() for _ in data.type_vars)
@@ -364,12 +364,12 @@ class Constraints:
         params = tuple([self.types[p] for p in e.params])
         self._set(e, self.solver.resolve(FuncType(params, result, e.type_params)))
 
-    def _instantiate(self, t: FuncType, given: tuple[Type, ...] = ()) -> tuple[FuncType, tuple[Type, ...]]:
-        args = (*given, *[IncompleteType() for _ in t.type_params[len(given) :]])
+    def _instantiate(self, t: FuncType, type_args: tuple[Type, ...] = ()) -> tuple[FuncType, tuple[Type, ...]]:
+        args = (*type_args, *[IncompleteType() for _ in t.type_params[len(type_args) :]])
         values: dict[Type, Type] = dict(zip(t.type_params, args, strict=True))
-        made = substitute_type(FuncType(t.arg_types, t.ret_type), values)
-        assert isinstance(made, FuncType)
-        return made, args
+        instance = substitute_type(FuncType(t.arg_types, t.ret_type), values)
+        assert isinstance(instance, FuncType)
+        return instance, args
 
     def _call(self, e: Call) -> None:
         stack = self._stack
@@ -386,9 +386,9 @@ class Constraints:
     def _apply_rule(self, e: Call, operator: type[Operator]) -> None:
         if not operator.takes(len(e.args)):
             names = ", ".join(operator.arguments[: operator.arity])
-            wanted = f"{operator.arity} argument{'s' * (operator.arity != 1)} ({names})" if names else "no argument"
-            wanted += "".join(f" or {len(others)} ({', '.join(others)})" for others in operator.later_arguments)
-            message = f"{operator.name} takes {wanted}, {len(e.args)} given"
+            expected = f"{operator.arity} argument{'s' * (operator.arity != 1)} ({names})" if names else "no argument"
+            expected += "".join(f" or {len(others)} ({', '.join(others)})" for others in operator.later_arguments)
+            message = f"{operator.name} takes {expected}, {len(e.args)} given"
             self._error(message, e.span, help=wrong_count(operator, e.args), code=WrongArgumentCount)
             self._set(e, self._poison())
             return
@@ -454,9 +454,9 @@ class Constraints:
             return
         if t.type_params:
             t, self.type_args[e] = self._instantiate(t, e.type_args)
-        for i, (wanted, given) in enumerate(zip(t.arg_types, args, strict=True)):
+        for i, (parameter, argument) in enumerate(zip(t.arg_types, args, strict=True)):
             seen = len(self.solver.diagnostics)
-            self.unify(wanted, given, _place(e.args[i], e), f"argument {i} of {_name(e.op)}", keep_b=True)
+            self.unify(parameter, argument, _place(e.args[i], e), f"argument {i} of {_name(e.op)}", keep_b=True)
             if len(self.solver.diagnostics) > seen and isinstance(e.op, GlobalVar):
                 self._note_callers(e.op.name, seen)
         self._set(e, self.solver.find(t.ret_type))
@@ -465,8 +465,8 @@ class Constraints:
         """Says, in the diagnostics from `first` on, that other calls have decided the types of the callee."""
         if callee in self.typed_by_callers:
             note = f"@{callee} has no annotations: its types come from the calls of it, which must agree"
-            found = self.solver.diagnostics
-            found[first:] = [replace(d, notes=(*d.notes, note)) for d in found[first:]]
+            diagnostics = self.solver.diagnostics
+            diagnostics[first:] = [replace(d, notes=(*d.notes, note)) for d in diagnostics[first:]]
 
 
 def _name(e: Expr) -> str:

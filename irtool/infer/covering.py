@@ -49,11 +49,11 @@ def _split(rows: list[_Row], module: Module) -> Iterator[list[_Row]]:
         name = head.constructor.name if isinstance(head, PatternConstructor) else ""
         asked.setdefault(name, (head, []))[1].append((n, rest))
     if kind is None:
-        places = min(row[0] for row in rows if row is not None)  # type: ignore[type-var]  # all of them are numbers
-        yield [_without(places, row) for row in rows]  # type: ignore[arg-type]  # none of them is a pair here
+        arity = min(row[0] for row in rows if row is not None)  # type: ignore[type-var]  # all of them are numbers
+        yield [_without(arity, row) for row in rows]  # type: ignore[arg-type]  # none of them is a pair here
         return
-    for head, found in asked.values():
-        yield list(_together(found, anything, len(head.patterns)))
+    for head, clause_rows in asked.values():
+        yield list(_together(clause_rows, anything, len(head.patterns)))
     if isinstance(kind, PatternConstructor):
         data = module.type_definitions[kind.constructor.belong_to.name]
         if len(asked) < len(data.constructors):
@@ -73,15 +73,15 @@ def _with_pattern(pattern: Pattern, rest: _Row) -> _Row:
     return _with_anything(1, rest) if isinstance(pattern, PatternVar | PatternWildcard) else (pattern, rest)
 
 
-def _with_anything(places: int, rest: _Row) -> _Row:
-    if rest is None or not places:
+def _with_anything(arity: int, rest: _Row) -> _Row:
+    if rest is None or not arity:
         return rest
-    return (places + rest[0], rest[1]) if isinstance(rest[0], int) else (places, rest)
+    return (arity + rest[0], rest[1]) if isinstance(rest[0], int) else (arity, rest)
 
 
-def _without(places: int, row: _Row) -> _Row:
+def _without(arity: int, row: _Row) -> _Row:
     """The rest of a row behind a number of places at which it takes anything."""
     if row is None:
         return None
     assert isinstance(row[0], int)
-    return (row[0] - places, row[1]) if row[0] > places else row[1]
+    return (row[0] - arity, row[1]) if row[0] > arity else row[1]

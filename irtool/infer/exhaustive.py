@@ -94,9 +94,9 @@ class _Clauses:
         if head is None:
             yield from range(first, len(self.patterns))
             return
-        for found in merge(self._of.get(head.name, ()), self._open):
-            if found >= first:
-                yield found
+        for clause in merge(self._of.get(head.name, ()), self._open):
+            if clause >= first:
+                yield clause
 
 
 def _held_against(clauses: _Clauses, first: int, root: _Place, missed: list[Pattern], module: Module) -> list[Any]:

@@ -60,10 +60,10 @@ class Facts:
                 self.learn_shape(f, s)
         elif isinstance(t, IncompleteType):
             known = self._shapes.get(t)
-            found = meet(known, shape)
-            if found != known:
+            known_now = meet(known, shape)
+            if known_now != known:
                 self.changes += 1
-                self._shapes[t] = found
+                self._shapes[t] = known_now
                 self._complete(t)
         elif isinstance(t, TensorType):
             meet(tuple(None if d is ANY else d for d in t.shape), shape)

@@ -62,7 +62,7 @@ def _read_hint(
     name: str,
     shape: tuple[int, ...] | None,
     dtype: str | None,
-    found: HintedParams,
+    hinted: HintedParams,
     problems: list[Diagnostic],
 ) -> None:
     by_name = {p.name: p for p in function.params}
@@ -75,7 +75,7 @@ def _read_hint(
             Diagnostic(f"@{entry} has no parameter %{name}", place_of_params(function), help=known, code=UnfitTypeGiven)
         )
         return
-    old = found.types.get(param) or param.type_annotation or param.checked_type
+    old = hinted.types.get(param) or param.type_annotation or param.checked_type
     old = None if isinstance(old, IncompleteType) else old
     leaves = {p: t for t, p in leaf_paths(old)} if old is not None else {}
     written = leaves.get(path)
@@ -96,22 +96,22 @@ def _read_hint(
     elif dtype is not None and isinstance(written, TensorType) and written.dtype != dtype:
         problems.append(Diagnostic(f"%{name} cannot hold {dtype}: it is {written!r}", param.span, code=UnfitTypeGiven))
     elif isinstance(written, TensorType):
-        found.types[param] = _with_leaf(
+        hinted.types[param] = _with_leaf(
             old, path, TensorType(shape if shape is not None else written.shape, dtype or written.dtype)
         )
     elif written is not None and not isinstance(written, IncompleteType):
         problems.append(Diagnostic(f"%{name} is no tensor: it is {written!r}", param.span, code=UnfitTypeGiven))
     elif shape is not None and dtype is not None:
-        found.types[param] = _with_leaf(old, path, TensorType(shape, dtype))
+        hinted.types[param] = _with_leaf(old, path, TensorType(shape, dtype))
     elif path:
         other = "dtype" if dtype is None else "shape"
         problems.append(
             Diagnostic(f"%{name} needs a {other} as well: its type is not known", param.span, code=UnfitTypeGiven)
         )
     elif shape is not None:
-        found.shapes[param] = shape
+        hinted.shapes[param] = shape
     elif dtype is not None:
-        found.dtypes[param] = dtype
+        hinted.dtypes[param] = dtype
 
 
 def contradiction(written: Any, shape: Sequence[int]) -> str | None:
@@ -120,8 +120,8 @@ def contradiction(written: Any, shape: Sequence[int]) -> str | None:
         return None
     if len(written.shape) != len(shape):
         return f"it is {written!r}, of rank {len(written.shape)} and not {len(shape)}"
-    for n, (d, given) in enumerate(zip(written.shape, shape)):
-        if isinstance(d, int) and int(d) != given:
+    for n, (d, required) in enumerate(zip(written.shape, shape)):
+        if isinstance(d, int) and int(d) != required:
             return f"it is {written!r}, and axis {n} is {int(d)}"
     return None
 

@@ -106,14 +106,14 @@ def infer_expr(expr: Expr, module: Module | None = None) -> Expr:
             return f.checked_type or _declared(f)
         return getattr(f, "checked_type", None)
 
-    found = Constraints(module, signature, Solver())
-    found.visit(expr)
-    diagnostics = found.solver.diagnostics
-    if not diagnostics and (open_ := report_open(found, "", found.order)) is not None:
+    constraints = Constraints(module, signature, Solver())
+    constraints.visit(expr)
+    diagnostics = constraints.solver.diagnostics
+    if not diagnostics and (open_ := report_open(constraints, "", constraints.order)) is not None:
         diagnostics = [open_]
     if diagnostics:
         raise IrError(in_order(diagnostics))
-    return attach(found, expr)[0]
+    return attach(constraints, expr)[0]
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
@@ -168,8 +168,8 @@ class _ModuleInference:
             self._infer_component(sorted(component))
         if self.deferred:
             callers = [n for n, f in functions.items() if f.checked_type is None and self._calls_deferred([n])]
-            wanted = {*self.deferred, *callers}
-            self.infer(sorted(wanted), with_callers=True)
+            names = {*self.deferred, *callers}
+            self.infer(sorted(names), with_callers=True)
             self._repeat_for_wider_types(list(functions))
         for failure in dict.fromkeys(self.failed.values()):
             self.diagnostics += failure.diagnostics
@@ -231,18 +231,18 @@ class _ModuleInference:
         functions = self.functions
         refused = {n for n in names if self.failed.pop(n, None) is not None}
         solver = Solver()
-        found = Constraints(self.module, self.signature, solver, fresh or self.fresh)
+        constraints = Constraints(self.module, self.signature, solver, fresh or self.fresh)
         if with_callers:
-            found.typed_by_callers = frozenset(self.deferred)
+            constraints.typed_by_callers = frozenset(self.deferred)
         for name in names:
             if name not in self.signatures:
                 self.signatures[name] = partly_declared(functions[name])
         parts: dict[str, list[Expr]] = {}
         for name in names:
             f = functions[name]
-            start = len(found.order)
-            t = found.visit(f)
-            parts[name] = found.order[start:]
+            start = len(constraints.order)
+            t = constraints.visit(f)
+            parts[name] = constraints.order[start:]
             if self.signatures[name].is_open:
                 try:
                     solver.unify(self.signatures[name], t)
@@ -255,8 +255,8 @@ class _ModuleInference:
             # What hangs on an error is poisoned; what else is unknown may do so by ways not followed here.
             self.failed.update(dict.fromkeys(names, _Failure(tuple(names), fresh, tuple(solver.diagnostics))))
             return
-        reports = {n: d for n, part in parts.items() if (d := report_open(found, n, part)) is not None}
-        unsettled = [n for n in names if has_unknowns(solver.resolve(found.types[functions[n]]))]
+        reports = {n: d for n, part in parts.items() if (d := report_open(constraints, n, part)) is not None}
+        unsettled = [n for n in names if has_unknowns(solver.resolve(constraints.types[functions[n]]))]
         if unsettled and not with_callers:
             self.deferred.update(dict.fromkeys(names))
             for name in names:
@@ -265,16 +265,16 @@ class _ModuleInference:
             return
         self.open = {n: d for n, d in self.open.items() if n not in names} if self.open else {}
         self.open.update(reports)
-        made_all = attach(found, *[functions[n] for n in names], keep_unknown=not (reports or unsettled))
-        for name, made in zip(names, made_all, strict=True):
-            assert isinstance(made, Function)
-            self.done[name] = made
-            inferred = made.checked_type or solver.resolve(found.types[functions[name]])
+        made_all = attach(constraints, *[functions[n] for n in names], keep_unknown=not (reports or unsettled))
+        for name, function in zip(names, made_all, strict=True):
+            assert isinstance(function, Function)
+            self.done[name] = function
+            inferred = function.checked_type or solver.resolve(constraints.types[functions[name]])
             if name in refused or (not self.signatures[name].is_open and inferred != self.signatures[name]):
                 self.wider[name] = None
             self.signatures[name] = inferred
-        callees = {e.name: e for e in found.types if isinstance(e, GlobalVar)}
-        types = {n: solver.resolve(found.types[e]) for n, e in callees.items()}
+        callees = {e.name: e for e in constraints.types if isinstance(e, GlobalVar)}
+        types = {n: solver.resolve(constraints.types[e]) for n, e in callees.items()}
         for name in names:
             called = global_names(functions[name])
             _CALLEES[self.done[name]] = {n: types[n] for n in called if n in types}
@@ -313,13 +313,13 @@ def _apart(t: Type | None) -> Type:
 
 def _groups(names: Iterable[str], functions: dict[str, Function]) -> list[list[str]]:
     """The names in groups of mutual recursion, callees before callers (Tarjan's algorithm, with its own stack)."""
-    wanted = dict.fromkeys(names)
-    edges = {n: [c for c in global_names(functions[n]) if c in wanted] for n in wanted}
+    chosen = dict.fromkeys(names)
+    edges = {n: [c for c in global_names(functions[n]) if c in chosen] for n in chosen}
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     open_: dict[str, None] = {}
     groups: list[list[str]] = []
-    for start in wanted:
+    for start in chosen:
         stack = [(start, 0)] if start not in index else []
         while stack:
             name, at = stack.pop()

@@ -28,7 +28,7 @@ def report_open(inferred: Constraints, name: str, order: Sequence[Expr]) -> Diag
     solver = inferred.solver
     reported: set[Type] = set()
     to_annotate: list[Expr] = []
-    undecided: list[tuple[Expr, TypeRelation]] = []
+    open_relations: list[tuple[Expr, TypeRelation]] = []
     waiting: dict[Type, TypeRelation] | None = None
     params = {p for e in order if isinstance(e, Function) for p in e.params}
     for e in order:
@@ -46,12 +46,12 @@ def report_open(inferred: Constraints, name: str, order: Sequence[Expr]) -> Diag
         if rule is None or e in params:
             to_annotate.append(e)
         elif not any(u in reported for a in rule.types for u in unknowns(solver.resolve(a))):
-            undecided.append((e, rule))
+            open_relations.append((e, rule))
         reported.update(new)
     if to_annotate:
         return _to_annotate(to_annotate, name, params)
-    if undecided:
-        e, rule = undecided[0]
+    if open_relations:
+        e, rule = open_relations[0]
         shown = ", ".join(str(solver.resolve(a)) for a in rule.types)
         return Diagnostic(
             f"the type of {show_expr(e)} cannot be inferred from its arguments ({shown})", e.span, code=OpenType

@@ -135,22 +135,22 @@ def _infer(module: Module, entry: str, shapes: Mapping[str, Sequence[int]], dtyp
     signatures = {n: partly_declared(f) for n, f in functions.items()}
     solver = Solver()
     facts = Facts(solver)
-    found = Constraints(module, signatures.get, solver, fresh=True)
+    constraints = Constraints(module, signatures.get, solver, fresh=True)
     parts: list[tuple[str, int]] = []
     for name, f in functions.items():
-        t = found.visit(f)
-        parts.append((name, len(found.order)))
+        t = constraints.visit(f)
+        parts.append((name, len(constraints.order)))
         if not signatures[name].type_params:
-            found.unify(signatures[name], t, f.span, f"@{name} is called as something else than it is")
+            constraints.unify(signatures[name], t, f.span, f"@{name} is called as something else than it is")
     if entry:
         for p in functions[entry].params:
-            _hint(facts, found, p, shapes.get(p.name), dtypes.get(p.name))
+            _hint(facts, constraints, p, shapes.get(p.name), dtypes.get(p.name))
     sweeps = _sweep(facts)
     if solver.diagnostics:
         raise IrError(in_order(solver.diagnostics))
-    typed = dict(zip(functions, attach(found, *functions.values(), keep_unknown=False), strict=True))
+    typed = dict(zip(functions, attach(constraints, *functions.values(), keep_unknown=False), strict=True))
     result = module.with_functions({n: typed.get(n, f) for n, f in module.functions.items()})
-    return PartialTypes(result, tuple(_unknown_nodes(facts, found, parts)), sweeps)
+    return PartialTypes(result, tuple(_unknown_nodes(facts, constraints, parts)), sweeps)
 
 
 def _hint(facts: Facts, inferred: Constraints, p: Var, shape: Sequence[int] | None, dtype: str | None) -> None:
@@ -158,8 +158,8 @@ def _hint(facts: Facts, inferred: Constraints, p: Var, shape: Sequence[int] | No
         facts.learn_shape(inferred.types[p], None if shape is None else tuple(shape))
         facts.learn_dtype(inferred.types[p], dtype)
     except RelationError as error:
-        given = " ".join(str(x) for x in (dtype, list(shape) if shape is not None else None) if x is not None)
-        message = f"%{p.name} cannot be {given}: {error}"
+        requested = " ".join(str(x) for x in (dtype, list(shape) if shape is not None else None) if x is not None)
+        message = f"%{p.name} cannot be {requested}: {error}"
         facts.solver.diagnostics.append(Diagnostic(message, p.span, code=OperatorRefuses))
 
 

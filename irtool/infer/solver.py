@@ -351,19 +351,19 @@ class Solver:
     def _try(self, rule: TypeRelation) -> None:
         reporter = RuleReporter(self, rule)
         try:
-            found = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
-            if found is not None:
-                if not any(found is t for t in rule.types):
-                    require_tensors(found)
+            result = rule.attrs.relate([self.resolve(t) for t in rule.types], reporter)
+            if result is not None:
+                if not any(result is t for t in rule.types):
+                    require_tensors(result)
                 if rule.out is None:
-                    rule.out = found
+                    rule.out = result
                 else:
-                    rule.out = self.unify(rule.out, found)
+                    rule.out = self.unify(rule.out, result)
         except RelationError as error:
             if not (self.is_patient and any(self.resolve(t).is_open for t in rule.types)):
                 self.refuse(rule, str(error))
                 return
-            found = None
+            result = None
         except IrError as error:
             self.diagnostics.extend(error.diagnostics)
             self._poison(rule)
@@ -378,7 +378,7 @@ class Solver:
             self.refuse(rule, f"the attribute {name} has to be known as a number")
             return
         # A type that is as unknown as an argument's says that both are one, and not yet that the operator takes it.
-        if found is not None and self.find(found).__class__ is not IncompleteType:
+        if result is not None and self.find(result).__class__ is not IncompleteType:
             rule.done = True
             self.pending.pop(rule, None)
             return

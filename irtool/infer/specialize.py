@@ -52,7 +52,7 @@ def specialize(
             module = annotate_params(module, entry, {p: t for p in module[entry].params if p.name == name})
     module = annotate_params(module, entry, read_hints(module[entry], entry, shapes, dtypes).types)
     rest = read_hints(module[entry], entry, shapes, dtypes)
-    found: dict[Var, Type] = {}
+    new_types: dict[Var, Type] = {}
     if rest.shapes or rest.dtypes or infer_open(module):
         from .partial import infer_partial
 
@@ -63,13 +63,13 @@ def specialize(
             if p.name in weights or p.type_annotation is not None:
                 continue
             if q.checked_type is not None:
-                found[p] = q.checked_type
+                new_types[p] = q.checked_type
             elif p in rest.shapes:
-                found[p] = TensorType(rest.shapes[p], numbers.get(p.name, "float32"))
+                new_types[p] = TensorType(rest.shapes[p], numbers.get(p.name, "float32"))
                 if warn is not None and p.name not in numbers:
                     message = f"nothing says the dtype of %{p.name}: float32 is taken"
                     warn(Diagnostic(message, p.span, "warning", help=f"--dtype {p.name}=… says another"))
-    return annotate_params(module, entry, found)
+    return annotate_params(module, entry, new_types)
 
 
 def infer_open(module: Module) -> bool:
@@ -108,9 +108,9 @@ def require_types(module: Module, entries: Iterable[str]) -> Module:
                 reached.add(name)
                 f = typed.functions.get(name)
                 stack.extend(global_names(f) if isinstance(f, Function) else ())
-        found = [d for n, d in open_types.items() if n in reached]
-        if found:
-            raise IrError(in_order(found))
+        errors = [d for n, d in open_types.items() if n in reached]
+        if errors:
+            raise IrError(in_order(errors))
     return typed
 
 

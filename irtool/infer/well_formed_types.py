@@ -50,14 +50,14 @@ def _check_tensor(t: TensorType, span: Span | None) -> None:
         raise IrError(f"a tensor of {t} has {count} elements: more than 2^63 - 1", span, code=IllFormedType)
 
 
-def _check_definition(header: GlobalTypeVar, given: int, module: Module | None, span: Span | None) -> None:
+def _check_definition(header: GlobalTypeVar, arity: int, module: Module | None, span: Span | None) -> None:
     definitions = module.type_definitions if module is not None else {}
     data = definitions.get(header.name)
     if data is None:
         raise IrError(
             f"the type {header.name} is not defined", span, help=nearest(header.name, definitions), code=IllFormedType
         )
-    if len(data.type_vars) != given:
+    if len(data.type_vars) != arity:
         raise IrError(
-            f"the type {header.name} takes {len(data.type_vars)} arguments, {given} given", span, code=IllFormedType
+            f"the type {header.name} takes {len(data.type_vars)} arguments, {arity} given", span, code=IllFormedType
         )

@@ -44,9 +44,9 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
         _require_arithmetic(p)
     values = check_inputs(function.params, inputs, entry, span=function.span, names=parameters_by_input(function))
     machine = Machine(module)
-    found = machine.closure(entry)
-    assert isinstance(found, Closure)
-    return machine.call(found, values)
+    closure = machine.closure(entry)
+    assert isinstance(closure, Closure)
+    return machine.call(closure, values)
 
 
 def _require_arithmetic(p: Var) -> None:

@@ -16,11 +16,11 @@ def finish_blocks(blocks: Sequence[BasicBlock], own_blocks: Mapping[int, BasicBl
     by the node's slot."""
     for block in reversed(blocks):
         _find_needs(block)
-    kept = set(own_blocks)
+    live_out = set(own_blocks)
     for block in own_blocks.values():
-        kept |= block.needs
+        live_out |= block.needs
     for block in blocks:
-        _place_frees(block, kept)
+        _place_frees(block, live_out)
         block.steps = [(int(i.kind), i.out, i.args, i.frees, i.extra, i.node) for i in block.instructions]
         block.instructions = []
 
@@ -42,8 +42,8 @@ def _find_needs(block: BasicBlock) -> None:
     block.needs = needs - block.defines
 
 
-def _place_frees(block: BasicBlock, kept: set[int]) -> None:
-    dying = (block.defines | block.inherits) - kept
+def _place_frees(block: BasicBlock, live_out: set[int]) -> None:
+    dying = (block.defines | block.inherits) - live_out
     block.gives_up_result = block.function is not block and block.result in dying
     dying.discard(block.result)
     for instruction in reversed(block.instructions):

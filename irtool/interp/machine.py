@@ -247,11 +247,11 @@ def _as_value(value: Any) -> Any:
 
 
 def _as_tuple(values: Sequence[Any]) -> Generator[Any, Any, tuple[Any, ...]]:
-    made = []
+    items = []
     for v in values:
         nested = isinstance(v, tuple | list) and not isinstance(v, Data)
-        made.append((yield _as_tuple(v)) if nested else _as_value(v))
-    return tuple(made)
+        items.append((yield _as_tuple(v)) if nested else _as_value(v))
+    return tuple(items)
 
 
 def _matches(pattern: Pattern, value: Any, slots: dict[Var, int], frame: list[Any]) -> bool:
@@ -275,9 +275,9 @@ def _failure(node: Any, operands: list[Any], error: Exception) -> IrError:
         if any(d.span is not None for d in error.diagnostics):
             return error
         return IrError(replace(error.diagnostics[0], span=node.span)).classify(CannotEvaluate)
-    given = ", ".join(_describe(o) for o in operands)
+    operand_types = ", ".join(_describe(o) for o in operands)
     return IrError(
-        f"{show_expr(node)} cannot be evaluated on ({given}): {error or type(error).__name__}",
+        f"{show_expr(node)} cannot be evaluated on ({operand_types}): {error or type(error).__name__}",
         node.span,
         code=CannotEvaluate,
     )

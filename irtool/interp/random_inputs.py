@@ -114,8 +114,8 @@ def name_random(names: Sequence[str], total: int, seeds: Sequence[int] = (0,), o
         return ""
     which = f": {', '.join('%' + n for n in names)}" if len(names) <= _FEW else ""
     parameters = f"parameter{'' if total == 1 else 's'}" + (f" of @{of}" if of else "")
-    said = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    return f"{len(names)} of {total} {parameters} {'is' if len(names) == 1 else 'are'} random ({said}){which}"
+    seed_text = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{len(names)} of {total} {parameters} {'is' if len(names) == 1 else 'are'} random ({seed_text}){which}"
 
 
 _FEW = 5
@@ -130,7 +130,7 @@ def random_inputs(function: Function, seed: int = 0, module: Module | None = Non
     return _of_parameters(function, seed, module, {}, RandomTensor.values)
 
 
-def random_tensors(function: Function, seed: int, module: Module, places: Mapping[str, int]) -> list[RandomTensor]:
+def random_tensors(function: Function, seed: int, module: Module, numbering: Mapping[str, int]) -> list[RandomTensor]:
     """Distributions of the tensors of all parameters, in order, fields of tuples one by one.
 
     Args:
@@ -138,7 +138,7 @@ def random_tensors(function: Function, seed: int, module: Module, places: Mappin
         places: of parameters by name, where they stood elsewhere when there were weights among them.
     """
     tensors: list[RandomTensor] = []
-    _of_parameters(function, seed, module, places, tensors.append)
+    _of_parameters(function, seed, module, numbering, tensors.append)
     return tensors
 
 
@@ -146,16 +146,16 @@ def _of_parameters(
     function: Function,
     seed: int,
     module: Module | None,
-    places: Mapping[str, int],
+    numbering: Mapping[str, int],
     value: Callable[[RandomTensor], Any],
 ) -> list[Any]:
-    uses = Uses(function, module) if module is not None else None
+    value_uses = Uses(function, module) if module is not None else None
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
         if ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
-        typical = partial(uses.of, p) if uses else _no_uses
-        own = str(places.get(p.name, place))
+        typical = partial(value_uses.of, p) if value_uses else _no_uses
+        own = str(numbering.get(p.name, place))
         values.append(trampoline(_draw(ty, p.name, seed, own, p.span, typical, (), value)))
     return values

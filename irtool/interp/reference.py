@@ -24,8 +24,8 @@ def reference(attrs: Operator, type: Type | None) -> Callable[..., Any]:
     leaves = [t for t in tuple_leaves(type) if isinstance(t, TensorType)]
     if has_no_elements(leaves) and len(leaves) == len(list(tuple_leaves(type))):
         flat = not isinstance(type, TupleType) or all(isinstance(t, TensorType) for t in type.fields)
-        made = evaluate_nothing(attrs.__class__, leaves, isinstance(type, TupleType)) if flat else None
-        return made or evaluate
+        empty_result = evaluate_nothing(attrs.__class__, leaves, isinstance(type, TupleType)) if flat else None
+        return empty_result or evaluate
     if not attrs.shape_from_data or not isinstance(type, TensorType):
         return evaluate
 

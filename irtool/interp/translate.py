@@ -55,12 +55,12 @@ class Globals(Protocol):
 def translate(root: Function | Expr, machine: Globals, name: str = "fn") -> CompiledFunction:
     """The code of a function, or of an expression whose free variables the code then captures."""
     whole = root if isinstance(root, Function) else Function((), root)
-    places = Places(whole)
+    scopes = Places(whole)
     uses = use_counts(whole.body)
     codes: dict[Expr, CompiledFunction] = {}
-    for f in places.literals:
-        codes[f] = _Writer(machine, places, uses, codes, f, "fn").code()
-    return _Writer(machine, places, uses, codes, whole, name).code()
+    for f in scopes.literals:
+        codes[f] = _Writer(machine, scopes, uses, codes, f, "fn").code()
+    return _Writer(machine, scopes, uses, codes, whole, name).code()
 
 
 class _Writer:
@@ -69,19 +69,19 @@ class _Writer:
     def __init__(
         self,
         machine: Globals,
-        places: Places,
+        scopes: Places,
         uses: Counter[Expr],
         codes: dict[Expr, CompiledFunction],
         function: Function,
         name: str,
     ) -> None:
         self.machine = machine
-        self.places = places
+        self.places = scopes
         self.uses = uses
         self.codes = codes
         self.function = function
         self.name = name
-        self.body = places.functions[function]
+        self.body = scopes.functions[function]
         self.slots: dict[Expr, int] = {}
         self.initial: list[Any] = []
         """What each slot holds at entry."""

@@ -71,15 +71,15 @@ class Uses:
                 result = of_both(result, typical)
         return result
 
-    def _want(self, e: Expr, path: Path, wanted: Typical | None) -> None:
+    def _want(self, e: Expr, path: Path, hint: Typical | None) -> None:
         """Notes typical values of an expression, and of the value of a variable."""
         stack = [e]
-        while wanted is not None and stack:
+        while hint is not None and stack:
             e = stack.pop()
-            places = self._found.setdefault(e, {})
-            new = of_both(places.get(path), wanted)
-            if new is not None and new != places.get(path):
-                places[path] = new
+            known_hints = self._found.setdefault(e, {})
+            new = of_both(known_hints.get(path), hint)
+            if new is not None and new != known_hints.get(path):
+                known_hints[path] = new
                 self._changed = True
                 stack += self._values.get(e, []) if isinstance(e, Var) else []
 
@@ -87,31 +87,31 @@ class Uses:
         """Hands the typical values of an expression on to its operands."""
         if isinstance(e, Call) and isinstance(e.op, Op):
             self._follow_operator(e, e.op.operator)
-        for path, wanted in list(self._found.get(e, {}).items()):
+        for path, hint in list(self._found.get(e, {}).items()):
             if isinstance(e, Tuple):
                 for n, f in enumerate(e.fields):
                     if not path or path[0] == n:
-                        self._want(f, path[1:], wanted)
+                        self._want(f, path[1:], hint)
             elif isinstance(e, TupleGetItem):
-                self._want(e.tuple, (e.index, *path), wanted)
+                self._want(e.tuple, (e.index, *path), hint)
             elif isinstance(e, Let):
-                self._want(e.body, path, wanted)
+                self._want(e.body, path, hint)
             elif isinstance(e, If):
-                self._want(e.true_branch, path, wanted)
-                self._want(e.false_branch, path, wanted)
+                self._want(e.true_branch, path, hint)
+                self._want(e.false_branch, path, hint)
             elif isinstance(e, Match):
                 for clause in e.clauses:
-                    self._want(clause.body, path, wanted)
+                    self._want(clause.body, path, hint)
             elif e in self._bodies:
-                self._want(self._bodies[e].body, path, wanted)
+                self._want(self._bodies[e].body, path, hint)
 
     def _follow_operator(self, e: Call, operator: type[Operator]) -> None:
-        wanted = None
+        hint = None
         for typical in self._found.get(e, {}).values():
-            wanted = of_both(wanted, typical)
+            hint = of_both(hint, typical)
         attrs = e.attrs if isinstance(e.attrs, Operator) else operator.make()
-        told = attrs.typical([a.checked_type for a in e.args], e.checked_type, wanted)
-        for argument, typical in zip(e.args, told):
+        argument_hints = attrs.typical([a.checked_type for a in e.args], e.checked_type, hint)
+        for argument, typical in zip(e.args, argument_hints):
             fields = typical if isinstance(typical, Sequence) else None
             if fields is None:
                 self._want(argument, (), typical)

@@ -21,9 +21,9 @@ def check_basic_block_normal_form(root: Module | Expr) -> bool:
     there). What the pass leaves alone is not looked at: functions of a module that an outside compiler takes (`Compiler`)
     and what is inside kernels (`Primitive`).
     """
-    found = basic_block_violations(root)
-    if found:
-        raise IrError(found)
+    violations = basic_block_violations(root)
+    if violations:
+        raise IrError(violations)
     return True
 
 
@@ -51,13 +51,13 @@ def _violations(root: Expr, name: str) -> list[Diagnostic]:
             return "around the whole function" if isinstance(root, Function) else "around the whole expression"
         return _describe(*opener, name if opener[0] is root and isinstance(root, Function) else "")
 
-    found = []
+    violations = []
     for e, scope in scopes.of.items():
         if e in scopes.lifted and not _in_kernel(scope, opened):
-            places = [scopes.inner[user][slot] if slot >= 0 else scopes.of[user] for user, slot in users[e]]
-            distinct = list(dict.fromkeys(places))
+            user_scopes = [scopes.inner[user][slot] if slot >= 0 else scopes.of[user] for user, slot in users[e]]
+            distinct = list(dict.fromkeys(user_scopes))
             used = " and ".join(where(s) for s in distinct[:3]) + (" …" if len(distinct) > 3 else "")
-            found.append(
+            violations.append(
                 Diagnostic(
                     f"{_subject(e)} violates the basic-block normal form: its scope should be lifted",
                     _place(e, users[e][0][0]),
@@ -66,7 +66,7 @@ def _violations(root: Expr, name: str) -> list[Diagnostic]:
                     code=NotInBasicBlocks,
                 )
             )
-    return sorted(found, key=lambda d: -1 if d.span is None else d.span.start)
+    return sorted(violations, key=lambda d: -1 if d.span is None else d.span.start)
 
 
 def _in_kernel(scope: Scope, opened: Mapping[Scope, tuple[Expr, int]]) -> bool:

@@ -44,29 +44,29 @@ _BITS_OF = "bfloat16"
 _METADATA = {"irtool": _BITS_OF}
 
 
-def _tell(what: str, wanted: str, given: str) -> None:
+def _tell(what: str, expected: str, actual: str) -> None:
     """A ConversionWarning, at the line outside of irtool that asked for it."""
     package = __name__.partition(".")[0]
     frame: FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
-    sentence = f"{what} is {wanted}, and its value is {given}: it was converted, which loses nothing"
+    sentence = f"{what} is {expected}, and its value is {actual}: it was converted, which loses nothing"
     warnings.warn(sentence, ConversionWarning, stacklevel=level)
 
 
-def holds_every(wanted: str, given: str) -> bool:
-    """True if every value of the dtype `given` is a value of the dtype `wanted`."""
-    if given == wanted or given == "bool":
+def holds_every(target: str, source: str) -> bool:
+    """True if every value of the dtype `source` is a value of the dtype `target`."""
+    if source == target or source == "bool":
         return True
-    if given in _MANTISSA:
-        return wanted in _WITHIN.get(given, ())
-    signed, bits = given.startswith("int"), _bits(given)
-    if wanted in _MANTISSA:
-        return bits - signed <= _MANTISSA[wanted]
-    if wanted.startswith("int"):
-        return bits + (not signed) <= _bits(wanted)
-    return wanted.startswith("uint") and not signed and bits <= _bits(wanted)
+    if source in _MANTISSA:
+        return target in _WITHIN.get(source, ())
+    signed, bits = source.startswith("int"), _bits(source)
+    if target in _MANTISSA:
+        return bits - signed <= _MANTISSA[target]
+    if target.startswith("int"):
+        return bits + (not signed) <= _bits(target)
+    return target.startswith("uint") and not signed and bits <= _bits(target)
 
 
 def _bits(dtype: str) -> int:
@@ -142,33 +142,33 @@ def _as_array(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nd
 
 def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
     """Raises IrError if the tensor's dtype does not hold the array's values."""
-    wanted, given = ty.dtype, dtype_name(array)
-    if given == wanted or (wanted == _BITS_OF and given == "uint16"):
+    expected, actual = ty.dtype, dtype_name(array)
+    if actual == expected or (expected == _BITS_OF and actual == "uint16"):
         return
-    dtype, kind = numpy_dtype(wanted), array.dtype.kind
-    if given in _MANTISSA or kind in "biu":
-        if holds_every(wanted, given) or (array.ndim == 0 and kind in "iu" and _holds(dtype, int(array))):
+    dtype, kind = numpy_dtype(expected), array.dtype.kind
+    if actual in _MANTISSA or kind in "biu":
+        if holds_every(expected, actual) or (array.ndim == 0 and kind in "iu" and _holds(dtype, int(array))):
             return
-    message, hint = f"{_clash(array, given, ty, what)}: the data types differ", None
-    if kind in "biuf" or given == _BITS_OF:
-        message += f", and not every {given} is a {wanted}"
-        hint = f'if rounding or wrapping is meant, convert it first: np.asarray(x).astype("{wanted}")'
+    message, hint = f"{_clash(array, actual, ty, what)}: the data types differ", None
+    if kind in "biuf" or actual == _BITS_OF:
+        message += f", and not every {actual} is a {expected}"
+        hint = f'if rounding or wrapping is meant, convert it first: np.asarray(x).astype("{expected}")'
     raise IrError(message, span, help=hint, code=ValueDoesNotFit)
 
 
 def _converted(array: np.ndarray, ty: TensorType, what: str) -> np.ndarray:
     """The array with the tensor's dtype, which holds it."""
-    wanted, given = ty.dtype, dtype_name(array)
-    if given == _BITS_OF or (wanted == _BITS_OF and given == "uint16"):
+    expected, actual = ty.dtype, dtype_name(array)
+    if actual == _BITS_OF or (expected == _BITS_OF and actual == "uint16"):
         array = _bfloat16(array)
-        if wanted == _BITS_OF:
+        if expected == _BITS_OF:
             return array
-        numpy_dtype(given)  # says which package is missing
-    dtype = numpy_dtype(wanted)
-    if given == wanted and array.dtype.isnative:
+        numpy_dtype(actual)  # says which package is missing
+    dtype = numpy_dtype(expected)
+    if actual == expected and array.dtype.isnative:
         return array
-    if given != wanted:
-        _tell(what, wanted, given)
+    if actual != expected:
+        _tell(what, expected, actual)
     return array.astype(dtype)
 
 
@@ -223,8 +223,8 @@ def _numbers(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nda
     except (ValueError, TypeError, OverflowError) as error:
         raise refused(str(error)) from None
     if ty.dtype in _MANTISSA:
-        for v, held in zip(leaves, array.ravel().astype(np.float64).tolist()):
-            if math.isinf(held) and not math.isinf(v):
+        for v, narrowed in zip(leaves, array.ravel().astype(np.float64).tolist()):
+            if math.isinf(narrowed) and not math.isinf(v):
                 raise refused(f"{v} is too large for {ty.dtype}")
     return array
 
@@ -249,22 +249,22 @@ def _check_shape(array: np.ndarray, ty: TensorType, what: str, span: Span | None
     if array.ndim != len(ty.shape):
         clash = _clash(array, dtype_name(array), ty, what)
         raise IrError(f"{clash}: the ranks are {len(ty.shape)} and {array.ndim}", span, code=ValueDoesNotFit)
-    for axis, (wanted, size) in enumerate(zip(ty.shape, array.shape, strict=True)):
-        if isinstance(wanted, DimVar):
-            wanted, who = sizes.setdefault(wanted, (size, what))
-            if wanted != size:
+    for axis, (extent, size) in enumerate(zip(ty.shape, array.shape, strict=True)):
+        if isinstance(extent, DimVar):
+            extent, who = sizes.setdefault(extent, (size, what))
+            if extent != size:
                 raise IrError(
-                    f"{what}: axis {axis} is {size}, and the same dimension is {wanted} in {who}",
+                    f"{what}: axis {axis} is {size}, and the same dimension is {extent} in {who}",
                     span,
                     code=ValueDoesNotFit,
                 )
-        elif isinstance(wanted, int) and wanted is not ANY and wanted != size:
+        elif isinstance(extent, int) and extent is not ANY and extent != size:
             clash = _clash(array, dtype_name(array), ty, what)
-            raise IrError(f"{clash}: axis {axis} is {wanted} and {size}", span, code=ValueDoesNotFit)
+            raise IrError(f"{clash}: axis {axis} is {extent} and {size}", span, code=ValueDoesNotFit)
 
 
-def _clash(array: np.ndarray, given: str, ty: TensorType, what: str) -> str:
-    return f"{what} is {ty!r}, but its value is {given}{list(array.shape)}"
+def _clash(array: np.ndarray, dtype: str, ty: TensorType, what: str) -> str:
+    return f"{what} is {ty!r}, but its value is {dtype}{list(array.shape)}"
 
 
 def _article(value: Any) -> str:

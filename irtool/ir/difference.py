@@ -118,8 +118,8 @@ class _Walk:
             return "" if self.binder.get(x) is y else f"%{x.name} on the left, %{y.name} on the right"
         return "" if x.name == y.name else f"the free variables %{x.name} and %{y.name}"
 
-    def _bind(self, pairs: Any) -> str:
-        for v, w in pairs:
+    def _bind(self, bound_pairs: Any) -> str:
+        for v, w in bound_pairs:
             self.binder[v] = w
             self.bound.add(w)
             if not _same_type(v.type_annotation, w.type_annotation):
@@ -152,11 +152,11 @@ class _Walk:
             if x.complete != y.complete or len(x.clauses) != len(y.clauses):
                 return f"{len(x.clauses)} clauses on the left, {len(y.clauses)} on the right"
             for c, d in zip(x.clauses, y.clauses, strict=True):
-                pairs = _patterns(c.pattern, d.pattern)
-                if pairs is None:
+                bound_pairs = _patterns(c.pattern, d.pattern)
+                if bound_pairs is None:
                     return "the patterns differ"
-                if said := self._bind(pairs):
-                    return said
+                if reason := self._bind(bound_pairs):
+                    return reason
         return ""
 
 
@@ -177,9 +177,9 @@ def _kind(x: Expr) -> str:
 def _calls(x: Call, y: Call) -> str:
     if isinstance(x.op, Op) and isinstance(y.op, Op) and x.op.name != y.op.name:
         return f"{x.op.name} on the left, {y.op.name} on the right"
-    said = _counts("arguments", x.args, y.args)
-    if said or (x.attrs is None and y.attrs is None):
-        return said
+    reason = _counts("arguments", x.args, y.args)
+    if reason or (x.attrs is None and y.attrs is None):
+        return reason
     return _attributes("attribute", _described(x.attrs), _described(y.attrs))
 
 
@@ -227,20 +227,20 @@ def _results(x: Function, y: Function) -> str:
 
 def _patterns(x: Pattern, y: Pattern) -> list[tuple[Var, Var]] | None:
     """The variables that two patterns bind in the same places, or None where the patterns differ."""
-    pairs: list[tuple[Var, Var]] = []
+    bound_pairs: list[tuple[Var, Var]] = []
     stack = [(x, y)]
     while stack:
         p, q = stack.pop()
         if p.__class__ is not q.__class__:
             return None
         if isinstance(p, PatternVar) and isinstance(q, PatternVar):
-            pairs.append((p.var, q.var))
+            bound_pairs.append((p.var, q.var))
         elif isinstance(p, PatternConstructor | PatternTuple) and isinstance(q, PatternConstructor | PatternTuple):
             names = [r.constructor.name for r in (p, q) if isinstance(r, PatternConstructor)]
             if len(set(names)) > 1 or len(p.patterns) != len(q.patterns):
                 return None
             stack.extend(zip(p.patterns, q.patterns, strict=True))
-    return pairs
+    return bound_pairs
 
 
 def _constants(x: Constant, y: Constant) -> str:

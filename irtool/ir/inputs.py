@@ -42,10 +42,10 @@ def check_inputs(
             code=ValueDoesNotFit,
         )
     if len(inputs) != len(params):
-        wanted = f" ({list_names([p.name for p in params])})" if params else ""
+        listing = f" ({list_names([p.name for p in params])})" if params else ""
         plural = "" if len(params) == 1 else "s"
         raise IrError(
-            f"@{entry} takes {len(params)} input{plural}{wanted}, {len(inputs)} given", span, code=ValueDoesNotFit
+            f"@{entry} takes {len(params)} input{plural}{listing}, {len(inputs)} given", span, code=ValueDoesNotFit
         )
     sizes: Sizes = {}
     values = []
@@ -71,27 +71,27 @@ def list_names(names: Sequence[str]) -> str:
 def _by_name(params: Sequence[Var], inputs: Mapping[str, Any], entry: str, in_model: Mapping[str, str]) -> list[Any]:
     names = [p.name for p in params]
     known = set(names)
-    given: dict[str, Any] = {}
+    by_parameter: dict[str, Any] = {}
     for name, value in inputs.items():
         parameter = name if name in known else in_model.get(name, name)
         if parameter not in known:
             raise IrError(
                 f"@{entry} has no parameter %{name}", help=nearest(str(name), [*names, *in_model]), code=ValueDoesNotFit
             )
-        if parameter in given:
+        if parameter in by_parameter:
             raise IrError(
                 f"the parameter %{parameter} of @{entry} is given twice, by both of its names", code=ValueDoesNotFit
             )
-        given[parameter] = value
+        by_parameter[parameter] = value
     twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) != len(names) else []
     if twice:
         raise IrError(
             f"@{entry} has several parameters named %{twice[0]}: give its inputs in order", code=ValueDoesNotFit
         )
-    missing = [n for n in names if n not in given]
+    missing = [n for n in names if n not in by_parameter]
     if missing:
         raise IrError(f"no input is given for {list_names(missing)} of @{entry}", code=ValueDoesNotFit)
-    return [given[n] for n in names]
+    return [by_parameter[n] for n in names]
 
 
 def _check(value: Any, t: Type | None, what: str, p: Var, sizes: Sizes) -> Generator[Any, Any, Any]:

@@ -62,13 +62,13 @@ def decode(data: bytes | memoryview, offset: int = 0) -> tuple[np.ndarray, str, 
     offset += 8 * (rank + 1)
     if any(d < 0 for d in shape):
         raise ValueError(f"the tensor has the shape {tuple(shape)}")
-    held = np.dtype(storage(dtype))
+    stored = np.dtype(storage(dtype))
     count = math.prod(shape)
-    if size != count * held.itemsize:
-        raise ValueError(f"shape {tuple(shape)} of {dtype} takes {count * held.itemsize} bytes, not {size}")
+    if size != count * stored.itemsize:
+        raise ValueError(f"shape {tuple(shape)} of {dtype} takes {count * stored.itemsize} bytes, not {size}")
     if len(data) - offset < size:
         raise ValueError(f"the tensor holds {len(data) - offset} of {size} bytes")
-    array = np.frombuffer(data, held, count, offset).reshape(shape)
+    array = np.frombuffer(data, stored, count, offset).reshape(shape)
     array.flags.writeable = False
     return array, dtype, offset + size
 

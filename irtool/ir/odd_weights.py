@@ -25,9 +25,9 @@ def odd_weights(module: Module, weights: Mapping[str, Any]) -> list[Diagnostic]:
     Masks are none of these: a number that is infinite, and tensors of zeros and infinities, as attention adds them.
     """
     return [
-        Diagnostic(f"{name} holds {said}", span, "warning")
+        Diagnostic(f"{name} holds {oddity}", span, "warning")
         for name, span, values in _weights(module, weights)
-        if (said := _said(np.asarray(values)))
+        if (oddity := _said(np.asarray(values)))
     ]
 
 

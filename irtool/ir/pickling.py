@@ -30,7 +30,7 @@ def freeze(root: Any) -> tuple[Any, tuple[list[Any]]]:
     """`root` as the function and the argument that `pickle` keeps."""
     records: list[Any] = []
     index: dict[int, int] = {}
-    kept: list[Any] = []
+    frozen: list[Any] = []
     stack: list[tuple[Any, Any]] = [(root, None)]
     while stack:
         value, plan = stack.pop()
@@ -43,18 +43,18 @@ def freeze(root: Any) -> tuple[Any, tuple[list[Any]]]:
             continue
         kind, head, parts = plan
         index[id(value)] = len(records)
-        kept.append(value)
+        frozen.append(value)
         records.append((kind, head, [(p,) if _is_literal(p) else index[id(p)] for p in parts]))
     return thaw, (records,)
 
 
 def thaw(records: list[Any]) -> Any:
     """The value from its records; the inverse of `freeze`."""
-    made: list[Any] = []
+    objects: list[Any] = []
     for kind, head, parts in records:
-        values = [made[p] if p.__class__ is int else p[0] for p in parts]
-        made.append(_MAKE[kind](head, values))
-    return made[-1]
+        values = [objects[p] if p.__class__ is int else p[0] for p in parts]
+        objects.append(_MAKE[kind](head, values))
+    return objects[-1]
 
 
 def _is_literal(value: Any) -> bool:

@@ -47,9 +47,9 @@ def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Exp
                     if memo[k] is not k:
                         new = REBUILD_OF[e.__class__](e, [memo[k] for k in kids])
                         break
-                made = memo[e] = leave(e, new)
-                if made.span is None and e.span is not None:
-                    spread_place(made, e.span)
+                rewritten = memo[e] = leave(e, new)
+                if rewritten.span is None and e.span is not None:
+                    spread_place(rewritten, e.span)
                 continue
             if e in memo:
                 continue
@@ -62,9 +62,9 @@ def rewrite(root: Expr, leave: Leave, enter: Enter | None = None, memo: dict[Exp
                     continue
             kids = CHILDREN_OF[e.__class__](e)
             if not kids:
-                made = memo[e] = leave(e, e)
-                if made.span is None and e.span is not None:
-                    spread_place(made, e.span)
+                rewritten = memo[e] = leave(e, e)
+                if rewritten.span is None and e.span is not None:
+                    spread_place(rewritten, e.span)
                 continue
             stack.append(e)
             stack.append(None)

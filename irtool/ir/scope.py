@@ -76,11 +76,11 @@ class Scopes:
         for e in reversed(order):
             if e is root:
                 continue
-            places = [self.inner[user][slot] if slot >= 0 else self.of[user] for user, slot in uses[e]]
-            scope = places[0]
-            for place in places[1:]:
+            scopes = [self.inner[user][slot] if slot >= 0 else self.of[user] for user, slot in uses[e]]
+            scope = scopes[0]
+            for place in scopes[1:]:
                 scope = common_scope(scope, place)
-            if scope is not places[0] and not isinstance(e, Constructor | GlobalVar | Op):
+            if scope is not scopes[0] and not isinstance(e, Constructor | GlobalVar | Op):
                 self.lifted.add(e)
             self._enter(e, scope)
 

@@ -100,8 +100,8 @@ class _Left:
 
 def _has_homonyms(root: Type, leaf: Callable[[object], str | None]) -> bool:
     """True if two type variables in a type, bound or free, have one name."""
-    found = type_variables(root)
-    return len({leaf(v) for v in found}) < len(found)
+    variables = type_variables(root)
+    return len({leaf(v) for v in variables}) < len(variables)
 
 
 def _name_apart(t: FuncType, inside: dict[Type, list[str]], leaf: Callable[[object], str | None]) -> None:

@@ -24,9 +24,9 @@ def place_by_operands(e: Expr) -> None:
     """Gives a node without a place that of its first operand that has one."""
     if e.span is None:
         made_from = (e.value,) if isinstance(e, Let) else CHILDREN_OF[e.__class__](e)
-        found = next((k.span for k in made_from if k.span is not None), None)
-        if found is not None:
-            _place(e, found)
+        span = next((k.span for k in made_from if k.span is not None), None)
+        if span is not None:
+            _place(e, span)
 
 
 def fill_places(root: Function) -> None:

@@ -233,22 +233,22 @@ class _Writer:
         op = e.op
         attrs = e.attrs
         if attrs is None:
-            words: list[Any] = []
+            parts: list[Any] = []
         else:
-            words = self.attributes(attrs)
+            parts = self.attributes(attrs)
         if op.__class__ is Op:
-            return [f"call {op.name} {len(e.args)}", *words, *e.args]
-        return [f"call {len(e.args)}", op, *words, *e.args]
+            return [f"call {op.name} {len(e.args)}", *parts, *e.args]
+        return [f"call {len(e.args)}", op, *parts, *e.args]
 
     def attributes(self, attrs: Any) -> list[Any]:
-        words: list[Any] = []
-        pairs = stated(attrs)
+        parts: list[Any] = []
+        attr_items = stated(attrs)
         if isinstance(attrs, dict):
-            pairs = sorted(pairs)
-        for key, value in pairs:
-            words.append(f".{key}")
-            words.append(_quoted(value))
-        return words
+            attr_items = sorted(attr_items)
+        for key, value in attr_items:
+            parts.append(f".{key}")
+            parts.append(_quoted(value))
+        return parts
 
     def let(self, e: Let) -> list[Any]:
         return ["let", _Bind(e.var), e.value, e.body]
@@ -260,16 +260,16 @@ class _Writer:
         return [c.pattern, "=>", c.body]
 
     def type_data(self, t: TypeData) -> list[Any]:
-        words: list[Any] = [f"type {t.header.name} {len(t.type_vars)}", *t.type_vars]
+        parts: list[Any] = [f"type {t.header.name} {len(t.type_vars)}", *t.type_vars]
         for c in t.constructors:
-            words += [f"constructor {c.name} {len(c.inputs)}", *c.inputs]
-        return words
+            parts += [f"constructor {c.name} {len(c.inputs)}", *c.inputs]
+        return parts
 
     def module(self, m: Module) -> list[Any]:
-        words: list[Any] = [f"module {len(m.type_definitions)}", *_types_of(m)]
+        parts: list[Any] = [f"module {len(m.type_definitions)}", *_types_of(m)]
         for name in sorted(m.functions):
-            words += [f"def @{name}", m.functions[name]]
-        return words
+            parts += [f"def @{name}", m.functions[name]]
+        return parts
 
     # types
 
@@ -301,10 +301,10 @@ class _Writer:
     # attribute values
 
     def mapping(self, d: Mapping[Any, Any]) -> list[Any]:
-        words: list[Any] = [f"map {len(d)}"]
+        parts: list[Any] = [f"map {len(d)}"]
         for key in sorted(d, key=lambda k: (str(type(k)), str(k))):
-            words += [f"key {key!r}" if isinstance(key, str | int) else key, _quoted(d[key])]
-        return words
+            parts += [f"key {key!r}" if isinstance(key, str | int) else key, _quoted(d[key])]
+        return parts
 
     def other(self, value: Any) -> list[Any] | None:
         """An attribute value of no special kind: a dataclass by its fields, one with words of its own (a loop nest) by these,
@@ -346,10 +346,10 @@ def digest_of_type(root: Type) -> str:
             if missing:
                 stack += missing
                 continue
-            words = [_type_word(k) for k in kids]
-            closed = all(words) and not (isinstance(t, FuncType) and t.type_params)
-            said = "\x1f".join((type(t).__name__, *words)).encode("utf-8", "surrogatepass")
-            t._digest = hashlib.blake2b(said, digest_size=16).hexdigest() if closed else ""
+            parts = [_type_word(k) for k in kids]
+            closed = all(parts) and not (isinstance(t, FuncType) and t.type_params)
+            encoded = "\x1f".join((type(t).__name__, *parts)).encode("utf-8", "surrogatepass")
+            t._digest = hashlib.blake2b(encoded, digest_size=16).hexdigest() if closed else ""
         stack.pop()
     return root._digest or ""
 

@@ -39,13 +39,13 @@ class Target:
 
         Raises UsageError for an unknown kind or tag, a malformed option, or a second host that differs.
         """
-        found = _read(target)
+        options = _read(target)
         other = None if host is None else _read(host)
-        own = found.pop("host", None)
+        own = options.pop("host", None)
         if own is not None and other is not None and Target(own) != Target(other):
             raise UsageError(f"the target has the host {Target(own)} already: it cannot have {Target(other)}")
-        found["host"] = own or other
-        self._fill(found)
+        options["host"] = own or other
+        self._fill(options)
 
     def _fill(self, config: dict[str, Any]) -> None:
         config = dict(config)
@@ -83,8 +83,8 @@ class Target:
     @property
     def attributes(self) -> dict[str, str | int]:
         """The options as TVM has them: with its defaults, and numbers as numbers."""
-        given: dict[str, str | int] = {k: int(v) if re.fullmatch(r"-?\d+", v) else v for k, v in self.options}
-        return {**_defaults_of(self.kind), **given}
+        options: dict[str, str | int] = {k: int(v) if re.fullmatch(r"-?\d+", v) else v for k, v in self.options}
+        return {**_defaults_of(self.kind), **options}
 
     def of_its_kind(self) -> TargetKind | None:
         """The target as the class of its kind, if that comes from outside; its options are the fields.
@@ -116,14 +116,16 @@ class Target:
         fields = record.fields
         kind: Any = fields.get("kind", "")
         kind = kind.fields.get("name", "") if isinstance(kind, MetaNode) else kind
-        given = {str(k): v.fields.get("value", v) if isinstance(v, MetaNode) else v for k, v in _entries(fields)}
+        target_fields = {
+            str(k): v.fields.get("value", v) if isinstance(v, MetaNode) else v for k, v in _entries(fields)
+        }
         usual = _defaults_of(kind)
-        found = {k: v for k, v in given.items() if usual.get(k) != v}
+        unusual = {k: v for k, v in target_fields.items() if usual.get(k) != v}
         host = fields.get("host")
         # The host that every target of the kind has is not one that was asked for.
         own = cls.from_record(host) if isinstance(host, MetaNode) else None
-        made = cls({**found, "kind": kind, "keys": tuple(fields.get("keys") or ()), "tag": fields.get("tag") or ""})
-        return made if own is None or made.default_host() == own else cls(made, own)
+        target = cls({**unusual, "kind": kind, "keys": tuple(fields.get("keys") or ()), "tag": fields.get("tag") or ""})
+        return target if own is None or target.default_host() == own else cls(target, own)
 
     def default_host(self) -> Target:
         """The default host of its kernels: itself if it is for the CPU, else LLVM."""
@@ -132,10 +134,10 @@ class Target:
         return Target("llvm")
 
     def __str__(self) -> str:
-        words = [self.kind]
+        parts = [self.kind]
         if self.keys != _keys_of(self.kind):
-            words.append(f"-keys={','.join(self.keys)}")
-        return " ".join(words + [f"-{k}={v}" for k, v in self.options])
+            parts.append(f"-keys={','.join(self.keys)}")
+        return " ".join(parts + [f"-{k}={v}" for k, v in self.options])
 
     def __repr__(self) -> str:
         return f"Target({str(self)!r}{f', host={str(self.host)!r}' if self.host is not None else ''})"
@@ -180,17 +182,17 @@ def _read(target: Any) -> dict[str, Any]:
     if target.strip() in TAGS:
         return {**TAGS[target.strip()], "tag": target.strip()}
     try:
-        words = shlex.split(target)
+        parts = shlex.split(target)
     except ValueError as error:
         raise UsageError(f"cannot read the target {target}: {error}") from None
-    if not words:
+    if not parts:
         raise UsageError("the target is empty", help="write for example --target=c or --target=llvm")
-    if "/" in words[0] and words[0] not in TAGS:
-        raise UsageError(f"unknown target tag {words[0]}", help=nearest(words[0], TAGS))
-    result = dict(TAGS.get(words[0], {"kind": words[0]}))
-    if words[0] in TAGS:
-        result["tag"] = words[0]
-    for word in words[1:]:
+    if "/" in parts[0] and parts[0] not in TAGS:
+        raise UsageError(f"unknown target tag {parts[0]}", help=nearest(parts[0], TAGS))
+    result = dict(TAGS.get(parts[0], {"kind": parts[0]}))
+    if parts[0] in TAGS:
+        result["tag"] = parts[0]
+    for word in parts[1:]:
         match = re.fullmatch(r"-{1,2}([\w-]+)(?:=(.*))?", word)
         if match is None:
             raise UsageError(f"cannot read the target option {word}", help="options look like -mcpu=native")

@@ -75,8 +75,8 @@ class TargetKind(Plugin):
     @classmethod
     def defaults(cls) -> dict[str, str | int]:
         """The options that a target has where it does not say them, as TVM's record of it shows them."""
-        given = {f.name: f.default for f in cls.fields() if f.default is not MISSING}
-        return {n: int(v) if isinstance(v, bool) else v for n, v in given.items()}
+        defaults = {f.name: f.default for f in cls.fields() if f.default is not MISSING}
+        return {n: int(v) if isinstance(v, bool) else v for n, v in defaults.items()}
 
     @classmethod
     def has_hook(cls) -> bool:

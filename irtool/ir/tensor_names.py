@@ -39,8 +39,8 @@ def input_names(f: Function) -> dict[Var, str]:
 def parameters_by_input(f: Function) -> dict[str, str]:
     """The names of parameters by those that they have in the model, where these are others and no parameter has them."""
     taken = {p.name for p in f.params}
-    found = {name: p.name for p, name in input_names(f).items() if name not in taken}
-    return found if len(found) == len(set(found.values())) else {}
+    by_input = {name: p.name for p, name in input_names(f).items() if name not in taken}
+    return by_input if len(by_input) == len(set(by_input.values())) else {}
 
 
 def input_dims(f: Function) -> dict[Var, tuple[str, ...]]:
@@ -57,18 +57,18 @@ def show_named(t: Type | None, names: Sequence[str]) -> str:
     """A type as text, with names in the place of the `?` of open extents: `Tensor[(batch, 3), float32]`."""
     if not isinstance(t, TensorType) or t.is_static or not any(names):
         return repr(t)
-    pairs = zip(t.shape, [*names, *[""] * len(t.shape)], strict=False)
-    return f"Tensor[({', '.join(n if n and not isinstance(d, int) else repr(d) for d, n in pairs)}), {t.dtype}]"
+    named_dims = zip(t.shape, [*names, *[""] * len(t.shape)], strict=False)
+    return f"Tensor[({', '.join(n if n and not isinstance(d, int) else repr(d) for d, n in named_dims)}), {t.dtype}]"
 
 
 def without_inputs(attrs: Mapping[str, Any], f: Function, is_gone: Callable[[Var], bool]) -> Mapping[str, Any]:
     """Attributes of `f` for the same function without some of its parameters."""
-    kept: dict[str, Any] = {}
+    remaining: dict[str, Any] = {}
     if names := _names(attrs.get(INPUTS)):
-        kept[INPUTS] = [n for p, n in zip(f.params, names, strict=False) if not is_gone(p)]
+        remaining[INPUTS] = [n for p, n in zip(f.params, names, strict=False) if not is_gone(p)]
     if dims := _lists(attrs.get(INPUT_DIMS)):
-        kept[INPUT_DIMS] = [list(d) for p, d in zip(f.params, dims, strict=False) if not is_gone(p)]
-    return {**attrs, **kept} if kept else attrs
+        remaining[INPUT_DIMS] = [list(d) for p, d in zip(f.params, dims, strict=False) if not is_gone(p)]
+    return {**attrs, **remaining} if remaining else attrs
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -80,5 +80,5 @@ def _names(value: Any) -> tuple[str, ...]:
 def _lists(value: Any) -> list[tuple[str, ...]]:
     if not isinstance(value, list | tuple) or not all(isinstance(v, list | tuple) for v in value):
         return []
-    found = [_names(v) for v in value]
-    return found if all(len(a) == len(b) for a, b in zip(found, value, strict=True)) else []
+    names = [_names(v) for v in value]
+    return names if all(len(a) == len(b) for a, b in zip(names, value, strict=True)) else []

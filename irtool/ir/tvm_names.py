@@ -128,8 +128,8 @@ _KINDS = {"Module": "module", "Artifact": "build"}
 
 def counterpart(kind: str, name: str) -> str:
     """The counterpart of a name of TVM's, as a sentence; empty for a name that no row has."""
-    said = COUNTERPARTS[kind].get(name)
-    return f"TVM's {name} is not here; write {said} ({PAGE})" if said else ""
+    replacement = COUNTERPARTS[kind].get(name)
+    return f"TVM's {name} is not here; write {replacement} ({PAGE})" if replacement else ""
 
 
 def missing_attribute(thing: Any, name: str) -> AttributeError:
@@ -137,7 +137,7 @@ def missing_attribute(thing: Any, name: str) -> AttributeError:
     cls = type(thing)
     message = f"{cls.__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):
-        said = counterpart(_KINDS.get(cls.__name__, "expression"), name)
-        said = said or nearest(name, [n for n in dir(cls) if not n.startswith("_")])
-        message += f": {said}" if said else ""
+        hint = counterpart(_KINDS.get(cls.__name__, "expression"), name)
+        hint = hint or nearest(name, [n for n in dir(cls) if not n.startswith("_")])
+        message += f": {hint}" if hint else ""
     return AttributeError(message, name=name, obj=thing)

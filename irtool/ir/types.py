@@ -47,8 +47,8 @@ class Type:
         if not isinstance(other, Type) or self._hash != other._hash:
             return False
         stack: list[tuple[object, object]] = [(self, other)]
-        held: set[tuple[int, int]] = set()  # what is shared inside both is compared once
-        pairs: list[tuple[Type, Type]] = []
+        equal_pairs: set[tuple[int, int]] = set()  # what is shared inside both is compared once
+        type_pairs: list[tuple[Type, Type]] = []
         while stack:
             a, b = stack.pop()
             if a is b:
@@ -58,17 +58,17 @@ class Type:
                     return False
                 if type(a) in _HOLDERS:
                     a, b = _first_twin(a), _first_twin(b)
-                    if a is b or (id(a), id(b)) in held:
+                    if a is b or (id(a), id(b)) in equal_pairs:
                         continue
-                    held.add((id(a), id(b)))
-                    pairs.append((a, b))
+                    equal_pairs.add((id(a), id(b)))
+                    type_pairs.append((a, b))
                 pa, pb = a._parts(), b._parts()
                 if len(pa) != len(pb):
                     return False
                 stack.extend(zip(pa, pb, strict=True))
             elif a != b:
                 return False
-        for one, other in pairs:  # all that stood at the same place inside is equal, too
+        for one, other in type_pairs:  # all that stood at the same place inside is equal, too
             one, other = _first_twin(one), _first_twin(other)
             if one is not other:
                 other._twin = one
@@ -119,8 +119,8 @@ class TensorType(Type):
     @property
     def extents(self) -> tuple[int, ...] | None:
         """The shape as ints; None where a dimension is not one."""
-        found = tuple(int(d) for d in self.shape if isinstance(d, int))
-        return found if len(found) == len(self.shape) else None
+        extents = tuple(int(d) for d in self.shape if isinstance(d, int))
+        return extents if len(extents) == len(self.shape) else None
 
     @property
     def static_shape(self) -> tuple[int, ...]:

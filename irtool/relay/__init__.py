@@ -97,10 +97,10 @@ def __getattr__(name: str) -> _Anything:
         try:
             return getattr(_operators, name)
         except AttributeError:
-            said = counterpart("relay", name)
-            if not said:
+            hint = counterpart("relay", name)
+            if not hint:
                 raise
-            raise AttributeError(f"irtool.relay has no attribute {name!r}: {said}") from None
+            raise AttributeError(f"irtool.relay has no attribute {name!r}: {hint}") from None
     globals()[name] = value
     return value
 

@@ -21,11 +21,11 @@ def binary(name: str, left: Any, right: Any) -> Any:
     for anything else, which makes Python raise a TypeError; a TypeError for a fraction beside integers.
     """
     if not isinstance(left, Expr):
-        made = _operand(left, right)
-        return NotImplemented if made is None else call(name, made, right)
+        constant = _operand(left, right)
+        return NotImplemented if constant is None else call(name, constant, right)
     if not isinstance(right, Expr):
-        made = _operand(right, left)
-        return NotImplemented if made is None else call(name, left, made)
+        constant = _operand(right, left)
+        return NotImplemented if constant is None else call(name, left, constant)
     return call(name, left, right)
 
 
@@ -34,12 +34,12 @@ def negative(e: Expr) -> Expr:
     return call("negative", e)
 
 
-def _operand(value: Any, beside: Expr) -> Constant | None:
+def _operand(value: Any, other: Expr) -> Constant | None:
     if isinstance(value, str | bytes) or not (isinstance(value, bool | int | float) or hasattr(value, "__array__")):
         return None
     if not isinstance(value, bool | int | float):
         return const(value)
-    t = type_of(beside)
+    t = type_of(other)
     dtype = t.dtype if isinstance(t, TensorType) else None
     if dtype and not dtype.startswith(("float", "bfloat")) and isinstance(value, float):
         raise TypeError(f"{value} beside a tensor of {dtype}: cast one of them, or write relay.const({value}, …)")
@@ -59,9 +59,9 @@ def type_of(e: Expr) -> Type | None:
     """
     for part in post_order(e, enter=lambda x: _known(x) is None and not isinstance(x, Function)):
         if _known(part) is None:
-            found = _infer(part)
-            if found is not None:
-                _TYPES[part] = found
+            inferred = _infer(part)
+            if inferred is not None:
+                _TYPES[part] = inferred
     return _known(e)
 
 

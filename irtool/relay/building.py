@@ -79,12 +79,12 @@ def _one_target(target: Any) -> Any:
     return several[0]
 
 
-def _known(kind: str, given: Any, words: Mapping[str, str]) -> str:
+def _known(kind: str, value: Any, effects: Mapping[str, str]) -> str:
     """The note on an executor or a runtime. Raises UsageError for one that TVM does not have."""
-    name = given if isinstance(given, str) or given is None else getattr(given, "name", None)
-    if name is None and given is not None:
-        raise UsageError(f"{kind} is a name such as {next(iter(words))}, not {describe(given)}")
-    if name is not None and name not in words:
-        raise UsageError(f"there is no {kind} {name}: TVM has {', '.join(words)}", help=nearest(name, words))
-    said = words[name] if name else ""
-    return f"note: {kind}={name!r} changes nothing: {said}" if said else ""
+    name = value if isinstance(value, str) or value is None else getattr(value, "name", None)
+    if name is None and value is not None:
+        raise UsageError(f"{kind} is a name such as {next(iter(effects))}, not {describe(value)}")
+    if name is not None and name not in effects:
+        raise UsageError(f"there is no {kind} {name}: TVM has {', '.join(effects)}", help=nearest(name, effects))
+    effect = effects[name] if name else ""
+    return f"note: {kind}={name!r} changes nothing: {effect}" if effect else ""

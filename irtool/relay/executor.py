@@ -43,10 +43,10 @@ class Executor:
         compiled = build(module, None, self.target, entry=entry) if self.kind in _COMPILED else None
 
         def call(*args: Any, **named: Any) -> Any:
-            given = {**dict(zip(names, args)), **named}
+            inputs = {**dict(zip(names, args)), **named}
             if len(args) > len(names):
                 raise UsageError(f"@{entry} takes {len(names)} arguments, not {len(args)}")
-            return wrapped(compiled.run(given) if compiled is not None else evaluate(module, given, entry))
+            return wrapped(compiled.run(inputs) if compiled is not None else evaluate(module, inputs, entry))
 
         return call
 

@@ -60,16 +60,16 @@ class OperatorForm:
     def __repr__(self) -> str:
         return f"<relay.{self.__name__}{self.__signature__}>"
 
-    def __call__(self, *args: Any, **given: Any) -> Expr:
+    def __call__(self, *args: Any, **attributes: Any) -> Expr:
         parameters = self.__signature__.parameters
-        for name in given:
+        for name in attributes:
             if name not in parameters:
                 help = nearest(name, parameters)
                 raise TypeError(f"{self.__name__} has no argument {name}" + (f": {help}" if help else ""))
         if self.operator.variadic and len(args) > len(parameters):
             return self._call(dict(enumerate(args)), {})  # type: ignore[arg-type]  # positions stand for names
         try:
-            bound = self.__signature__.bind(*args, **given)
+            bound = self.__signature__.bind(*args, **attributes)
         except TypeError as error:
             raise TypeError(f"{self.__name__}: {error}; it takes {self.__signature__}") from None
         bound.apply_defaults()
@@ -131,8 +131,8 @@ def _has_no_default(f: Any) -> bool:
 
 
 def _is_list(hint: Any) -> bool:
-    kinds = typing.get_args(hint) if typing.get_origin(hint) is not tuple else (hint,)
-    return any(typing.get_origin(k) is tuple for k in kinds) and int not in kinds
+    options = typing.get_args(hint) if typing.get_origin(hint) is not tuple else (hint,)
+    return any(typing.get_origin(k) is tuple for k in options) and int not in options
 
 
 def _spatial_rank(operator: type[Operator]) -> int:
@@ -156,8 +156,8 @@ def _signature(operator: type[Operator]) -> tuple[inspect.Signature, dict[str, s
     """The parameters with their defaults, and the input or attribute that each stands for where its name differs."""
     defaults: dict[str, Any] = dict.fromkeys(operator.arguments[: operator.arity], _REQUIRED)
     for f in operator.fields():
-        made = f.default_factory() if f.default_factory is not dataclasses.MISSING else f.default
-        defaults.setdefault(f.name, _REQUIRED if made is dataclasses.MISSING else made)
+        usual = f.default_factory() if f.default_factory is not dataclasses.MISSING else f.default
+        defaults.setdefault(f.name, _REQUIRED if usual is dataclasses.MISSING else usual)
     if _spatial_rank(operator):
         defaults["padding"] = 0
     target: dict[str, str] = {}

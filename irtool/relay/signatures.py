@@ -95,9 +95,9 @@ vision.non_max_suppression data valid_count indices max_output_size=-1 iou_thres
 """
 
 
-def _line(words: list[str]) -> list[tuple[str, str, Any]]:
+def _line(parts: list[str]) -> list[tuple[str, str, Any]]:
     result = []
-    for word in words:
+    for word in parts:
         names, _, default = word.partition("=")
         name, _, of = names.partition(":")
         result.append((name, of or name, ast.literal_eval(default) if default else inspect.Parameter.empty))

@@ -65,8 +65,8 @@ def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Expr:
     axis = (axis,) if isinstance(axis, int) else axis
     largest = call("max", as_expr(data, "the argument data of logsumexp"), axis=axis, keepdims=True)
     total = call("log", call("sum", call("exp", call("subtract", data, largest)), axis=axis, keepdims=True))
-    found = call("add", total, largest)
-    return found if keepdims else call("squeeze", found, axis=axis)
+    logarithm = call("add", total, largest)
+    return logarithm if keepdims else call("squeeze", logarithm, axis=axis)
 
 
 def stft(

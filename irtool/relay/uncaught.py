@@ -20,8 +20,8 @@ def explain_uncaught() -> None:
         return
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if isinstance(error, AttributeError) and (said := explanation(error)):
-            error.add_note(said)
+        if isinstance(error, AttributeError) and (hint := explanation(error)):
+            error.add_note(hint)
         before(kind, error, trace)
 
     show.explains = True  # type: ignore[attr-defined]  # marks the function, whoever finds it as the hook
@@ -31,5 +31,5 @@ def explain_uncaught() -> None:
 def explanation(error: AttributeError) -> str:
     """Advice in place of an attribute that an array or an integer does not have; empty for all others."""
     name = error.name or ""
-    kinds = {cls.__name__ for cls in type(error.obj).__mro__} & {"int", "ndarray"}
-    return next((said for kind in sorted(kinds) if (said := counterpart(kind, name))), "")
+    class_names = {cls.__name__ for cls in type(error.obj).__mro__} & {"int", "ndarray"}
+    return next((hint for kind in sorted(class_names) if (hint := counterpart(kind, name))), "")

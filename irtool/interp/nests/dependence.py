@@ -63,14 +63,14 @@ def _as_reduction(loop: For) -> Way | None:
         s = s.body
     if not isinstance(s, Store) or not isinstance(s.value, Binary) or s.value.op not in (*REDUCTIONS, *_EXTREMES):
         return None
-    held, value = s.value.a, s.value.b
-    if s.value.op in REDUCTIONS and (not isinstance(held, Load) or held.source is not s.buffer):
-        held, value = value, held
-    if not isinstance(held, Load) or held.source is not s.buffer:
+    accumulated, value = s.value.a, s.value.b
+    if s.value.op in REDUCTIONS and (not isinstance(accumulated, Load) or accumulated.source is not s.buffer):
+        accumulated, value = value, accumulated
+    if not isinstance(accumulated, Load) or accumulated.source is not s.buffer:
         return None
     simplify = Simplifier()
     variables = {x.var for x in loops}
-    for a, b in zip(held.indices, s.indices, strict=True):
+    for a, b in zip(accumulated.indices, s.indices, strict=True):
         if simplify(a) is not simplify(b) or not variables.isdisjoint(post_order(b)):
             return None
     if any(isinstance(e, Load) and e.source is s.buffer for e in post_order(value, *s.indices)):

@@ -176,10 +176,10 @@ def _paired(a: Any, b: Any) -> Any:
 
 
 def _dotted_pairs(a: Any, b: Any) -> Any:
-    words = [np.ascontiguousarray(w).astype(np.int32).view(np.uint32).reshape(np.shape(w)) for w in (a, b)]
+    packed = [np.ascontiguousarray(w).astype(np.int32).view(np.uint32).reshape(np.shape(w)) for w in (a, b)]
     (a1, b1), (a0, b0) = (
         tuple(np.ascontiguousarray(x).view(np.float32).reshape(np.shape(x)) for x in half)
-        for half in ([w & np.uint32(0xFFFF0000) for w in words], [w << np.uint32(16) for w in words])
+        for half in ([w & np.uint32(0xFFFF0000) for w in packed], [w << np.uint32(16) for w in packed])
     )
     return a1 * b1 + a0 * b0
 
@@ -190,8 +190,8 @@ def _packed_wide(a: Any, b: Any) -> Any:
 
 
 def _dotted_wide(a: Any, b: Any) -> Any:
-    words = [np.asarray(w).astype(np.int64) for w in (a, b)]
-    (a0, b0), (a1, b1) = [(w << 48) >> 48 for w in words], [w >> 16 for w in words]
+    packed = [np.asarray(w).astype(np.int64) for w in (a, b)]
+    (a0, b0), (a1, b1) = [(w << 48) >> 48 for w in packed], [w >> 16 for w in packed]
     return (a0 * b0 + a1 * b1).astype(np.int32)
 
 

@@ -186,9 +186,9 @@ class Nest:
         self.lanes = (extent, *around)
         v = np.arange(extent, dtype=numpy_dtype(s.var.dtype)).reshape(extent, *(1,) * len(around))
         self.values[s.var] = v
-        places = [np.broadcast_to(self.value(p, masked=True), self.lanes).reshape(extent, -1) for p in way.asked]
+        positions = [np.broadcast_to(self.value(p, masked=True), self.lanes).reshape(extent, -1) for p in way.asked]
         self.lanes = around
-        return all(len(np.unique(column)) == extent for p in places for column in p.T)
+        return all(len(np.unique(column)) == extent for p in positions for column in p.T)
 
     def reduce(self, way: Way) -> None:
         """All steps of a reduction, in as few arrays as there is room for."""
@@ -199,21 +199,21 @@ class Nest:
         steps = math.prod(extents)
         if not steps:
             return
-        room = max(1, _LANES // max(1, math.prod(outer)))
+        block_size = max(1, _LANES // max(1, math.prod(outer)))
         place = self.value(self.place(update))
-        held = self.load(update.buffer, place, True)
+        total = self.load(update.buffer, place, True)
         combine = function_of(update.value)
-        for begin in range(0, steps, room):
-            size = min(room, steps - begin)
+        for begin in range(0, steps, block_size):
+            size = min(block_size, steps - begin)
             self.lanes = (size, *outer)
             index = np.arange(begin, begin + size).reshape(size, *(1,) * len(outer))
             for x, n in zip(reversed(way.loops), reversed(extents), strict=True):
                 self.values[x.var] = (index % n).astype(numpy_dtype(x.var.dtype))
                 index = index // n
-            made = np.broadcast_to(self.value(value), self.lanes)
+            values = np.broadcast_to(self.value(value), self.lanes)
             self.lanes = outer
-            held = combine(held, _reduced(update.value.op, made, combine))
-        self.put(update.buffer, place, held)
+            total = combine(total, _reduced(update.value.op, values, combine))
+        self.put(update.buffer, place, total)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -282,10 +282,10 @@ def _reduced(op: str, values: Any, combine: Any) -> Any:
     if op in REDUCTIONS:
         return reduced(op, values)
     if values.dtype.kind not in "biu" and np.isnan(values).any():  # what is left of NaN goes by the order
-        held = values[0]
+        total = values[0]
         for n in range(1, len(values)):
-            held = combine(held, values[n])
-        return held
+            total = combine(total, values[n])
+        return total
     while len(values) > 1:
         even = len(values) // 2 * 2
         rest = values[even:]

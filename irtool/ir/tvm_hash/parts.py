@@ -94,9 +94,9 @@ def describe(node: Any) -> Node:
     """The type key of a node, whether it counts by identity, and its parts."""
     if node.__class__ is Node:
         return node
-    found = _NODES.get(node.__class__)
-    if found is not None:
-        return found(node)
+    node_of = _NODES.get(node.__class__)
+    if node_of is not None:
+        return node_of(node)
     if node is ANY:
         return Node("tir.Any", False, ())
     if isinstance(node, Mapping):
@@ -128,8 +128,8 @@ def _map(values: Mapping[Any, Any]) -> Node:
     """Maps by strings are sorted by them. Of others only the size counts: their keys are nodes that nothing else binds."""
     if not all(isinstance(k, str) for k in values):
         return Node("Map", False, (len(values),))
-    pairs = [part for k in sorted(values, key=lambda k: k.encode()) for part in (string_node(k), _part(values[k]))]
-    return Node("Map", False, (len(values), *pairs))
+    key_values = [part for k in sorted(values, key=lambda k: k.encode()) for part in (string_node(k), _part(values[k]))]
+    return Node("Map", False, (len(values), *key_values))
 
 
 def _attributes(attrs: Any) -> Node:
@@ -138,12 +138,12 @@ def _attributes(attrs: Any) -> Node:
         return Node(type(attrs).__name__, False, (text(repr(attrs)),))
     key = getattr(attrs, "attrs_name", "") or type(attrs).__name__
     hints = type_hints(type(attrs))
-    boxed = BOXED.get(key, frozenset())
-    return Node(key, False, tuple(_field(v, hints[n], n in boxed) for n, v in described(attrs)))
+    boxed_names = BOXED.get(key, frozenset())
+    return Node(key, False, tuple(_field(v, hints[n], n in boxed_names) for n, v in described(attrs)))
 
 
-def _field(value: Any, hint: Any, boxed: bool) -> Any:
-    if not boxed and value is not None:
+def _field(value: Any, hint: Any, is_boxed: bool) -> Any:
+    if not is_boxed and value is not None:
         if hint is int or hint is bool:
             return integer(value) if isinstance(value, int) else value
         if hint is float:

@@ -64,8 +64,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(value, attribute) if attribute else value
         globals()[name] = value
         return value
-    said = counterpart("tvm", name)
-    raise AttributeError(f"irtool.relay.tvm has no attribute {name!r}" + (f": {said}" if said else ""))
+    hint = counterpart("tvm", name)
+    raise AttributeError(f"irtool.relay.tvm has no attribute {name!r}" + (f": {hint}" if hint else ""))
 
 
 def __dir__() -> list[str]:

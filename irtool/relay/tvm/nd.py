@@ -26,10 +26,10 @@ class NDArray(np.ndarray):
 
 def array(arr: Any, device: Any = None) -> NDArray:
     """An array of numbers; floats of Python become float32, as in TVM. `device` is not looked at."""
-    made = np.asarray(arr)
-    if not hasattr(arr, "dtype") and made.dtype == np.float64:
-        made = made.astype(np.float32)
-    return made.view(NDArray)
+    values = np.asarray(arr)
+    if not hasattr(arr, "dtype") and values.dtype == np.float64:
+        values = values.astype(np.float32)
+    return values.view(NDArray)
 
 
 def empty(shape: Any, dtype: str = "float32", device: Any = None) -> NDArray:

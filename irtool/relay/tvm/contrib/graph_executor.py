@@ -45,8 +45,8 @@ class GraphModule:
     def run(self, **inputs: Any) -> None:
         """Computes the outputs. Raises IrError where an input was not set, or does not fit."""
         self.set_input(**inputs)
-        found = self.artifact.run({n: v.numpy() for n, v in self._values.items()})
-        self._outputs = _flat(wrapped(found))
+        result = self.artifact.run({n: v.numpy() for n, v in self._values.items()})
+        self._outputs = _flat(wrapped(result))
 
     def get_output(self, index: int, out: Any = None) -> NDArray:
         """An output, or, written there, `out`. Raises UsageError before the first run."""
