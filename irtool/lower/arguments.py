@@ -19,8 +19,8 @@ def bind_constant_arguments(functions: Mapping[str, HostFunction], entries: Iter
         for s in steps(f.body):
             if isinstance(s, CallFunction):
                 called.setdefault(s.function, []).append(s)
-    kept = set(entries)
-    waiting = [name for name in functions if name in called and name not in kept]
+    never_bound = set(entries)
+    waiting = [name for name in functions if name in called and name not in never_bound]
     while waiting:
         name = waiting.pop()
         f = functions[name]
@@ -34,11 +34,11 @@ def bind_constant_arguments(functions: Mapping[str, HostFunction], entries: Iter
             s.inputs = [x for x, constant in zip(s.inputs, known, strict=True) if constant is None]
         f.params = [p for p, constant in zip(f.params, known, strict=True) if constant is None]
         # What it hands on may be constant now.
-        waiting += {s.function for s in steps(f.body) if isinstance(s, CallFunction)} - kept
+        waiting += {s.function for s in steps(f.body) if isinstance(s, CallFunction)} - never_bound
 
 
 def _constant(param: Slot, handed: Iterable[Slot]) -> Slot | None:
     """The constant that all calls hand over, those aside that hand the parameter itself on."""
-    found = {x.resolve() for x in handed} - {param}
-    only = found.pop() if len(found) == 1 else None
+    arguments = {x.resolve() for x in handed} - {param}
+    only = arguments.pop() if len(arguments) == 1 else None
     return only if only is not None and only.kind == CONSTANT else None

@@ -126,9 +126,9 @@ class _Moved(Closure):
     What it captures is made when it is asked for, so a chain of closures is not made anew for each of them.
     """
 
-    def __init__(self, origin: Closure, places: dict[Slot, Slot], moved: dict[Closure, Closure]) -> None:
+    def __init__(self, origin: Closure, moved_slots: dict[Slot, Slot], moved: dict[Closure, Closure]) -> None:
         self.origin = origin
-        self.places = places
+        self.places = moved_slots
         self.function = origin.function
         self._moved = moved
         moved[origin] = self
@@ -145,8 +145,8 @@ class _Moved(Closure):
         if leaf in self._moved:
             return self._moved[leaf]
         if isinstance(leaf, _Moved):
-            places = {s: self.place(p) for s, p in leaf.places.items()}
-            self._moved[leaf] = moved = _Moved(leaf.origin, places, {})
+            moved_slots = {s: self.place(p) for s, p in leaf.places.items()}
+            self._moved[leaf] = moved = _Moved(leaf.origin, moved_slots, {})
             return moved
         if isinstance(leaf, Closure):
             return _Moved(leaf, self.places, self._moved)
@@ -164,15 +164,15 @@ class _Moved(Closure):
 
 def _constructors(value: Value) -> tuple[str, ...]:
     """The constructors of the data in a value; the value's form does not tell them."""
-    found: list[str] = []
+    names: list[str] = []
     stack = [value]
     while stack:
         v = stack.pop()
         if isinstance(v, Data):
-            found.append(v.constructor.name)
+            names.append(v.constructor.name)
         if isinstance(v, tuple):
             stack.extend(v)
-    return tuple(found)
+    return tuple(names)
 
 
 def _refusal(function: Function, var: Var) -> IrError:

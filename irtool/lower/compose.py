@@ -100,15 +100,15 @@ def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
             help=f"give a shape, for example: {example_shape(what.name + path, t)}",
             code=DynamicShape,
         )
-    made = what
-    while isinstance(made, Call) and isinstance(made.op, Function):
-        made = made.op.body  # of a primitive function, the operator whose result it gives
-    by = made.op.name if isinstance(made, Call) and isinstance(made.op, Op | GlobalVar) else "this"
+    producer = what
+    while isinstance(producer, Call) and isinstance(producer.op, Function):
+        producer = producer.op.body  # of a primitive function, the operator whose result it gives
+    by = producer.op.name if isinstance(producer, Call) and isinstance(producer.op, Op | GlobalVar) else "this"
     return Diagnostic(
         f"{by} gives {t}, a shape that is not static: compiling to C needs every dimension",
-        made.span if made is not None else None,
+        producer.span if producer is not None else None,
         subject=by,
-        help=_FROM_VALUES if _is_from_values(made) else _FROM_SHAPES,
+        help=_FROM_VALUES if _is_from_values(producer) else _FROM_SHAPES,
         code=DynamicShape,
     )
 
@@ -232,10 +232,10 @@ def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
     return fields[t.leaves_of(e.index)]
 
 
-def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorType]) -> Any:
+def _computed(e: Call, arguments: Sequence[te.Tensor], result_types: Sequence[TensorType]) -> Any:
     """The result of a call's operator. Errors name the call: a type rule that accepts more is a bug."""
     try:
-        if has_no_elements(wanted) and (nothing := compute_nothing(type(e.attrs), wanted)) is not None:
+        if has_no_elements(result_types) and (nothing := compute_nothing(type(e.attrs), result_types)) is not None:
             return nothing
         return e.attrs.compute(list(arguments), e.checked_type)
     except (MemoryError, NotImplementedError):
@@ -260,16 +260,16 @@ def _computed(e: Call, arguments: Sequence[te.Tensor], wanted: Sequence[TensorTy
 
 def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
     """The tensors of an operator's call of known types. Raises IrError if their types are different."""
-    wanted = flat_types(e.checked_type, e)
+    types = flat_types(e.checked_type, e)
     for a in e.args:
         flat_types(a.checked_type, a)
-    made = _computed(e, arguments, wanted)
-    tensors = list(made) if isinstance(made, tuple | list) else [made]
-    if len(tensors) != len(wanted):
+    computed = _computed(e, arguments, types)
+    tensors = list(computed) if isinstance(computed, tuple | list) else [computed]
+    if len(tensors) != len(types):
         raise IrError(
-            f"{e.op!r} computes {len(tensors)} tensors, but its type has {len(wanted)}", e.span, subject=repr(e.op)
+            f"{e.op!r} computes {len(tensors)} tensors, but its type has {len(types)}", e.span, subject=repr(e.op)
         )
-    for tensor, t in zip(tensors, wanted):
+    for tensor, t in zip(tensors, types):
         if list(tensor.shape) != _extents(t) or tensor.dtype != t.dtype:
             have = f"({', '.join(map(str, tensor.shape))}) {tensor.dtype}"
             raise IrError(

@@ -39,13 +39,13 @@ def take_fields(function: Function) -> tuple[Function, list[Field]]:
             whole |= {fields[e]} if e is function.body else set()
         else:
             whole.update(fields[k] for k in children(e) if k in fields)
-    kept = [f for f in whole if not any(Field(f.argument, f.path[:n]) in whole for n in range(len(f.path)))]
-    kept.sort(key=lambda f: (f.argument, f.path))
-    if kept == [Field(n) for n in range(len(function.params))]:
-        return function, kept
+    outermost = [f for f in whole if not any(Field(f.argument, f.path[:n]) in whole for n in range(len(f.path)))]
+    outermost.sort(key=lambda f: (f.argument, f.path))
+    if outermost == [Field(n) for n in range(len(function.params))]:
+        return function, outermost
     params: dict[Field, Var] = {}
     replaced: dict[Expr, Expr] = {}
-    chosen = set(kept)
+    chosen = set(outermost)
     for e, f in fields.items():
         if f in chosen:
             t = e.checked_type or (e.type_annotation if isinstance(e, Var) else None)
@@ -55,7 +55,7 @@ def take_fields(function: Function) -> tuple[Function, list[Field]]:
                 param = params[f] = Var("_".join([name, *map(str, f.path)]), t, e.span, t)
             replaced[e] = param
     body = rewrite(function.body, _typed, memo=replaced)
-    return with_function(function, params=tuple(params[f] for f in kept), body=body), kept
+    return with_function(function, params=tuple(params[f] for f in outermost), body=body), outermost
 
 
 def _typed(old: Expr, new: Expr) -> Expr:

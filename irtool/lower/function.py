@@ -138,16 +138,16 @@ class FunctionLowering(FunctionState):
             if find(e) is not None or isinstance(e, Op | GlobalVar | Constructor):
                 continue
             if isinstance(e, If):
-                made = yield self.branch(e)
+                lowered = yield self.branch(e)
             elif isinstance(e, Match):
-                made = yield known.lower_match(self, e)
+                lowered = yield known.lower_match(self, e)
             elif isinstance(e, Call) and (callee := known.lowered_in_place(self, e)) is not None:
-                made = yield known.lower_in_place(self, e, callee)
+                lowered = yield known.lower_in_place(self, e, callee)
             elif isinstance(e, Let):
-                made = yield self.value(e)
+                lowered = yield self.value(e)
             else:
-                made = self.tried(e)
-            learn(e, made)
+                lowered = self.tried(e)
+            learn(e, lowered)
         return find(root)
 
     def tried(self, e: Expr) -> Value:
@@ -223,33 +223,33 @@ class FunctionLowering(FunctionState):
         folded = known.folded(self, e, function, inputs, types)
         if folded is not None:
             return folded
-        found = self.whole.kernels.get(function)
+        kernel_of = self.whole.kernels.get(function)
         form = structure_of(e.checked_type)
-        if found is None:
+        if kernel_of is None:
             return nest(form, iter([self.blocks.fresh(dims(t), t.dtype) for t in types]))
-        inputs += [self.whole.constant(c) for c in found.constants]
-        inputs = [inputs[n] for n in found.taken]
-        made = found.kernel
-        copied = made.copies
+        inputs += [self.whole.constant(c) for c in kernel_of.constants]
+        inputs = [inputs[n] for n in kernel_of.taken]
+        kernel = kernel_of.kernel
+        copied = kernel.copies
         if copied is not None:
             return nest(form, iter([inputs[copied]]))
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
-        self.blocks.add(RunKernel(made, inputs, outputs, places=places(operator_calls(function))))
+        self.blocks.add(RunKernel(kernel, inputs, outputs, places=places(operator_calls(function))))
         return nest(form, iter(outputs))
 
     def lowered(self, e: Call, callee: GlobalVar, function: PrimFunc, args: tuple[Expr, ...]) -> Value:
         """A call of a loop nest."""
-        made, constants = self.whole.kernels.lowered(callee.name, function)
+        kernel, constants = self.whole.kernels.lowered(callee.name, function)
         inputs = [s for a in args for s in flat(self.blocks.find(a), a)] + [self.whole.constant(c) for c in constants]
         types = flat_types(e.checked_type, e)
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in types]
-        handed, wanted = [(s.size, s.dtype) for s in (*inputs, *outputs)], [(b.size, b.dtype) for b in made.params]
-        if handed != wanted or len(inputs) != len(made.inputs):
+        handed, declared = [(s.size, s.dtype) for s in (*inputs, *outputs)], [(b.size, b.dtype) for b in kernel.params]
+        if handed != declared or len(inputs) != len(kernel.inputs):
             raise IrError(f"the arguments of {callee!r} do not match its buffers", e.span, code=NoCounterpart)
         form = structure_of(e.checked_type)
-        if made.copies is not None:
-            return nest(form, iter([inputs[made.copies]]))
-        self.blocks.add(RunKernel(made, inputs, outputs))
+        if kernel.copies is not None:
+            return nest(form, iter([inputs[kernel.copies]]))
+        self.blocks.add(RunKernel(kernel, inputs, outputs))
         return nest(form, iter(outputs))
 
     # -- branches ------------------------------------------------------------------------------------------------------

@@ -57,5 +57,5 @@ class FunctionState:
 
     def callee(self, e: Call) -> Closure | GlobalVar | None:
         """The function that a call applies, as far as it is known."""
-        found: Any = self.blocks.find(e.op) if isinstance(e.op, Var | Function) else e.op
-        return found if isinstance(found, Closure | GlobalVar) else None
+        callee: Any = self.blocks.find(e.op) if isinstance(e.op, Var | Function) else e.op
+        return callee if isinstance(callee, Closure | GlobalVar) else None

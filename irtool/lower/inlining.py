@@ -71,8 +71,8 @@ def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[tuple
     waiting = _reads(bodies, (), stored)
     if not waiting:
         # Reads may have gone with what interning folds: select(c, x, x) is x.
-        kept = bodies if _reads(op.bodies, (), stored) else op.bodies
-        return tuple(kept), len(post_order(*kept))
+        exprs = bodies if _reads(op.bodies, (), stored) else op.bodies
+        return tuple(exprs), len(post_order(*exprs))
     stack: list[tuple[Load, bool]] = [(e, False) for e in reversed(waiting)]
     while stack:
         e, ready = stack.pop()

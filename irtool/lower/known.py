@@ -96,7 +96,7 @@ def folded(
     operands = [nest(structure_of(p.checked_type), arguments) for p in function.params]
     if any(isinstance(o, tuple) for o in operands):
         return None
-    found = evaluate_expr(Call(function, tuple(operands), None, (), e.span, e.checked_type))
-    if isinstance(found, tuple) or len(types) != 1:
+    values = evaluate_expr(Call(function, tuple(operands), None, (), e.span, e.checked_type))
+    if isinstance(values, tuple) or len(types) != 1:
         return None
-    return within.whole.constant(Constant(found, types[0].dtype, types[0], e.span))
+    return within.whole.constant(Constant(values, types[0].dtype, types[0], e.span))

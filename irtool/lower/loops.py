@@ -38,15 +38,15 @@ def loop_tail_calls(functions: Mapping[str, HostFunction], entries: Iterable[str
     """The functions with loops for the tail calls by which they reach themselves; those that nobody calls any more are left
     out."""
     ends = {name: tail_calls(f) for name, f in functions.items()}
-    groups = rings({name: [s.function for s in found] for name, found in ends.items()})
-    made: dict[str, HostFunction] = {}
+    groups = rings({name: [s.function for s in callees] for name, callees in ends.items()})
+    looped: dict[str, HostFunction] = {}
     stack = list(entries)
     while stack:
         name = stack.pop()
-        if name not in made:
-            made[name] = _Looped(functions, name, groups[name], ends).build() if name in groups else functions[name]
-            stack.extend(calls(made[name]))
-    return {n: made[n] for n in functions if n in made}
+        if name not in looped:
+            looped[name] = _Looped(functions, name, groups[name], ends).build() if name in groups else functions[name]
+            stack.extend(calls(looped[name]))
+    return {n: looped[n] for n in functions if n in looped}
 
 
 def tail_calls(function: HostFunction) -> list[CallFunction]:

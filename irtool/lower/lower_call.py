@@ -108,10 +108,10 @@ def lower_call(
         raise UsageError("the inputs are a list of tensors: te.placeholder((4, 2), name='x') makes one")
     typed = infer_types(call)
     assert isinstance(typed, Call)
-    wanted = [t for a in typed.args for t in flat_types(a.checked_type, a)]
-    if len(inputs) != len(wanted):
-        raise IrError(f"{call.op.name} takes {len(wanted)} tensors here, but {len(inputs)} are given", call.span)
-    for tensor, t in zip(inputs, wanted, strict=True):
+    types = [t for a in typed.args for t in flat_types(a.checked_type, a)]
+    if len(inputs) != len(types):
+        raise IrError(f"{call.op.name} takes {len(types)} tensors here, but {len(inputs)} are given", call.span)
+    for tensor, t in zip(inputs, types, strict=True):
         if tuple(tensor.shape) != tuple(t.shape) or tensor.dtype != t.dtype:
             raise IrError(f"{tensor!r} stands for an argument of type {t}", call.span)
     try:

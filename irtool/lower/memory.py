@@ -278,11 +278,11 @@ class _Frame:
 def _note_overlaps(s: RunKernel, stages: Stages) -> None:
     """Notes in the kernel's placement which inputs and outputs share memory in this call, one after the other."""
     assert s.kernel.placement is not None
-    found = s.kernel.placement.overlapping
+    overlaps = s.kernel.placement.overlapping
     for i, o in stages.in_turn:
         a, b = s.inputs[i].resolve(), s.outputs[o].resolve()
-        if a.kind != TEMP or b.kind != TEMP or (i, o) in found:
+        if a.kind != TEMP or b.kind != TEMP or (i, o) in overlaps:
             continue
         assert a.offset is not None and b.offset is not None
         if a.offset < b.offset + align(b.nbytes) and b.offset < a.offset + align(a.nbytes):
-            found.append((i, o))
+            overlaps.append((i, o))

@@ -233,11 +233,11 @@ def _counts(e: Expr, loops: Sequence[Loop], simplify: Simplifier) -> bool:
 
     variables = {v for v, _ in loops}
     terms, offset = simplify.linear(rewrite(e, uncast))
-    step, wanted = 1, {}
+    step, expected = 1, {}
     for v, extent in reversed(loops):
-        wanted[v] = step
+        expected[v] = step
         step *= extent
-    return offset == 0 and terms == wanted and step - 1 <= dtypes.largest(e.dtype)
+    return offset == 0 and terms == expected and step - 1 <= dtypes.largest(e.dtype)
 
 
 def _in_order(

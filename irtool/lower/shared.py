@@ -59,19 +59,19 @@ class ModuleLowering:
             self.waiting.append((name, *self._captures.inside(closure)))
         return name, list(capture.slots)
 
-    def _free_name(self, wanted: str) -> str:
-        while wanted in self._queued or wanted in self.module:
-            wanted += "_"
-        self._queued.add(wanted)
-        return wanted
+    def _free_name(self, name: str) -> str:
+        while name in self._queued or name in self.module:
+            name += "_"
+        self._queued.add(name)
+        return name
 
     def _constant_name(self, e: Constant) -> str:
         """The name of the parameter that the value is of, or a number."""
-        wanted = e.span.name if e.span is not None else ""
-        seen = self._named[wanted] = self._named.get(wanted, 0) + 1
-        if not wanted:
+        name = e.span.name if e.span is not None else ""
+        seen = self._named[name] = self._named.get(name, 0) + 1
+        if not name:
             return f"constant_{len(self.constants)}"
-        return wanted if seen == 1 else f"{wanted}_{seen}"
+        return name if seen == 1 else f"{name}_{seen}"
 
     def constant(self, e: Constant) -> Slot:
         """The slot of a constant; equal ones share it."""
@@ -80,10 +80,10 @@ class ModuleLowering:
             raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span, code=MissingConstant)
         seen = self._constants_of.get(e)
         if seen is None:
-            made = Slot("", data.shape, e.dtype, CONSTANT, data)
-            seen = self._contents.first((e.dtype, data.shape), beginning(data), made.read, made)
-            if seen is made:
-                made.name = self._constant_name(e)
-                self.constants.append(made)
+            slot = Slot("", data.shape, e.dtype, CONSTANT, data)
+            seen = self._contents.first((e.dtype, data.shape), beginning(data), slot.read, slot)
+            if seen is slot:
+                slot.name = self._constant_name(e)
+                self.constants.append(slot)
             self._constants_of[e] = seen
         return seen

@@ -105,27 +105,27 @@ def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> li
             stored.add(op)
             continue
         size = max(1, _domain(op))
-        wanted = 0.0
+        evaluation_count = 0.0
         for reader in readers[op]:
-            wanted += max(1, evaluations[reader]) * sites[reader][op]
-        if op in pinned or not _inlines(op, wanted, size, target):
+            evaluation_count += max(1, evaluations[reader]) * sites[reader][op]
+        if op in pinned or not _inlines(op, evaluation_count, size, target):
             stored.add(op)
             evaluations[op] = _domain(op)
         else:
-            evaluations[op] = wanted
+            evaluations[op] = evaluation_count
     bodies = inlined_bodies(order, stored)
     return [TensorStage(op, bodies.get(op, ())) for op in order if op in stored and not isinstance(op, Placeholder)]
 
 
-def _inlines(op: Compute, wanted: float, size: int, target: VectorTarget) -> bool:
+def _inlines(op: Compute, evaluation_count: float, size: int, target: VectorTarget) -> bool:
     if op.reduce_axes or len(op.bodies) > 1:
         return False
-    if wanted <= size or size == 1:
+    if evaluation_count <= size or size == 1:
         return True
     cost = _cost(op.bodies)
     if cost == 0:
         return True
-    ratio = wanted / size
+    ratio = evaluation_count / size
     if _is_padding(op.bodies[0]):
         # A guard per element read costs less than another pass over memory, unless the element is read very often.
         return ratio <= target.guarded_reads

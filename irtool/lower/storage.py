@@ -144,18 +144,18 @@ class _Planner:
         self._origins: dict[Expr, Expr] = {}
 
     def run(self) -> StoragePlan:
-        wanted = self._count_readers()
-        references = {e: tuple(t.readers for t in tokens) for e, tokens in wanted.items()}
+        tokens_of = self._count_readers()
+        references = {e: tuple(t.readers for t in tokens) for e, tokens in tokens_of.items()}
         assigned: dict[Expr, list[Token]] = {}
         for p in self.function.params:
-            assigned[p] = [self.allocator.keep(t) for t in wanted[p]]
+            assigned[p] = [self.allocator.keep(t) for t in tokens_of[p]]
         for e in self.order:
             if isinstance(e, Constant):
-                assigned[e] = [self.allocator.keep(t) for t in wanted[e]]
+                assigned[e] = [self.allocator.keep(t) for t in tokens_of[e]]
             elif isinstance(e, Call):
                 if not is_call_to(e, "on_device"):
                     assigned[e] = self._call(
-                        e, wanted[e], [t for a in e.args for t in assigned.get(self._origin(a), ())]
+                        e, tokens_of[e], [t for a in e.args for t in assigned.get(self._origin(a), ())]
                     )
             else:
                 self._pass_on(e, assigned)
@@ -175,9 +175,9 @@ class _Planner:
     def _count_readers(self) -> dict[Expr, list[Token]]:
         """A token for every value, none shared, and how many calls read it (the function's result is read once more)."""
         assigned: dict[Expr, list[Token]] = {}
-        given = set(self.function.params)
+        parameters = set(self.function.params)
         for e in (*self.function.params, *self.order):
-            if isinstance(e, Call | Constant) or e in given:
+            if isinstance(e, Call | Constant) or e in parameters:
                 if e not in assigned and not is_call_to(e, "on_device"):
                     device = self.devices.get(e)
                     assigned[e] = [Token(_tensor_bytes(t), device) for t in _tensors(e.checked_type)]
@@ -208,12 +208,12 @@ class _Planner:
                 f"{type(e).__name__} has no place in a storage plan, which is for straight-line functions", e.span
             )
 
-    def _call(self, e: Call, wanted: list[Token], arguments: list[Token]) -> list[Token]:
-        if self.lowered and len(arguments) == 1 and len(wanted) == 1 and self._only_reshapes(e):
+    def _call(self, e: Call, requested: list[Token], arguments: list[Token]) -> list[Token]:
+        if self.lowered and len(arguments) == 1 and len(requested) == 1 and self._only_reshapes(e):
             tokens = arguments[:]
-            tokens[0].readers += wanted[0].readers
+            tokens[0].readers += requested[0].readers
         else:
-            tokens = [self.allocator.request(t) for t in wanted]
+            tokens = [self.allocator.request(t) for t in requested]
         for token in tokens:
             self.allocator.release_if_unread(token)
         for token in arguments:

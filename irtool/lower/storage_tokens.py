@@ -32,25 +32,25 @@ class TokenAllocator:
         """Free tokens by size, then by when they became free."""
         self._freed = 0
 
-    def keep(self, wanted: Token) -> Token:
+    def keep(self, token: Token) -> Token:
         """Memory that is never free again: one reader more than there are."""
-        self._allocate(wanted).readers += 1
-        return wanted
+        self._allocate(token).readers += 1
+        return token
 
-    def request(self, wanted: Token) -> Token:
+    def request(self, requested: Token) -> Token:
         """A free token: the smallest that is large enough, else the largest that is not; a new one where none is near."""
-        size = wanted.size
-        free = self._free.get(wanted.device, [])
+        size = requested.size
+        free = self._free.get(requested.device, [])
         middle = bisect.bisect_left(free, (size,))
         if middle < len(free) and free[middle][0] <= size * _MATCH_RANGE:
             at = middle
         elif middle and free[middle - 1][0] >= size // _MATCH_RANGE:
             at = middle - 1
         else:
-            return self._allocate(wanted)
+            return self._allocate(requested)
         token = free.pop(at)[2]
         token.largest = max(token.largest, size)
-        token.readers = wanted.readers
+        token.readers = requested.readers
         return token
 
     def release_if_unread(self, token: Token) -> None:
@@ -59,8 +59,8 @@ class TokenAllocator:
             self._freed += 1
             bisect.insort(self._free.setdefault(token.device, []), (token.largest, self._freed, token))
 
-    def _allocate(self, wanted: Token) -> Token:
-        wanted.id = len(self.tokens)
-        wanted.largest = wanted.size
-        self.tokens.append(wanted)
-        return wanted
+    def _allocate(self, token: Token) -> Token:
+        token.id = len(self.tokens)
+        token.largest = token.size
+        self.tokens.append(token)
+        return token

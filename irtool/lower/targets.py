@@ -29,8 +29,8 @@ def target_of(device: VirtualDevice | None, targets: Iterable[Target]) -> Target
             return target
     if device.device_type == DEVICE_TYPES["cpu"]:
         return known[0].default_host() if known else Target(DEFAULT)
-    kinds = (k for k in KINDS if device_type_of(k) == device.device_type)
-    return Target(next(kinds, "ext_dev"))
+    kinds_of_device = (k for k in KINDS if device_type_of(k) == device.device_type)
+    return Target(next(kinds_of_device, "ext_dev"))
 
 
 def targets_of(module: Module, target: Target | None = None) -> list[Target]:

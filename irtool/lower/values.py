@@ -89,10 +89,10 @@ def elements(t: TensorType) -> int:
 def shapes(e: Expr, slots: list[Slot]) -> list[tuple[int, ...]]:
     """The shapes of a value: those of its type (a reshape shares its operand's slot), or where that has none, the slots'."""
     try:
-        found = [dims(t) for t in flat_types(e.checked_type, e)]
+        shapes = [dims(t) for t in flat_types(e.checked_type, e)]
     except IrError:
         return [s.shape for s in slots]
-    return found if len(found) == len(slots) else [s.shape for s in slots]
+    return shapes if len(shapes) == len(slots) else [s.shape for s in slots]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -93,14 +93,14 @@ def _top_level(body: Stmt) -> list[Stmt]:
     return stmts
 
 
-def _touched(root: Stmt, wanted: set[Buffer]) -> list[Buffer]:
-    found: dict[Buffer, None] = {}
+def _touched(root: Stmt, buffers: set[Buffer]) -> list[Buffer]:
+    touched: dict[Buffer, None] = {}
     for s in pre_order(root):
-        if isinstance(s, Store) and s.buffer in wanted:
-            found[s.buffer] = None
-        if isinstance(s, Allocate) and s.buffer in wanted:
-            found[s.buffer] = None
+        if isinstance(s, Store) and s.buffer in buffers:
+            touched[s.buffer] = None
+        if isinstance(s, Allocate) and s.buffer in buffers:
+            touched[s.buffer] = None
         for e in post_order(*expressions(s)):
-            if isinstance(e, Load) and e.source in wanted:
-                found[e.source] = None
-    return list(found)
+            if isinstance(e, Load) and e.source in buffers:
+                touched[e.source] = None
+    return list(touched)

@@ -48,9 +48,9 @@ def compute(
     """
     extents = [_static(d) for d in (shape if isinstance(shape, tuple | list) else (shape,))]
     axes = [Axis(name, extent) for name, extent in zip(_axis_names(fcompute, len(extents)), extents)]
-    made = fcompute(*axes)
-    many = isinstance(made, tuple | list)
-    bodies = [as_expr(b) for b in (made if many else (made,))]
+    computed = fcompute(*axes)
+    many = isinstance(computed, tuple | list)
+    bodies = [as_expr(b) for b in (computed if many else (computed,))]
     if any(isinstance(b, Reduce) for b in bodies):
         whole = _same_reduction(bodies)
         if not whole or any(isinstance(e, Reduce) for b in bodies for k in children(b) for e in post_order(k)):
@@ -101,7 +101,7 @@ def _same_reduction(bodies: list[Expr]) -> bool:
 
 def _split_reductions(bodies: list[Expr], axes: list[Axis], name: str, keep_top: bool) -> list[Expr]:
     """Reductions below the top become tensors over the axes (their own and those of reductions around them)."""
-    made: dict[Any, tuple[Tensor, ...]] = {}
+    reductions: dict[Any, tuple[Tensor, ...]] = {}
     tops = set(bodies) if keep_top else set()
     around = _enclosing_axes(bodies)
 
@@ -110,7 +110,7 @@ def _split_reductions(bodies: list[Expr], axes: list[Axis], name: str, keep_top:
             return e
         outer = [*axes, *around.get(tuple(map(id, e.axes)), ())]
         key = (id(e.reducer), tuple(map(id, e.sources)), id(e.condition), tuple(map(id, e.axes)))
-        if key not in made:
+        if key not in reductions:
             fresh = [Axis(a.name, a.extent) for a in outer]
             moved: dict[Expr, Expr] = {a: f if not a.begin else f + a.begin for a, f in zip(outer, fresh)}
             parts = [
@@ -119,8 +119,8 @@ def _split_reductions(bodies: list[Expr], axes: list[Axis], name: str, keep_top:
             first = parts[0]
             assert isinstance(first, Reduce)
             parts = [Reduce(first.reducer, first.sources, first.axes, first.condition, k) for k in range(len(parts))]
-            made[key] = _compute(f"{name}_red", "", None, fresh, parts)
-        return Load(made[key][e.index], tuple(a if not a.begin else a - a.begin for a in outer))
+            reductions[key] = _compute(f"{name}_red", "", None, fresh, parts)
+        return Load(reductions[key][e.index], tuple(a if not a.begin else a - a.begin for a in outer))
 
     return [rewrite(b, change) for b in bodies]
 

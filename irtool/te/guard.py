@@ -16,24 +16,24 @@ def clip_index(index: Operand, extent: int) -> Expr:
     Unsigned numbers are compared as such. An axis of extent 0 has no index; the result is 0 then.
     """
     last = max(extent - 1, 0)
-    given = as_expr(index)
-    if dtypes.is_float(given.dtype):  # a number that int32 does not hold is clipped all the same; NaN gives 0
-        given = minimum(maximum(given, const(0.0, given.dtype)), const(float(last), given.dtype))
-    held = _held(given)
-    low, high = dtypes.int_range(held.dtype)
+    expr = as_expr(index)
+    if dtypes.is_float(expr.dtype):  # a number that int32 does not hold is clipped all the same; NaN gives 0
+        expr = minimum(maximum(expr, const(0.0, expr.dtype)), const(float(last), expr.dtype))
+    position = _held(expr)
+    low, high = dtypes.int_range(position.dtype)
     if last < high:
-        held = minimum(held, const(last, held.dtype))
+        position = minimum(position, const(last, position.dtype))
     if low < 0:
-        held = maximum(held, const(0, held.dtype))
-    return cast(held, "int32")
+        position = maximum(position, const(0, position.dtype))
+    return cast(position, "int32")
 
 
 def wrap_index(index: Operand, extent: int) -> Expr:
     """The index within `0 … extent - 1` that differs from `index` by a multiple of the extent, as int32."""
-    held = _held(as_expr(index))
-    if extent - 1 > dtypes.int_range(held.dtype)[1]:
-        held = cast(held, "int64")
-    return cast(floormod(held, const(max(extent, 1), held.dtype)), "int32")
+    position = _held(as_expr(index))
+    if extent - 1 > dtypes.int_range(position.dtype)[1]:
+        position = cast(position, "int64")
+    return cast(floormod(position, const(max(extent, 1), position.dtype)), "int32")
 
 
 def _held(index: Expr) -> Expr:

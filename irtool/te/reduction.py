@@ -193,8 +193,8 @@ def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], na
             return tuple(fcombine(x, y)) if many else (fcombine(x[0], y[0]),)
 
         def identity(types: Sequence[str]) -> Values:
-            made = fidentity(*types)
-            return tuple(as_expr(v, t) for v, t in zip(made if many else (made,), types))
+            identity_values = fidentity(*types)
+            return tuple(as_expr(v, t) for v, t in zip(identity_values if many else (identity_values,), types))
 
         done = reduce(Reducer(name, combine, identity), expr if many else (expr,), axis, where)
         return done if many else done[0]

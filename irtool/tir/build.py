@@ -160,11 +160,11 @@ def cast(value: Operand, dtype: str) -> Expr:
     if dtype == "bool":
         return as_bool(value)
     if isinstance(value, Const):
-        held = value.value
-        if dtypes.is_float(dtype) or not isinstance(held, float):
-            return const(held, dtype)
-        if math.isfinite(held) and dtypes.int_range(dtype)[0] <= held <= dtypes.int_range(dtype)[1]:
-            return const(int(held), dtype)
+        number = value.value
+        if dtypes.is_float(dtype) or not isinstance(number, float):
+            return const(number, dtype)
+        if math.isfinite(number) and dtypes.int_range(dtype)[0] <= number <= dtypes.int_range(dtype)[1]:
+            return const(int(number), dtype)
     return Cast(value, dtype)
 
 

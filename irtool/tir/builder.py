@@ -100,9 +100,9 @@ class Builder:
 
     def let(self, value: Operand, name: str = "t") -> Expr:
         """A name for the value as it is now."""
-        held = as_expr(value)
-        var = Var(self._fresh(name), held.dtype)
-        self._blocks[-1].append((var, held))
+        expr = as_expr(value)
+        var = Var(self._fresh(name), expr.dtype)
+        self._blocks[-1].append((var, expr))
         return var
 
     def local(self, dtype: str, value: Operand | None = None, name: str = "v") -> Local:

@@ -38,8 +38,8 @@ class EqualData(Generic[T]):
             self._alone[kind, begin] = [(data, thing)]
             return thing
         while alone:  # the first one has not been read yet
-            other, found = alone.pop()
-            self._known[kind, _digest(other())] = found
+            other, known_thing = alone.pop()
+            self._known[kind, _digest(other())] = known_thing
         return self._known.setdefault((kind, _digest(data())), thing)
 
 

@@ -10,14 +10,14 @@ from .stmt import Allocate, AllocateConst, Annotate, Buffer, PrimFunc, Stmt, Sto
 
 def flatten(f: PrimFunc) -> PrimFunc:
     """The function over buffers of one dimension. `preflattened` of the result has the original parameters."""
-    made: dict[Buffer, Buffer] = {}
+    flattened: dict[Buffer, Buffer] = {}
     simplify = Simplifier(loop_bounds(f))
     memo: dict[Expr, Expr] = {}
 
     def flat(b: Buffer) -> Buffer:
-        if b not in made:
-            made[b] = b.replace(shape=(b.size,))
-        return made[b]
+        if b not in flattened:
+            flattened[b] = b.replace(shape=(b.size,))
+        return flattened[b]
 
     def place(b: Buffer, indices: tuple[Expr, ...]) -> Expr:
         return simplify(b.offset(indices)) if indices else const(0)

@@ -211,9 +211,9 @@ def with_buffers(form: AnyForm, replaced: Mapping[Buffer, Buffer]) -> AnyForm:
         return form
     if isinstance(form, Steps):
         return replace(form, body=replace_buffers(form.body, replaced))
-    made = rewrite_loads(form, lambda e: Load(replaced[e.source], e.indices) if e.source in replaced else e)
-    stores = tuple(Store(replaced.get(s.buffer, s.buffer), s.indices, s.value) for s in made.stores)
-    return Map(made.loops, stores) if isinstance(made, Map) else replace(made, stores=stores)
+    rewritten = rewrite_loads(form, lambda e: Load(replaced[e.source], e.indices) if e.source in replaced else e)
+    stores = tuple(Store(replaced.get(s.buffer, s.buffer), s.indices, s.value) for s in rewritten.stores)
+    return Map(rewritten.loops, stores) if isinstance(rewritten, Map) else replace(rewritten, stores=stores)
 
 
 def rewrite_loads(form: LoopForm, other: Callable[[Load], Expr]) -> LoopForm:

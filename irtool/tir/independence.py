@@ -51,12 +51,12 @@ class LoopAccesses:
         """True if each step of the loop has elements of its own in the buffer."""
         return self._are_apart(self.places(buffer), self.loop.var)
 
-    def _are_apart(self, places: Sequence[Expr], v: Var) -> bool:
+    def _are_apart(self, index_lists: Sequence[Expr], v: Var) -> bool:
         factor: int | None = None
         around: dict[Expr, int] = {}
         low, high = float("inf"), float("-inf")
         stride, first = 0, 0
-        for n, place in enumerate(places):
+        for n, place in enumerate(index_lists):
             terms, offset = self.simplify.linear(place)
             outer: dict[Expr, int] = {}
             least = most = float(offset)

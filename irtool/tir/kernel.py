@@ -161,12 +161,12 @@ class Kernel(PrimFunc):
 
     def with_stages(self, stages: Sequence[AnyForm], **changed: Any) -> Kernel:
         """The kernel with other stages of the same results: without dead stages and unused temporaries, and with `in_place` found anew."""
-        given = changed.pop("temporaries", self.temporaries)
-        stages = _stages_of_use(stages, set(given))
+        old_temporaries = changed.pop("temporaries", self.temporaries)
+        stages = _stages_of_use(stages, set(old_temporaries))
         used = buffers_read(*stages).union(s.buffer for form in stages for s in stores_of(form))
-        temporaries = [b for b in given if b in used]
-        made = self.replace(stages=stages, temporaries=temporaries, **changed)
-        return made.replace(in_place=in_place_pairs(made))
+        temporaries = [b for b in old_temporaries if b in used]
+        kernel = self.replace(stages=stages, temporaries=temporaries, **changed)
+        return kernel.replace(in_place=in_place_pairs(kernel))
 
     def with_body(self, body: Stmt, **attrs: Any) -> Kernel:
         assert not attrs, "a kernel's facts have names"
@@ -190,11 +190,11 @@ class Kernel(PrimFunc):
 
 def _stages_of_use(stages: Sequence[AnyForm], temporaries: set[Buffer]) -> list[AnyForm]:
     """The stages without those that write temporaries only, none of which a later one reads."""
-    kept: list[AnyForm] = []
+    used_stages: list[AnyForm] = []
     read: set[Buffer] = set()
     for form in reversed(stages):
         written = {s.buffer for s in stores_of(form)}
         if isinstance(form, Steps) or not written or not written <= temporaries or written & read:
-            kept.append(form)
+            used_stages.append(form)
             read |= buffers_read(form)
-    return kept[::-1]
+    return used_stages[::-1]

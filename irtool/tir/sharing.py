@@ -41,21 +41,21 @@ def _copied_buffer(s: Stmt, out: Buffer, simplify: Simplifier) -> Buffer | None:
     return source if simplify(source.offset(s.value.indices)) is simplify(out.offset(s.indices)) else None
 
 
-def updated_pairs(f: PrimFunc, pairs: Sequence[tuple[Buffer, Buffer]]) -> list[tuple[Buffer, Buffer]]:
+def updated_pairs(f: PrimFunc, updates: Sequence[tuple[Buffer, Buffer]]) -> list[tuple[Buffer, Buffer]]:
     """The pairs (input, output) with an output of other elements than the input's: a copy of it comes first."""
-    stores = [s for s in pre_order(f.body) if isinstance(s, Store)] if pairs else []
+    stores = [s for s in pre_order(f.body) if isinstance(s, Store)] if updates else []
     return [
         (a, b)
-        for a, b in pairs
+        for a, b in updates
         if any(s.buffer is b and not (isinstance(s.value, Load) and s.value.source is a) for s in stores)
     ]
 
 
-def keeps_in_place(s: Stmt, pairs: Sequence[tuple[Buffer, Buffer]]) -> tuple[Buffer, Buffer] | None:
+def keeps_in_place(s: Stmt, updates: Sequence[tuple[Buffer, Buffer]]) -> tuple[Buffer, Buffer] | None:
     """The pair (input, output) of which all that the statement does is to copy elements of one to the same places of the
     other: nothing where both are the same memory. Indices are single offsets, simplified (see `selection.nests.flat`).
     """
-    found: set[tuple[Buffer, Buffer]] = set()
+    copied: set[tuple[Buffer, Buffer]] = set()
     for x in pre_order(s):
         if isinstance(x, For):
             continue
@@ -65,10 +65,10 @@ def keeps_in_place(s: Stmt, pairs: Sequence[tuple[Buffer, Buffer]]) -> tuple[Buf
             value = x.value
             if not isinstance(value, Load) or len(value.indices) != 1 or value.indices[0] is not x.indices[0]:
                 return None
-            if (value.source, x.buffer) not in pairs:
+            if (value.source, x.buffer) not in updates:
                 return None
-            found.add((value.source, x.buffer))
-    return found.pop() if len(found) == 1 else None
+            copied.add((value.source, x.buffer))
+    return copied.pop() if len(copied) == 1 else None
 
 
 def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
@@ -85,13 +85,13 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
                 if isinstance(e, Load) and isinstance(e.source, Buffer):
                     loads.setdefault(e.source, []).append(e)
     simplify = Simplifier(loop_bounds(f))
-    pairs: list[tuple[int, int]] = []
+    updates: list[tuple[int, int]] = []
     for o, out in enumerate(f.outputs):
         written = stores.get(out, [])
         if len(written) != 1 or loads.get(out):
             copied = _copied_first(f, out, simplify)
             if copied in f.inputs and len(loads[copied]) == 1:
-                pairs.append((f.inputs.index(copied), o))
+                updates.append((f.inputs.index(copied), o))
             continue
         place = simplify(out.offset(written[0].indices))
         inside = set(post_order(written[0].value))
@@ -99,8 +99,8 @@ def in_place_pairs(f: PrimFunc) -> list[tuple[int, int]]:
             if source.nbytes != out.nbytes or source.dtype != out.dtype or not loads.get(source):
                 continue
             if all(e in inside and simplify(source.offset(e.indices)) is place for e in loads[source]):
-                pairs.append((i, o))
-    return pairs
+                updates.append((i, o))
+    return updates
 
 
 def _copied_first(f: PrimFunc, out: Buffer, simplify: Simplifier) -> Buffer | None:

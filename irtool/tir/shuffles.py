@@ -35,28 +35,28 @@ class Shuffle:
         return first, tuple(n if m < 2 * lanes else m - lanes for n, m in enumerate(self.mask))
 
 
-def find_shuffle(places: Sequence[int]) -> Shuffle | None:
+def find_shuffle(positions: Sequence[int]) -> Shuffle | None:
     """Loads of the elements at these places, of which the least is 0, with as few reads as possible, then as narrow ones; None
     if three do not suffice."""
-    lanes = len(places)
+    lanes = len(positions)
     best: Shuffle | None = None
     width = 1
-    while width <= min(lanes, max(places) + 1):
-        starts = _cover(places, width)
+    while width <= min(lanes, max(positions) + 1):
+        starts = _cover(positions, width)
         most = _MOST_READS if width == lanes else 2
         if len(starts) <= most and (best is None or len(starts) < len(best.starts)):
-            mask = tuple(_position(p, starts, width) for p in places)
+            mask = tuple(_position(p, starts, width) for p in positions)
             best = Shuffle(width, tuple(starts), mask)
         width *= 2
     return best
 
 
-def _cover(places: Sequence[int], width: int) -> list[int]:
+def _cover(positions: Sequence[int], width: int) -> list[int]:
     """The starts of reads that cover all places."""
     starts: list[int] = []
-    for p in sorted(set(places)):
+    for p in sorted(set(positions)):
         if not starts or p >= starts[-1] + width:
-            starts.append(min(p, max(places) + 1 - width))
+            starts.append(min(p, max(positions) + 1 - width))
     return starts
 
 
@@ -65,9 +65,9 @@ def _position(place: int, starts: Sequence[int], width: int) -> int:
     return n * width + place - starts[n]
 
 
-def name_of(places: Sequence[int]) -> str:
+def name_of(positions: Sequence[int]) -> str:
     """The name of the function that loads them, from which `places_of` makes them again."""
-    return PREFIX + "_".join(map(str, places))
+    return PREFIX + "_".join(map(str, positions))
 
 
 def places_of(name: str) -> tuple[int, ...]:

@@ -88,11 +88,11 @@ class Simplifier:
                 total: Linear = {}, form[1]
                 for atom, k in form[0].items():
                     total = self._combine(total, self._form(memo[atom]), k)
-                made = self._sum(total, e.dtype)
+                simplified = self._sum(total, e.dtype)
             else:
-                made = self._change(rebuild(e, [memo[k] for k in kids]))
-            memo[e] = made
-            self._memo.setdefault(made, made)
+                simplified = self._change(rebuild(e, [memo[k] for k in kids]))
+            memo[e] = simplified
+            self._memo.setdefault(simplified, simplified)
         return memo[root]
 
     def bind(self, var: Var, low: float, high: float) -> None:

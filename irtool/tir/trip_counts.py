@@ -122,5 +122,5 @@ def _result(store: Store, values: dict[Buffer, int | None]) -> int | None:
         value: Any = values.get(e.source) if isinstance(e, Load) else None
         return e if value is None or not _is_whole(e.dtype) else Const(value, e.dtype)
 
-    found = Simplifier({})(rewrite(store.value, change))
-    return int(found.value) if isinstance(found, Const) else None
+    simplified = Simplifier({})(rewrite(store.value, change))
+    return int(simplified.value) if isinstance(simplified, Const) else None

@@ -75,9 +75,9 @@ _Conditions = tuple[Any, ...] | None
 
 def verify(f: PrimFunc) -> None:
     """Raises InternalError with every rule that the function breaks."""
-    found = list(dict.fromkeys(find_problems(f)))
-    if found:
-        raise InternalError(f"the loop nest {f.name} is not well formed: " + "; ".join(found))
+    problems = list(dict.fromkeys(find_problems(f)))
+    if problems:
+        raise InternalError(f"the loop nest {f.name} is not well formed: " + "; ".join(problems))
 
 
 def find_problems(f: PrimFunc) -> Iterator[str]:
@@ -181,8 +181,8 @@ class _Verifier:
         if isinstance(s, Let):
             if s.var.dtype != s.value.dtype:
                 yield f"{s.var.name} is {s.var.dtype}, its value {s.value.dtype}"
-            found = self.sources(s.value)
-            self.data[s.var] = found | {s.var} if found else found
+            buffers = self.sources(s.value)
+            self.data[s.var] = buffers | {s.var} if buffers else buffers
             if not dtypes.is_float(s.value.dtype):
                 self.simplify.bind(s.var, *self.simplify.range(s.value))
             return
@@ -212,8 +212,8 @@ class _Verifier:
         if s.buffer in self.buffers:
             yield f"the buffer {s.buffer.name} is allocated twice"
         if s.data.size != s.buffer.size or str(s.data.dtype) != _HELD_AS.get(s.buffer.dtype, s.buffer.dtype):
-            held = f"{s.data.size} elements of {s.data.dtype}"
-            yield f"the constant {s.buffer.name} holds {held}, and its buffer {s.buffer.size} of {s.buffer.dtype}"
+            size = f"{s.data.size} elements of {s.data.dtype}"
+            yield f"the constant {s.buffer.name} holds {size}, and its buffer {s.buffer.size} of {s.buffer.dtype}"
         self.buffers.add(s.buffer)
         self.inputs.add(s.buffer)
 
@@ -302,7 +302,7 @@ class _Verifier:
 
         What decides between two values is not among them.
         """
-        found: set[Buffer | Expr] = set()
+        sources: set[Buffer | Expr] = set()
         seen: set[Expr] = set()
         stack = [e]
         while stack:
@@ -312,10 +312,10 @@ class _Verifier:
             seen.add(x)
             stack.extend(children(x)[1:] if isinstance(x, Select) else children(x))
             if isinstance(x, Load) and x.source in self.foreign:
-                found.add(x.source)
+                sources.add(x.source)
             elif isinstance(x, Var):
-                found |= self.data.get(x, frozenset())
-        return frozenset(found)
+                sources |= self.data.get(x, frozenset())
+        return frozenset(sources)
 
     def is_ranged(self, index: Expr) -> bool:
         """True if the ranges of all variables in an index are known: those of loops with a constant extent."""
@@ -367,12 +367,12 @@ def _type_problems(e: Expr) -> Iterator[str]:
     """Errors in the dtypes of one node."""
     if isinstance(e, Binary):
         if e.op in _LOGICAL:
-            wanted: tuple[str, ...] = ("bool", "bool", "bool")
+            expected: tuple[str, ...] = ("bool", "bool", "bool")
         elif e.op in _COMPARISONS:
-            wanted = (e.a.dtype, e.a.dtype, "bool")
+            expected = (e.a.dtype, e.a.dtype, "bool")
         else:
-            wanted = (e.dtype, e.dtype, e.dtype)
-        if (e.a.dtype, e.b.dtype, e.dtype) != wanted:
+            expected = (e.dtype, e.dtype, e.dtype)
+        if (e.a.dtype, e.b.dtype, e.dtype) != expected:
             yield f"{e!r} is {e.dtype} of {e.a.dtype} and {e.b.dtype}"
     elif isinstance(e, Not):
         if e.value.dtype != "bool":

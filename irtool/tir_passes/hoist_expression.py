@@ -59,8 +59,8 @@ class HoistExpression(PrimFuncPass):
     def transform(self, function: PrimFunc, module: Module, context: PassContext) -> PrimFunc:
         conditionals = self._flags(context, "hoisted_conditionals", 15)
         lets = self._flags(context, "hoisted_let_bindings", 7)
-        made = hoist_expressions(function, Conditionals(conditionals), LetBindings(lets))
-        return remove_no_ops(simplify_function(made))
+        hoisted = hoist_expressions(function, Conditionals(conditionals), LetBindings(lets))
+        return remove_no_ops(simplify_function(hoisted))
 
     def _flags(self, context: PassContext, name: str, most: int) -> int:
         value: int = self.option(context, name)

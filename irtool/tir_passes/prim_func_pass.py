@@ -40,18 +40,18 @@ class PrimFuncPass(Pass):
         """The value of an option: that of the pass, unless it is the default, else that of the context's `config`."""
         field = next(f for f in self.fields() if f.name == name)
         own = getattr(self, name)
-        said = context.config.get(self.key) if self.key else None
-        if not isinstance(said, dict):
+        options = context.config.get(self.key) if self.key else None
+        if not isinstance(options, dict):
             return own
         known = [f.name for f in self.fields()]
-        for given in said:
-            if given not in known:
-                message = f"unknown option {given} in the config {self.key}"
-                raise UsageError(message, help=nearest(given, known), code=WrongPassOption)
-        if own != field.default or name not in said:
+        for option in options:
+            if option not in known:
+                message = f"unknown option {option} in the config {self.key}"
+                raise UsageError(message, help=nearest(option, known), code=WrongPassOption)
+        if own != field.default or name not in options:
             return own
         try:
-            return coerce(said[name], type_hints(type(self))[name])
+            return coerce(options[name], type_hints(type(self))[name])
         except (TypeError, ValueError) as error:
             message = f"option {name} in the config {self.key}: {error}"
             raise UsageError(message, code=WrongPassOption) from None

@@ -57,31 +57,31 @@ def eliminate_common_subexpressions(f: PrimFunc, identify_equiv_terms: bool = Fa
 
 def _repeated(exprs: list[Expr]) -> Expr | None:
     """The largest expression that stands at several places, and is worth a variable."""
-    uses: Counter[Expr] = Counter(exprs)
+    counts: Counter[Expr] = Counter(exprs)
     always: set[Expr] = set()
     reads: set[Expr] = set()
     sizes: dict[Expr, int] = {}
     for e in post_order(*exprs):
         kids = children(e)
-        uses.update(kids)
+        counts.update(kids)
         sizes[e] = min(1 + sum(sizes[k] for k in kids), 1 << 30)
         if isinstance(e, Load) or any(k in reads for k in kids):
             reads.add(e)
     for e in exprs:
         always |= always_evaluated(e)
-    found = [
+    repeated = [
         e
-        for e, n in uses.items()
+        for e, n in counts.items()
         if n > 1 and e in always and e not in reads and isinstance(e, Binary | Call | Cast | Select)
     ]
-    return max(found, key=lambda e: sizes[e], default=None)
+    return max(repeated, key=lambda e: sizes[e], default=None)
 
 
 def _in_order(bound: list[tuple[Var, Expr]]) -> list[tuple[Var, Expr]]:
     """Operands first: they were found later, being smaller."""
-    made: dict[Expr, Expr] = {e: v for v, e in bound}
+    variables: dict[Expr, Expr] = {e: v for v, e in bound}
     out: list[tuple[Var, Expr]] = []
     for v, e in reversed(bound):
-        memo: dict[Expr, Expr] = {x: y for x, y in made.items() if x is not e}
+        memo: dict[Expr, Expr] = {x: y for x, y in variables.items() if x is not e}
         out.append((v, rewrite(e, lambda x: x, memo)))
     return out

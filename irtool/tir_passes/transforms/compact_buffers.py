@@ -21,9 +21,9 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
     smaller: dict[Buffer, tuple[Buffer, list[Expr]]] = {}
     for s in pre_order(f.body):
         if isinstance(s, Allocate) and s.buffer.layout is None:
-            found = _used(s, simplify)
-            if found is not None:
-                begins, extents = found
+            region = _used(s, simplify)
+            if region is not None:
+                begins, extents = region
                 b = s.buffer
                 buffer = b.replace(shape=extents)
                 smaller[b] = buffer, begins
@@ -54,13 +54,13 @@ def compact_buffers(f: PrimFunc) -> PrimFunc:
 def _used(s: Allocate, simplify: Simplifier) -> tuple[list[Expr], list[int]] | None:
     """The begin of the accessed region of a buffer, and its extents; None if that is all of it."""
     inside: set[Expr] = {x.var for x in pre_order(s.body) if isinstance(x, For | Let)}
-    places = list(accesses(s.body, s.buffer))
-    if not places:
+    index_lists = list(accesses(s.body, s.buffer))
+    if not index_lists:
         return None
     begins: list[Expr] = []
     extents: list[int] = []
     for axis, whole in enumerate(s.buffer.shape):
-        span = touched_span([indices[axis] for indices in places], inside, simplify)
+        span = touched_span([indices[axis] for indices in index_lists], inside, simplify)
         begin, extent = span if span is not None and span[1] < whole else (const(0), whole)
         begins.append(begin)
         extents.append(extent)

@@ -93,15 +93,15 @@ def _ahead(s: Annotate, around: _Around, simplify: Simplifier) -> Stmt | str:
         return "no loop is around it"
     if s.buffer.layout is not None:
         return f"{s.buffer.name} is laid out in blocks"
-    places = list(reads(s.body, s.buffer))
-    if not places:
+    index_lists = list(reads(s.body, s.buffer))
+    if not index_lists:
         return f"{s.buffer.name} is not read there"
     inside: set[Expr] = {x.var for x in pre_order(s.body) if isinstance(x, For | Let)}
     inside |= around.moving
     begins: list[Expr] = []
     extents: list[int] = []
     for axis in range(s.buffer.ndim):
-        along = [indices[axis] for indices in places]
+        along = [indices[axis] for indices in index_lists]
         from_data = any(isinstance(e, Load) for e in post_order(*along))
         span = None if from_data else touched_span(along, inside, simplify)
         if span is None:

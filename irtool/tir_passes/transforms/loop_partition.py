@@ -52,9 +52,9 @@ def _middle(loop: For, extent: int, ranges: Ranges) -> tuple[int, int]:
     simplify = Simplifier({**ranges, **loop_bounds(loop.body), loop.var: (0, extent - 1)})
     begin, end = 0, extent
     for cond in _conditions(loop.body):
-        found = _steps(cond, loop.var, extent, simplify)
-        if found is not None and found[0] < found[1]:
-            begin, end = max(begin, found[0]), min(end, found[1])
+        steps = _steps(cond, loop.var, extent, simplify)
+        if steps is not None and steps[0] < steps[1]:
+            begin, end = max(begin, steps[0]), min(end, steps[1])
     return begin, end
 
 

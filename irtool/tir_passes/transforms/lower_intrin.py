@@ -71,7 +71,7 @@ def _division(e: Binary, simplify: Simplifier) -> Expr:
     if simplify.range(b)[0] >= 0:
         sign = shift_right(rest, const(8 * dtypes.itemsize(dtype) - 1, dtype))  # -1 of negative ones, else 0
         return truncdiv(a, b) + sign if is_quotient else rest + bitwise_and(b, sign)
-    kept = logical_or(logical_and(b >= zero, rest >= zero), logical_and(b < zero, rest <= zero))
+    rounds_down = logical_or(logical_and(b >= zero, rest >= zero), logical_and(b < zero, rest <= zero))
     if is_quotient:
-        return select(kept, truncdiv(a, b), truncdiv(a, b) - const(1, dtype))
-    return select(kept, rest, rest + b)
+        return select(rounds_down, truncdiv(a, b), truncdiv(a, b) - const(1, dtype))
+    return select(rounds_down, rest, rest + b)

@@ -26,10 +26,10 @@ def remove_no_ops(f: PrimFunc) -> PrimFunc:
     """The function without loops and branches around nothing, stores of equal elements, and variables and memory that nothing reads."""
     body = f.body
     while True:
-        made = _swept(f, body)
-        if made is body:
+        cleaned = _swept(f, body)
+        if cleaned is body:
             return f.with_body(body)
-        body = made
+        body = cleaned
 
 
 def _swept(f: PrimFunc, body: Stmt) -> Stmt:
@@ -40,12 +40,12 @@ def _swept(f: PrimFunc, body: Stmt) -> Stmt:
                 read.add(e)
             elif isinstance(e, Load):
                 read.add(e.source)
-    kept = {*f.params, *read}
+    live = {*f.params, *read}
     same = Interner()
 
     def change(s: Stmt) -> Stmt:
         if isinstance(s, Store):
-            return _NOTHING if s.buffer not in kept or _is_there(s, same) else s
+            return _NOTHING if s.buffer not in live or _is_there(s, same) else s
         if isinstance(s, For):
             empty = isinstance(s.extent, Const) and s.extent.value <= 0
             return _NOTHING if empty or _is_nothing(s.body) else s
@@ -58,7 +58,7 @@ def _swept(f: PrimFunc, body: Stmt) -> Stmt:
         if isinstance(s, Allocate):
             return s.body if s.buffer not in read or _is_nothing(s.body) else s
         if isinstance(s, Annotate):
-            return s.body if s.buffer not in kept or _is_nothing(s.body) else s
+            return s.body if s.buffer not in live or _is_nothing(s.body) else s
         if isinstance(s, Seq):
             left = [x for x in s.stmts if not _is_nothing(x)]
             return s if len(left) == len(s.stmts) else seq(left)

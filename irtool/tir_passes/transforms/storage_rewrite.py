@@ -46,18 +46,18 @@ def _one_place(s: Stmt) -> Stmt:
 
 def _assigned(buffers: Sequence[Buffer], parts: Sequence[Stmt]) -> dict[Buffer, Buffer]:
     """The buffers that lie in another one's memory, and those that grow for it; by liveness over the parts."""
-    uses: dict[Buffer, tuple[int, int]] = {}
+    lifetimes: dict[Buffer, tuple[int, int]] = {}
     for at, part in enumerate(parts):
         for b in _used(part, set(buffers)):
-            uses[b] = (uses.get(b, (at, at))[0], at)
+            lifetimes[b] = (lifetimes.get(b, (at, at))[0], at)
     groups: list[tuple[list[Buffer], int]] = []
-    for b in sorted((b for b in buffers if b in uses), key=lambda b: uses[b][0]):
+    for b in sorted((b for b in buffers if b in lifetimes), key=lambda b: lifetimes[b][0]):
         for n, (members, last) in enumerate(groups):
-            if last < uses[b][0] and _fits(members, b):
-                groups[n] = ([*members, b], uses[b][1])
+            if last < lifetimes[b][0] and _fits(members, b):
+                groups[n] = ([*members, b], lifetimes[b][1])
                 break
         else:
-            groups.append(([b], uses[b][1]))
+            groups.append(([b], lifetimes[b][1]))
     result: dict[Buffer, Buffer] = {}
     for members, _ in groups:
         if len(members) > 1:
