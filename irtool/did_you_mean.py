@@ -47,9 +47,9 @@ def most_alike(name: str, known: Iterable[str]) -> list[str]:
     (`conv2d` of `nn.conv2d`). Others are judged by the letters that they share in order, if every third at most is wrong; names
     that contain `name`, above all at the start of a word, come before those that merely look like it.
     """
-    wanted = _folded(name)
+    folded = _folded(name)
     candidates = list(islice(dict.fromkeys(known), _LOOKED_AT))
-    same = sorted(k for k in candidates if _folded(k) == wanted)
+    same = sorted(k for k in candidates if _folded(k) == folded)
     if same:
         return same[:_MOST]
     last = _folded(name.rsplit(".", 1)[-1])
@@ -61,7 +61,7 @@ def most_alike(name: str, known: Iterable[str]) -> list[str]:
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(wanted)
+    matcher.set_seq2(folded)
     scored = sorted((-score, k) for k in candidates if (score := _similarity(name, k, matcher)) >= _LEAST)
     if not scored:
         return []
@@ -77,15 +77,15 @@ def _folded(name: str) -> str:
 
 def _similarity(name: str, known: str, matcher: SequenceMatcher[str]) -> float:
     """From 0 to 1."""
-    wanted, other = _folded(name), _folded(known)
-    if not wanted or not other:
+    folded, other = _folded(name), _folded(known)
+    if not folded or not other:
         return 0.0
     part = 0.0
-    if len(wanted) >= _SHORTEST and wanted in other:
-        starts = other.startswith(wanted), any(w.startswith(wanted) for w in _words(known, len(wanted)))
-        part = (0.9 if starts[0] else 0.85 if starts[1] else 0.75) + 0.1 * len(wanted) / len(other)
-    elif len(other) >= _SHORTEST and other in wanted and _has_part(name, other):
-        part = 0.5 + 0.4 * len(other) / len(wanted)  # a few letters stand in many a long name by chance
+    if len(folded) >= _SHORTEST and folded in other:
+        starts = other.startswith(folded), any(w.startswith(folded) for w in _words(known, len(folded)))
+        part = (0.9 if starts[0] else 0.85 if starts[1] else 0.75) + 0.1 * len(folded) / len(other)
+    elif len(other) >= _SHORTEST and other in folded and _has_part(name, other):
+        part = 0.5 + 0.4 * len(other) / len(folded)  # a few letters stand in many a long name by chance
     matcher.set_seq1(other)
     if matcher.real_quick_ratio() < _LEAST or matcher.quick_ratio() < _LEAST:
         return part

@@ -43,9 +43,9 @@ def open_file(path: str | os.PathLike[str], streams: bool = False) -> io.Buffere
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not stat.S_ISREG(mode):
-            given = streams and os.fspath(path).startswith(_DESCRIPTORS)
+            is_stream = streams and os.fspath(path).startswith(_DESCRIPTORS)
             endless = stat.S_ISCHR(mode) and not os.isatty(descriptor)
-            if not given or endless:
+            if not is_stream or endless:
                 raise OSError(errno.EINVAL, f"it is {kind_of(mode)}, not a file", os.fspath(path))
             os.set_blocking(descriptor, True)
         return open(descriptor, "rb")
@@ -77,8 +77,8 @@ def is_stream(path: str | os.PathLike[str], follow: bool = True) -> bool:
 
 def kind_of(mode: int) -> str:
     """The kind of an irregular file, by its mode: `a pipe`, `a socket`, `a device`, `a directory`."""
-    kinds = (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")
-    return next((name for holds, name in kinds if holds(mode)), "a device")
+    kind_tests = (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a directory")
+    return next((name for holds, name in kind_tests if holds(mode)), "a device")
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:

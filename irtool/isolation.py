@@ -35,9 +35,9 @@ def python_alone() -> list[str]:
 
 def module_path() -> list[str]:
     """The module path of this process, without the current folder; the folder of irtool comes last if it is not on it."""
-    kept = [entry for entry in sys.path if not _is_current(entry)]
+    entries = [entry for entry in sys.path if not _is_current(entry)]
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return kept if own in kept else [*kept, own]
+    return entries if own in entries else [*entries, own]
 
 
 def leave_current_folder() -> None:

@@ -55,8 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--irtool-update writes files, for which one process is enough: leave out -n")
     is_named = config.args_source == pytest.Config.ArgsSource.ARGS
     for folder in asked if is_named else (*asked, *always):
-        given = [Path(os.path.abspath(config.invocation_params.dir / a.split("::")[0])) for a in config.args]
-        if not any(folder.is_relative_to(g) for g in given):
+        folders = [Path(os.path.abspath(config.invocation_params.dir / a.split("::")[0])) for a in config.args]
+        if not any(folder.is_relative_to(g) for g in folders):
             config.args.append(str(folder))
 
 

@@ -130,10 +130,10 @@ def insist_on_endings() -> None:
         if not isinstance(ending, Interrupted | Stopped):
             sys.__unraisablehook__(dropped)
             return
-        found: BaseException = ending
+        error: BaseException = ending
 
         def end(number: int, frame: FrameType | None) -> NoReturn:
-            raise found.with_traceback(None)
+            raise error.with_traceback(None)
 
         signal.signal(signal.SIGALRM, end)
         signal.setitimer(signal.ITIMER_REAL, _AGAIN)

@@ -14,6 +14,6 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_number, text)
 
 
-def _number(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _number(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 def measure_calls(run: Callable[[], object], seconds: float, rounds: int) -> Times:
     """The best run of each round; a round takes as many seconds, and one run at least. The first run is not counted."""
     run()
-    found = []
+    best_times = []
     for _ in range(rounds):
         best, until = float("inf"), time.perf_counter() + seconds
         while True:
@@ -47,8 +47,8 @@ def measure_calls(run: Callable[[], object], seconds: float, rounds: int) -> Tim
             best = min(best, end - start)
             if end >= until:
                 break
-        found.append(best)
-    return Times(found)
+        best_times.append(best)
+    return Times(best_times)
 
 
 def measure_kernels(
@@ -70,15 +70,15 @@ def measure_kernels(
     repeats = network.count(options.backend, target, values)
     each = seconds / rounds
     conditions = [TimingConditions(each, k.cold, n) for k, n in zip(network.kernels, network.passing, strict=True)]
-    made = []
+    kernel_times = []
     for n, (k, c) in enumerate(zip(network.kernels, conditions, strict=True)):
         with k.job(options.backend, target, {}, c).compiled() as once:
-            made.append(_times(k, [once(runner) for _ in range(rounds)]))
+            kernel_times.append(_times(k, [once(runner) for _ in range(rounds)]))
         if progress is not None:
             progress(n + 1, len(conditions))
-    order = sorted(range(len(made)), key=lambda n: (-made[n].whole, n))
+    order = sorted(range(len(kernel_times)), key=lambda n: (-kernel_times[n].whole, n))
     place = {old: new for new, old in enumerate(order)}
-    return KernelRuns([made[n] for n in order], [place[n] for n in network.sequence], repeats, network.left_out)
+    return KernelRuns([kernel_times[n] for n in order], [place[n] for n in network.sequence], repeats, network.left_out)
 
 
 def _times(k: Tunable, rounds: list[float]) -> KernelTimes:
@@ -86,5 +86,5 @@ def _times(k: Tunable, rounds: list[float]) -> KernelTimes:
     nbytes = sum(b.nbytes for b in kernel.params)
     out = kernel.outputs[0]
     result = f"{out.dtype}[{', '.join(map(str, out.shape))}]"
-    words = kernel.name, list(kernel.operators), k.strategy, k.calls, kernel.macs, nbytes, result
-    return KernelTimes(rounds, *words, list(k.nodes))
+    facts = kernel.name, list(kernel.operators), k.strategy, k.calls, kernel.macs, nbytes, result
+    return KernelTimes(rounds, *facts, list(k.nodes))

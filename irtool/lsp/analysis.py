@@ -43,8 +43,8 @@ class Analysis:
 
 def analyse(text: str, name: str = "<text>") -> Analysis:
     """Reads a text, and infers its types where nothing is wrong with its syntax and names."""
-    module, said, symbols = read_symbols(text, name)
-    diagnostics = list(said)
+    module, read_problems, symbols = read_symbols(text, name)
+    diagnostics = list(read_problems)
     typed = None
     if module is not None:
         try:

@@ -68,12 +68,12 @@ def _variables(analysis: Analysis, offset: int) -> Iterator[Candidate]:
     """Variables and bindings of the definition around a place that stand before it, the nearest of a name."""
     around = [i for i in outline(analysis) if i.whole.start <= offset]
     begin = around[-1].whole.start if around else 0
-    found = {}
+    by_name = {}
     for s in analysis.symbols.all:
         if s.kind in (VARIABLE, BINDING) and s.definition is not None and begin <= s.definition.start < offset:
             if s.definition.end != offset:  # the word that is being written
-                found[s.name] = s
-    for name, s in found.items():
+                by_name[s.name] = s
+    for name, s in by_name.items():
         yield Candidate(name, s.kind, str(analysis.type_of(s) or ""))
 
 

@@ -60,5 +60,5 @@ def _mends(text: str, fix: Fix) -> bool:
     d = fix.diagnostic
     assert d.span is not None
     again = analyse(text[: fix.start] + fix.text + text[fix.end :])
-    places = {(other.message, other.span.start) for other in again.diagnostics if other.span is not None}
-    return (d.message, d.span.start) not in places
+    problems = {(other.message, other.span.start) for other in again.diagnostics if other.span is not None}
+    return (d.message, d.span.start) not in problems

@@ -13,11 +13,11 @@ Manual = Callable[[str], str]
 
 def hover(analysis: Analysis, offset: int, manual: Manual) -> tuple[str, int, int] | None:
     """The meaning of the name at a place, or the type of the expression there; and the begin and end of that name or expression."""
-    found = analysis.symbols.at(offset)
-    if found is not None:
-        symbol, place = found
-        said = manual(symbol.name) if symbol.kind == OPERATOR else _relay(_shown(analysis, symbol))
-        return (said, place.start, place.end) if said else None
+    symbol_at = analysis.symbols.at(offset)
+    if symbol_at is not None:
+        symbol, place = symbol_at
+        documentation = manual(symbol.name) if symbol.kind == OPERATOR else _relay(_shown(analysis, symbol))
+        return (documentation, place.start, place.end) if documentation else None
     return _type_at(analysis, offset)
 
 

@@ -21,10 +21,10 @@ def renamed_places(analysis: Analysis, offset: int, new: str) -> list[tuple[Span
     The sign in front of a name may be left out. Raises IrError where there is no name that the text defines, where the new one is
     none, or where the text would mean something else or nothing: the new name is taken.
     """
-    found = analysis.symbols.at(offset)
-    if found is None:
+    symbol_at = analysis.symbols.at(offset)
+    if symbol_at is None:
         raise IrError("there is no name here")
-    symbol = found[0]
+    symbol = symbol_at[0]
     name = _checked(symbol, new)
     edits = [(p, name) for p in symbol.places]
     _check(analysis, symbol, name, _edited(analysis.text, edits))
@@ -33,11 +33,11 @@ def renamed_places(analysis: Analysis, offset: int, new: str) -> list[tuple[Span
 
 def check_renaming(analysis: Analysis, offset: int) -> Span:
     """The name at `offset`, if it can be another one. Raises IrError where it cannot."""
-    found = analysis.symbols.at(offset)
-    if found is None:
+    symbol_at = analysis.symbols.at(offset)
+    if symbol_at is None:
         raise IrError("there is no name here")
-    _check_defined(found[0])
-    return found[1]
+    _check_defined(symbol_at[0])
+    return symbol_at[1]
 
 
 def _check_defined(symbol: Symbol) -> None:
@@ -71,9 +71,9 @@ def _check(analysis: Analysis, symbol: Symbol, name: str, text: str) -> None:
     """Raises IrError for a name that is taken: names of variables may repeat, others may not."""
     if name == symbol.name or analysis.module is None:
         return
-    module, said = read_with_diagnostics(text)
+    module, problems = read_with_diagnostics(text)
     taken = IrError(f"{name} is taken: the text would mean something else")
     if module is None:
-        raise taken from IrError(said)
+        raise taken from IrError(problems)
     if symbol.kind in (VARIABLE, BINDING) and not structural_equal(analysis.module, module):
         raise taken

@@ -99,8 +99,8 @@ class RelayServer(LanguageServer):
     def say(self, uri: str) -> None:
         """Sends the client the diagnostics of a document."""
         document = self.document(uri)
-        found = [_diagnostic(document, d) for d in document.analysis.diagnostics]
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, document.version))
+        diagnostics = [_diagnostic(document, d) for d in document.analysis.diagnostics]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, document.version))
 
     def say_soon(self, uri: str) -> None:
         """`say`, once nothing has changed for a moment."""
@@ -147,10 +147,10 @@ def _serve_display(server: RelayServer, manual: Manual) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
         document = server.document(params.text_document.uri)
-        said = hover(document.analysis, document.offset(params.position), manual)
-        if said is None:
+        hover_text = hover(document.analysis, document.offset(params.position), manual)
+        if hover_text is None:
             return None
-        text, start, end = said
+        text, start, end = hover_text
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text), document.range(start, end))
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
@@ -174,25 +174,27 @@ def _serve_navigation(server: RelayServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
         document = server.document(params.text_document.uri)
-        found = document.analysis.symbols.at(document.offset(params.position))
-        if found is None or found[0].definition is None:
+        symbol_at = document.analysis.symbols.at(document.offset(params.position))
+        if symbol_at is None or symbol_at[0].definition is None:
             return None
-        return lsp.Location(document.uri, document.range_of(found[0].definition))
+        return lsp.Location(document.uri, document.range_of(symbol_at[0].definition))
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
         document = server.document(params.text_document.uri)
-        found = document.analysis.symbols.at(document.offset(params.position))
-        if found is None:
+        symbol_at = document.analysis.symbols.at(document.offset(params.position))
+        if symbol_at is None:
             return []
-        places = found[0].places if params.context.include_declaration else found[0].uses
-        return [lsp.Location(document.uri, document.range_of(p)) for p in places]
+        spans = symbol_at[0].places if params.context.include_declaration else symbol_at[0].uses
+        return [lsp.Location(document.uri, document.range_of(p)) for p in spans]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlights(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
         document = server.document(params.text_document.uri)
-        found = document.analysis.symbols.at(document.offset(params.position))
-        return [lsp.DocumentHighlight(document.range_of(p)) for p in found[0].places] if found is not None else []
+        symbol_at = document.analysis.symbols.at(document.offset(params.position))
+        return (
+            [lsp.DocumentHighlight(document.range_of(p)) for p in symbol_at[0].places] if symbol_at is not None else []
+        )
 
 
 def _serve_editing(server: RelayServer) -> None:
@@ -201,8 +203,8 @@ def _serve_editing(server: RelayServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix]))
     def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         document = server.document(params.text_document.uri)
-        kinds = params.context.only
-        if kinds is not None and not any(k in ("", lsp.CodeActionKind.QuickFix) for k in kinds):
+        only = params.context.only
+        if only is not None and not any(k in ("", lsp.CodeActionKind.QuickFix) for k in only):
             return []
         start, end = (document.offset(p) for p in (params.range.start, params.range.end))
         return [
@@ -227,10 +229,10 @@ def _serve_editing(server: RelayServer) -> None:
     def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
         document = server.document(params.text_document.uri)
         try:
-            places = renamed_places(document.analysis, document.offset(params.position), params.new_name)
+            spans = renamed_places(document.analysis, document.offset(params.position), params.new_name)
         except IrError as error:
             raise _refusal(error) from error
-        edits = [lsp.TextEdit(document.range_of(p), name) for p, name in places]
+        edits = [lsp.TextEdit(document.range_of(p), name) for p, name in spans]
         return lsp.WorkspaceEdit(changes={document.uri: edits})
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["%", "@", ".", "("]))

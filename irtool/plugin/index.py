@@ -31,8 +31,8 @@ def indexed(kind: str) -> Mapping[str, tuple[str, str]]:
 
 def written(entries: Mapping[str, Mapping[str, tuple[str, str]]]) -> str:
     """The text of an index, a line for each name."""
-    kinds = []
+    sections = []
     for kind, names in entries.items():
         rows = ",\n".join(f"  {json.dumps(n)}: {json.dumps(list(e))}" for n, e in sorted(names.items()))
-        kinds.append(f"{json.dumps(kind)}: {{\n{rows}\n}}")
-    return "{\n" + ",\n".join(kinds) + "\n}\n"
+        sections.append(f"{json.dumps(kind)}: {{\n{rows}\n}}")
+    return "{\n" + ",\n".join(sections) + "\n}\n"

@@ -12,9 +12,9 @@ from .registry import Registry
 
 def listed(kind: str) -> dict[str, str]:
     """A sentence on each plug-in of a kind, by name, in alphabetical order; see `indexed` for the kinds."""
-    found = {name: said for name, (_, said) in indexed(kind).items()}
-    found |= {name: cls.summary() for name, cls in from_outside(kind)}
-    return dict(sorted(found.items()))
+    summaries = {name: summary for name, (_, summary) in indexed(kind).items()}
+    summaries |= {name: cls.summary() for name, cls in from_outside(kind)}
+    return dict(sorted(summaries.items()))
 
 
 def from_outside(kind: str) -> Iterator[tuple[str, Any]]:

@@ -110,8 +110,8 @@ def _failure(path: str, full: str, error: BaseException) -> BaseException:
         first = error.diagnostics[0]
         return error if isinstance(error, PluginError) else PluginError(f"cannot load {path}: {first}", help=first.help)
     place = _place(error, full)
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    return PluginError(f"cannot load {place or path}: {type(error).__name__}{': ' + said if said else ''}")
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return PluginError(f"cannot load {place or path}: {type(error).__name__}{': ' + message if message else ''}")
 
 
 def _place(error: Exception, *files: str) -> str:
@@ -157,9 +157,9 @@ def _load_point(point: Any) -> None:
         for registry, classes in before:
             registry.restore(classes)
         place = _place(error) if not isinstance(error, IrError) else ""
-        said = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+        message = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
         of = f" of {point.dist.name} {point.dist.version}" if point.dist is not None else ""
-        warn(f"the plug-in {point.name}{of} cannot be loaded: {place + ': ' if place else ''}{said}")
+        warn(f"the plug-in {point.name}{of} cannot be loaded: {place + ': ' if place else ''}{message}")
     finally:
         Registry.may_override = True
 
@@ -211,21 +211,21 @@ def plugin_identity() -> str | None:
             if not file_of(cls):
                 return None
             modules.add(cls.__module__)
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name in modules:
         home = os.path.dirname(_file(name))
         top = name.partition(".")[0]
         for other in list(sys.modules):
             path = _file(other)
             if path and (other == name or other.partition(".")[0] == top or (home and os.path.dirname(path) == home)):
-                found[path] = ""
-    for path in found:
+                digests[path] = ""
+    for path in digests:
         try:
             with open(path, "rb") as file:
-                found[path] = hashlib.file_digest(file, "sha256").hexdigest()
+                digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return None
-    return repr(sorted(found.items()))
+    return repr(sorted(digests.items()))
 
 
 def _file(module: str) -> str:

@@ -49,8 +49,8 @@ def blame(cls: type, error: BaseException) -> PluginError:
     """The error that a plug-in's own code raised `error`; the place is the innermost line of its file."""
     at = outside_frame(error.__traceback__, [file_of(cls)])
     place = f"{shown(at[0])}:{at[1]}" if at else place_of(cls)
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return PluginError(f"in the plug-in {place}, {describe(cls)}: {said}")
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return PluginError(f"in the plug-in {place}, {describe(cls)}: {message}")
 
 
 def blame_code(error: BaseException, what: str = "") -> PluginError | None:
@@ -58,8 +58,8 @@ def blame_code(error: BaseException, what: str = "") -> PluginError | None:
     at = outside_frame(error.__traceback__)
     if at is None:
         return None
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return PluginError(f"in the plug-in {shown(at[0])}:{at[1]}{', ' if what else ''}{what}: {said}")
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return PluginError(f"in the plug-in {shown(at[0])}:{at[1]}{', ' if what else ''}{what}: {message}")
 
 
 def blame_all(cls: type, diagnostics: Sequence[Diagnostic]) -> PluginError:
@@ -99,8 +99,8 @@ def _guarded(method: Any, complaint: Complaint, passed: tuple[type[BaseException
 
 def check_dataclass(cls: type, decorator: str, frozen: bool = True) -> None:
     """Raises PluginError unless the class is a dataclass of its own (frozen, if it must be)."""
-    wanted = "@dataclass(frozen=True)" if frozen else "@dataclass"
+    expected = "@dataclass(frozen=True)" if frozen else "@dataclass"
     if "__dataclass_fields__" not in cls.__dict__:
-        raise refuse(cls, "the class is no dataclass", help=f"write {wanted} below {decorator}, above the class")
+        raise refuse(cls, "the class is no dataclass", help=f"write {expected} below {decorator}, above the class")
     if frozen and not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # the standard library keeps it there, and types do not say so
-        raise refuse(cls, "the dataclass is not frozen", help=f"write {wanted}")
+        raise refuse(cls, "the dataclass is not frozen", help=f"write {expected}")

@@ -33,8 +33,8 @@ def mark_place(cls: type) -> None:
 def place_of(cls: Any) -> str:
     """`FILE:LINE` of a class or function from outside, as far as it is known; the name of its module otherwise."""
     code = getattr(cls, "__code__", None)
-    found = (code.co_filename, code.co_firstlineno) if code is not None else cls.__dict__.get("_place")
-    return f"{shown(found[0])}:{found[1]}" if found is not None else cls.__module__
+    origin = (code.co_filename, code.co_firstlineno) if code is not None else cls.__dict__.get("_place")
+    return f"{shown(origin[0])}:{origin[1]}" if origin is not None else cls.__module__
 
 
 def file_of(cls: Any) -> str:

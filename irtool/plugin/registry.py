@@ -180,7 +180,7 @@ class Registry(Generic[T]):
     @functools.cached_property
     def _modules(self) -> dict[str, ModuleInfo]:
         """Every module of the packages by its full name, in alphabetical order. Imports none of them."""
-        found: dict[str, ModuleInfo] = {}
+        modules: dict[str, ModuleInfo] = {}
         for package in self.packages:
             root, *folders = package.split(".")
             path = [os.path.join(p, *folders) for p in importlib.import_module(root).__path__]
@@ -188,11 +188,11 @@ class Registry(Generic[T]):
             while waiting:
                 prefix, path = waiting.pop()
                 for module in pkgutil.iter_modules(path, prefix):
-                    found[module.name] = module
+                    modules[module.name] = module
                     if module.ispkg:
                         folder = module.name.rpartition(".")[2]
                         waiting.append((f"{module.name}.", [os.path.join(p, folder) for p in path]))
-        return dict(sorted(found.items()))
+        return dict(sorted(modules.items()))
 
     def _candidates(self, name: str) -> Iterator[str]:
         """The modules that are likely to define `name`, likeliest first."""

@@ -23,14 +23,14 @@ def calibrate(h: Histogram, method: str, percentile: float, dtype: str) -> tuple
     if not h.total or low == high:
         return 0.0, 0.0
     if method == "percentile":
-        found = percentile_range(h, percentile)
+        value_range = percentile_range(h, percentile)
     elif method == "entropy":
-        found = entropy_range(h)
+        value_range = entropy_range(h)
     elif method == "mse":
-        found = error_range(h, dtype)
+        value_range = error_range(h, dtype)
     else:
-        found = low, high
-    return min(max(found[0], low), 0.0), max(min(found[1], high), 0.0)
+        value_range = low, high
+    return min(max(value_range[0], low), 0.0), max(min(value_range[1], high), 0.0)
 
 
 def percentile_range(h: Histogram, percentile: float) -> tuple[float, float]:
@@ -57,24 +57,24 @@ def entropy_range(h: Histogram) -> tuple[float, float]:
     return -best * h.width, best * h.width
 
 
-def divergence(magnitudes: np.ndarray, kept: int, levels: int) -> float:
-    """The Kullback-Leibler divergence for a threshold after `kept` bins, whose values are rounded to `levels` levels."""
-    inside = magnitudes[:kept].astype(np.float64)
+def divergence(magnitudes: np.ndarray, count: int, levels: int) -> float:
+    """The Kullback-Leibler divergence for a threshold after `count` bins, whose values are rounded to `levels` levels."""
+    inside = magnitudes[:count].astype(np.float64)
     clipped = inside.copy()
-    clipped[-1] += magnitudes[kept:].sum()
-    group = np.arange(kept) * levels // kept
+    clipped[-1] += magnitudes[count:].sum()
+    group = np.arange(count) * levels // count
     sums = np.bincount(group, inside, levels)
     filled = np.bincount(group, inside > 0, levels)
     spread = np.where(inside > 0, (sums / np.maximum(filled, 1))[group], 0.0)
     p, q = clipped / clipped.sum(), spread / max(spread.sum(), 1.0)
-    there = p > 0
-    return float((p[there] * np.log(p[there] / np.maximum(q[there], _EMPTY))).sum())
+    is_nonzero = p > 0
+    return float((p[is_nonzero] * np.log(p[is_nonzero] / np.maximum(q[is_nonzero], _EMPTY))).sum())
 
 
 def error_range(h: Histogram, dtype: str) -> tuple[float, float]:
     """The range of least mean square error: the whole one times 0.01, 0.02, … or 1; each value is its bin's middle."""
-    there = np.flatnonzero(h.counts)
-    values, counts = h.centers[there], h.counts[there]
+    nonzero = np.flatnonzero(h.counts)
+    values, counts = h.centers[nonzero], h.counts[nonzero]
     least, greatest = limits(dtype)
     low, high = min(h.low, 0.0), max(h.high, 0.0)
     best, result = np.inf, (low, high)

@@ -82,9 +82,9 @@ def measure(
         for noise, x, y in zip(total, real, all_):
             noise.add(x, y)
         step()
-    found = {layer.name: LayerError(a.decibels, b.decibels) for layer, a, b in zip(layers, own, total)}
+    errors = {layer.name: LayerError(a.decibels, b.decibels) for layer, a, b in zip(layers, own, total)}
     result = Noise(sum(n.signal for n in total[count:]), sum(n.noise for n in total[count:]))
-    return {**found, "": LayerError(math.nan, result.decibels)}
+    return {**errors, "": LayerError(math.nan, result.decibels)}
 
 
 def _float_parts(body: Expr) -> list[Expr]:

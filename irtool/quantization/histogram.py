@@ -48,8 +48,8 @@ class Histogram:
         self._widen(max(abs(low), abs(high)))
         scale = math.ldexp(1.0, -(self.exponent or 0))
         exact = values if 2.0**-60 < scale < 2.0**60 else values.astype(np.float64)
-        places = np.floor(exact * exact.dtype.type(scale)).astype(np.int32).ravel()
-        self.counts += np.bincount(places + BINS, minlength=2 * BINS)
+        positions = np.floor(exact * exact.dtype.type(scale)).astype(np.int32).ravel()
+        self.counts += np.bincount(positions + BINS, minlength=2 * BINS)
 
     def _widen(self, largest: float) -> None:
         """Merges bins until `largest` is inside."""

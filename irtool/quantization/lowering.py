@@ -43,10 +43,10 @@ def lower_to_int8(
         names = [p.name for p in function.params]
         data = [dict(zip(names, values, strict=True)) for values in split.ranges]
         checked, held_out = split.checked, split.held_out
-    made = quantize(module, None, data, OPTIONS, entry=entry, progress=progress)
-    whole = infer_types(bind_params(made.module, made.params, entry))
+    quantized = quantize(module, None, data, OPTIONS, entry=entry, progress=progress)
+    whole = infer_types(bind_params(quantized.module, quantized.params, entry))
     seed = OPTIONS.seed if isinstance(calibration, str) else None
-    calibrated = Calibrated(made.report.samples, seed, dict(made.report.left), held_out)
+    calibrated = Calibrated(quantized.report.samples, seed, dict(quantized.report.left), held_out)
 
     def worst() -> list[tuple[str, float]]:
         """The layers' own ratios on the calibration samples: each layer's error is that of its own rounding."""

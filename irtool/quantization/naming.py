@@ -19,19 +19,19 @@ def lift_constants(module: Module, entry: str) -> tuple[Module, dict[str, Any]]:
     """
     function = module.functions[entry]
     assert isinstance(function, Function)
-    found = _named(function)
-    if not found:
+    constants = _named(function)
+    if not constants:
         return module, {}
     memo: dict[Expr, Expr] = {
         c: Var(name, TensorType(c.data.shape, c.dtype), c.span)  # type: ignore[union-attr]  # the data of the constant is there
-        for name, c in found.items()
+        for name, c in constants.items()
     }
     body = rewrite(function.body, lambda old, new: new, memo=memo)
-    variables = tuple(v for v in memo.values() if isinstance(v, Var))[: len(found)]
+    variables = tuple(v for v in memo.values() if isinstance(v, Var))[: len(constants)]
     lifted = with_function(function, params=(*function.params, *variables), body=body)
     from ..infer import infer_types
 
-    return infer_types(module.with_function(entry, lifted)), {n: c.data for n, c in found.items()}
+    return infer_types(module.with_function(entry, lifted)), {n: c.data for n, c in constants.items()}
 
 
 def _roles(e: Call) -> tuple[str, ...]:

@@ -45,15 +45,15 @@ class QConfig:
         from ..ops.base import coerce
 
         hints = typing.get_type_hints(QConfig)
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, value in options.items():
             if name not in hints:
                 raise UsageError(f"qconfig has no option {name}", help=nearest(name, hints), code=WrongQuantization)
             try:
-                found[name] = coerce(_read(value, hints[name]), hints[name])
+                settings[name] = coerce(_read(value, hints[name]), hints[name])
             except (TypeError, ValueError) as error:
                 raise UsageError(f"option {name} of qconfig: {error}", code=WrongQuantization) from None
-        result = QConfig(**found)
+        result = QConfig(**settings)
         if result.partition_conversions != "disabled":
             raise UsageError(
                 f"partition_conversions is disabled here, not {result.partition_conversions}", code=WrongQuantization

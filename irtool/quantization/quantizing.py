@@ -79,11 +79,11 @@ def quantize(
     _require_layers(plan, ())
     steps = _Steps(progress, len(samples) + len(checked))
     ranges = find_ranges(prepared, entry, plan, samples, options, steps.next)
-    kept: tuple[str, ...] = ()
+    unquantized: tuple[str, ...] = ()
     while True:
         insertion = Insertion(function, plan, [ranges[e] for e in plan.observed], options.dtype)
         report = replace(
-            Report.of(plan, insertion, options, len(samples), kept), held_out=split.held_out if checked else 0
+            Report.of(plan, insertion, options, len(samples), unquantized), held_out=split.held_out if checked else 0
         )
         if not checked:
             break
@@ -91,9 +91,9 @@ def quantize(
         worse = report.below(options.min_snr)
         if not worse:
             break
-        kept += worse
-        plan = plan_quantization(function, (*options.keep, *map(re.escape, kept)))
-        _require_layers(plan, kept)
+        unquantized += worse
+        plan = plan_quantization(function, (*options.keep, *map(re.escape, unquantized)))
+        _require_layers(plan, unquantized)
     return Quantized(*finish(prepared, entry, insertion.function, options.form), report)
 
 
@@ -136,23 +136,23 @@ def find_ranges(
     function = module.functions[entry]
     assert isinstance(function, Function)
     observed = plan.observed
-    found = [Histogram() for _ in observed]
+    histograms = [Histogram() for _ in observed]
     run = runner(with_results(module, entry, function, observed), entry, options.via, len(samples))
     for inputs in samples:
-        for e, h, values in zip(observed, found, run(inputs)):
+        for e, h, values in zip(observed, histograms, run(inputs)):
             if not np.isfinite(values).all():
                 raise _not_finite(plan, e)
             h.add(values)
         step()
-    ranges = [calibrate(h, options.method, options.percentile, options.dtype) for h in found]
+    ranges = [calibrate(h, options.method, options.percentile, options.dtype) for h in histograms]
     of_root = dict(zip(observed, ranges))
     return {e: of_root[plan.root(e)] for e in plan.points if not isinstance(plan.root(e), Constant)}
 
 
 def _not_finite(plan: Plan, e: Expr) -> IrError:
-    made = next((layer.name for layer in plan.layers if layer.end is e), "")
+    layer_name = next((layer.name for layer in plan.layers if layer.end is e), "")
     takes = next((layer.name for layer in plan.layers if e in layer.operands), "")
-    what = f"the result of {made}" if made else f"the operand of {takes}"
+    what = f"the result of {layer_name}" if layer_name else f"the operand of {takes}"
     return IrError(f"{what} is NaN or infinite for the calibration data", e.span, code=NotFinite)
 
 
@@ -167,11 +167,11 @@ def finish(module: Module, entry: str, function: Function, form: str) -> tuple[M
     return lift_constants(result, entry)
 
 
-def _require_layers(plan: Plan, kept: Sequence[str]) -> None:
+def _require_layers(plan: Plan, unquantized: Sequence[str]) -> None:
     """Raises IrError where nothing is quantized."""
     if any(layer.op in PRODUCTS for layer in plan.layers):
         return
-    reasons = {n: "its own error is too large" if n in kept else r for n, r in plan.left.items()}
+    reasons = {n: "its own error is too large" if n in unquantized else r for n, r in plan.left.items()}
     notes = tuple(f"{name} stays in floating point: {reason}" for name, reason in list(reasons.items())[:8])
     message = "there is no layer to quantize: no convolution or matrix product"
     if plan.left:

@@ -26,10 +26,10 @@ def samples_of(function: Function, module: Module, calibration: Calibration, cou
         if calibration != RANDOM:
             raise IrError(f"calibration data are arrays or {RANDOM!r}, not {calibration!r}", code=BadSamples)
         return [random_inputs(function, seed + n, module) for n in range(count)]
-    given = [calibration] if isinstance(calibration, Mapping) else list(calibration)
-    if not given:
+    arrays_of_files = [calibration] if isinstance(calibration, Mapping) else list(calibration)
+    if not arrays_of_files:
         raise IrError("the calibration data are empty: there is no sample", code=BadSamples)
-    return [s for arrays in given for s in samples_in(function, arrays)]
+    return [s for arrays in arrays_of_files for s in samples_in(function, arrays)]
 
 
 CALIBRATION = "the calibration data"
@@ -40,8 +40,8 @@ def held_out(count: int, most: int) -> list[int]:
     evenly spread; of a single sample none."""
     if count < 2:
         return []
-    kept = min(most, max(1, count // 5))
-    return [(2 * n + 1) * count // (2 * kept) for n in range(kept)]
+    held_out_count = min(most, max(1, count // 5))
+    return [(2 * n + 1) * count // (2 * held_out_count) for n in range(held_out_count)]
 
 
 def samples_in(function: Function, arrays: Mapping[str, Any], what: str = CALIBRATION) -> list[list[Any]]:
@@ -68,30 +68,36 @@ def samples_in(function: Function, arrays: Mapping[str, Any], what: str = CALIBR
         )
     parts = [_split(p, np.asarray(arrays[p.name]), what) for p in function.params]
     count = max((len(p) for p in parts), default=0)
-    for p, found in zip(function.params, parts):
-        if len(found) not in (1, count):
+    for p, parts_of in zip(function.params, parts):
+        if len(parts_of) not in (1, count):
             raise IrError(
-                f"{what} have {len(found)} samples of %{p.name} and {count} of another input",
+                f"{what} have {len(parts_of)} samples of %{p.name} and {count} of another input",
                 code=BadSamples,
             )
     if not count:
         raise IrError(f"{what} are empty: there is no sample", code=BadSamples)
-    return [[found[n if len(found) > 1 else 0] for found in parts] for n in range(count)]
+    return [[parts_of[n if len(parts_of) > 1 else 0] for parts_of in parts] for n in range(count)]
 
 
 def _split(p: Var, array: Any, what: str) -> list[Any]:
     """The samples in one array."""
     t = _static_type(p)
-    shape, given = t.static_shape, tuple(array.shape)
-    if given == shape:
+    shape, given_shape = t.static_shape, tuple(array.shape)
+    if given_shape == shape:
         pieces = [array]
-    elif given[1:] == shape:
+    elif given_shape[1:] == shape:
         pieces = list(array)
-    elif shape and len(given) == len(shape) and given[1:] == shape[1:] and shape[0] and given[0] % shape[0] == 0:
-        pieces = list(array.reshape((given[0] // shape[0], *shape)))
+    elif (
+        shape
+        and len(given_shape) == len(shape)
+        and given_shape[1:] == shape[1:]
+        and shape[0]
+        and given_shape[0] % shape[0] == 0
+    ):
+        pieces = list(array.reshape((given_shape[0] // shape[0], *shape)))
     else:
         raise IrError(
-            f"{what} for %{p.name} have the shape {_show(given)}, and the input is {_show(shape)}",
+            f"{what} for %{p.name} have the shape {_show(given_shape)}, and the input is {_show(shape)}",
             help=f"several samples are {_show(('N', *shape))}",
             code=BadSamples,
         )

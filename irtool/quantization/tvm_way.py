@@ -77,8 +77,8 @@ def quantize_as_tvm(
     names = ("nbit_input", "nbit_weight", "nbit_activation", "calibrate_mode", "global_scale", "weight_scale")
     passes: list[tuple[str, dict[str, Any]]] = [("QuantizeCalibrate", {**q.options(*names), "scales": scales})]
     if not q.do_simulation:
-        kinds = ("dtype_input", "dtype_weight", "dtype_activation", "nbit_activation", "global_scale")
-        passes.append(("QuantizeRealize", q.options(*kinds, "round_for_shift", "rounding")))
+        option_names = ("dtype_input", "dtype_weight", "dtype_activation", "nbit_activation", "global_scale")
+        passes.append(("QuantizeRealize", q.options(*option_names, "round_for_shift", "rounding")))
     result = run_passes(annotated, [*passes, ("FoldConstant", {})], opt_level=3)
     error = _error(before, result, split.checked[:4])
     report = Report((), {}, len(inputs), q.calibrate_mode, error, split.held_out)
@@ -104,8 +104,8 @@ def _scales(
     memo: dict[Expr, Expr] = {}
     rewrite(_main(module).body, _unrounded, memo=memo)
     results = [memo[e] for e in rounded]
-    kept = set(free_variables(*results))
-    function = with_function(_main(module), params=tuple(p for p in _main(module).params if p in kept or _is_input(p)))
+    used = set(free_variables(*results))
+    function = with_function(_main(module), params=tuple(p for p in _main(module).params if p in used or _is_input(p)))
     run = runner(with_results(module, "main", without_return_type(function), results), "main", via, len(samples))
     total, done = len(samples) * (2 if mode == "kl_divergence" else 1), 0
 

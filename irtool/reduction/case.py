@@ -173,9 +173,9 @@ def _marks(e: Expr) -> int:
 
 def _held(e: Expr) -> Iterator[Type]:
     """The types of a node's parameters, or of a constant."""
-    found = [p.checked_type or p.type_annotation for p in e.params] if isinstance(e, Function) else []
-    found += [e.checked_type] if isinstance(e, Constant) else []
-    for t in found:
+    types = [p.checked_type or p.type_annotation for p in e.params] if isinstance(e, Function) else []
+    types += [e.checked_type] if isinstance(e, Constant) else []
+    for t in types:
         if t is not None:
             yield from tuple_leaves(t)
 

@@ -51,7 +51,7 @@ class Search:
 
     def keep_most(self, sites: Sequence[Site], apply: Callable[[Sequence[Site]], Case | None]) -> None:
         """Makes as many of some changes as possible. `apply` makes those it is given, all of them to the same case."""
-        kept: list[Site] = []
+        accepted: list[Site] = []
         rest = list(sites)
         size = len(rest)
         least = -(-size // self.groups) if self.groups else 1
@@ -59,8 +59,8 @@ class Search:
             left: list[Site] = []
             for at in range(0, len(rest), size):
                 group = rest[at : at + size]
-                if self.attempt(apply(kept + group)):
-                    kept += group
+                if self.attempt(apply(accepted + group)):
+                    accepted += group
                 else:
                     left += group
             rest = left

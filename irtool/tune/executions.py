@@ -111,9 +111,9 @@ def _run(program: Program, backend: Backend, values: Sequence[Any]) -> Any:
     """The counts of one run of the entry."""
     entry = program.functions[program.entry]
     signature = Signature(entry.name, entry)
-    with temporary_folder() as work, ExitStack() as held:
+    with temporary_folder() as work, ExitStack() as stack:
         folder = Path(work)
-        request = Request("counted", "so", _no_sample, folder, held)
+        request = Request("counted", "so", _no_sample, folder, stack)
         sources = backend.emit(program, request)
         built = backend.build(sources, request, folder)
         files = {

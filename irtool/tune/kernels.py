@@ -123,14 +123,14 @@ def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> t
     network = find_kernels(prepared, options, target)
     for t in network.kernels:
         t.stages = _offers(t.kernel, target)
-    kept = [t for t in network.kernels if t.stages]
-    return sorted(kept, key=lambda t: -t.work), network.weights
+    tunables = [t for t in network.kernels if t.stages]
+    return sorted(tunables, key=lambda t: -t.work), network.weights
 
 
 def find_kernels(prepared: Module, options: Options, target: VectorTarget) -> Network:
     """The kernels of a module as they are before they are scheduled. Arguments and errors as of `find_tunables`."""
     program = run_up_to(prepared, options.entries, target, SCHEDULING)
-    found: dict[str, Tunable] = {}
+    tunables: dict[str, Tunable] = {}
     sequence: list[str] = []
     run: list[RunKernel] = []
     left_out = 0
@@ -145,14 +145,14 @@ def find_kernels(prepared: Module, options: Options, target: VectorTarget) -> Ne
             key = f"{structural_words(step.kernel)} {constants}"
             sequence.append(key)
             run.append(step)
-            if key in found:
-                found[key].calls += 1
+            if key in tunables:
+                tunables[key].calls += 1
             else:
-                found[key] = Tunable(step.kernel, tuple(constants))
-            found[key].nodes += [n for n in node_names([step]) if n not in found[key].nodes]
-    numbers = {key: n for n, key in enumerate(found)}
+                tunables[key] = Tunable(step.kernel, tuple(constants))
+            tunables[key].nodes += [n for n in node_names([step]) if n not in tunables[key].nodes]
+    numbers = {key: n for n, key in enumerate(tunables)}
     weights = _bytes(map(_constants, run))
-    return Network(list(found.values()), [numbers[k] for k in sequence], run, weights, left_out, program)
+    return Network(list(tunables.values()), [numbers[k] for k in sequence], run, weights, left_out, program)
 
 
 def _constants(step: RunKernel) -> set[Slot]:

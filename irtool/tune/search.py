@@ -101,7 +101,7 @@ class _Kernel:
 
     @property
     def trials(self) -> int:
-        return sum(len(found) for found in self.seconds.values()) + len(self.running)
+        return sum(len(labels) for labels in self.seconds.values()) + len(self.running)
 
     def next(self) -> tuple[str, str] | None:
         """The stage and the choice that should be measured next; None if all have been."""
@@ -127,7 +127,7 @@ class _Search:
         entries = self.table.stages(self.outcome.machine)
         for t in tunables:
             known = {o.key: dict(entries.get(o.key, {}).get("trials", {})) for o in t.stages}
-            seconds = {k: {label: us * 1e-6 for label, us in found.items()} for k, found in known.items()}
+            seconds = {k: {label: us * 1e-6 for label, us in microseconds.items()} for k, microseconds in known.items()}
             self.outcome.known += sum(map(len, seconds.values()))
             kernel = _Kernel(t, seconds)
             first = [seconds[o.key].get(o.labels[0], math.inf) for o in t.stages]
@@ -175,7 +175,7 @@ class _Search:
         """Measures the best choices once more, in turns with those that they would replace."""
         for kernel in self.kernels:
             for offers in kernel.tunable.stages:
-                found = kernel.seconds[offers.key]
+                seconds_of = kernel.seconds[offers.key]
                 first, best = offers.labels[0], self._best(kernel, offers.key, offers.labels[0])
                 if best == first:
                     continue
@@ -185,9 +185,9 @@ class _Search:
                     except ToolError as error:
                         # What does not run each time is not chosen; a fault of the measuring itself leaves things as they are.
                         self._fail(kernel, label, error)
-                        found.pop(best)
+                        seconds_of.pop(best)
                         break
-                    found[label] = min(found[label], seconds)
+                    seconds_of[label] = min(seconds_of[label], seconds)
 
     def finish(self) -> Outcome:
         """Files everything and returns the outcome."""
@@ -199,11 +199,11 @@ class _Search:
             self.outcome.before += calls * kernel.base
             saved = 0.0
             for offers in kernel.tunable.stages:
-                found = kernel.seconds[offers.key]
+                seconds_of = kernel.seconds[offers.key]
                 best = self._best(kernel, offers.key, offers.labels[0])
                 if best != offers.labels[0]:
                     self.outcome.improved += 1
-                    saved += found[offers.labels[0]] - found[best]
+                    saved += seconds_of[offers.labels[0]] - seconds_of[best]
             self.outcome.after += calls * max(0.0, kernel.base - saved)
         if not self.outcome.measured and not self.outcome.known and self.outcome.failures:
             raise ToolError(f"no kernel could be measured: {self.outcome.failures[0]}")
@@ -216,9 +216,9 @@ class _Search:
             return kernel.tunable.calls * min(kernel.base, 1.0) / (1 + kernel.trials)
 
         for kernel in sorted(self.kernels, key=promise, reverse=True):
-            found = kernel.next()
-            if found is not None:
-                return kernel, *found
+            trial = kernel.next()
+            if trial is not None:
+                return kernel, *trial
         return None
 
     def _submit(self, executor: Executor, kernel: _Kernel, key: str, label: str) -> Future[float]:
@@ -244,30 +244,30 @@ class _Search:
         self.outcome.failures.append(f"{kernel.tunable.kernel.name}, {label}: {error.diagnostics[0].message}")
 
     def _best(self, kernel: _Kernel, key: str, first: str) -> str:
-        found = kernel.seconds[key]
-        if first not in found:
+        seconds_of = kernel.seconds[key]
+        if first not in seconds_of:
             return first
-        best = min(found, key=lambda label: (found[label], label))
-        return best if found[best] < _GAIN * found[first] else first
+        best = min(seconds_of, key=lambda label: (seconds_of[label], label))
+        return best if seconds_of[best] < _GAIN * seconds_of[first] else first
 
     def file(self) -> None:
         """Puts the measurements, and the best choices among them, into the table."""
         entries = self.table.stages(self.outcome.machine)
         for kernel in reversed(self.kernels):  # of equal stages, that of the kernel with the most work counts
             for offers in kernel.tunable.stages:
-                found = {label: s for label, s in kernel.seconds[offers.key].items() if s < math.inf}
+                seconds_of = {label: s for label, s in kernel.seconds[offers.key].items() if s < math.inf}
                 first = offers.labels[0]
-                if first not in found:
+                if first not in seconds_of:
                     continue
                 best = self._best(kernel, offers.key, first)
                 entries[offers.key] = {
                     "kernel": kernel.tunable.kernel.name,
                     "computes": list(kernel.tunable.kernel.calls),
                     "choice": best,
-                    "microseconds": _microseconds(found[best]),
+                    "microseconds": _microseconds(seconds_of[best]),
                     "untuned": first,
-                    "untuned_microseconds": _microseconds(found[first]),
-                    "trials": {label: _microseconds(s) for label, s in sorted(found.items())},
+                    "untuned_microseconds": _microseconds(seconds_of[first]),
+                    "trials": {label: _microseconds(s) for label, s in sorted(seconds_of.items())},
                 }
 
 

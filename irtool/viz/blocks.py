@@ -112,7 +112,7 @@ def _best(digests: Sequence[int], sizes: Sequence[int], free: Sequence[bool]) ->
     whole = list(sizes)
     ends = list(free)
     best: tuple[int, int, int] = (0, 0, 0)
-    places: list[tuple[int, int]] = []
+    repeats: list[tuple[int, int]] = []
     for length in range(1, min(_LONGEST, count // 2) + 1):
         if length > 1:
             numbers: dict[tuple[int, int], int] = {}
@@ -130,8 +130,8 @@ def _best(digests: Sequence[int], sizes: Sequence[int], free: Sequence[bool]) ->
             first = starts[0]
             score = (whole[first] * (len(starts) - 1), sizes[first], -first)
             if len(starts) > 1 and whole[first] >= _FEWEST and score > best:
-                best, places = score, [(s, length) for s in starts]
-    return places
+                best, repeats = score, [(s, length) for s in starts]
+    return repeats
 
 
 def _weights(graph: Graph, inner: Sequence[Node]) -> list[Node]:
@@ -146,8 +146,8 @@ def _weights(graph: Graph, inner: Sequence[Node]) -> list[Node]:
 
 def _block(inner: Sequence[Node], name: str, repeats: int) -> Node:
     """The node of a block, titled by its most frequent operators."""
-    told = [n for n in inner if n.family == "product"] or inner
-    counts = Counter(n.label for n in told).most_common(3)
+    named = [n for n in inner if n.family == "product"] or inner
+    counts = Counter(n.label for n in named).most_common(3)
     most = ", ".join(f"{c} × {label}" if c > 1 else label for label, c in counts)
     return Node(
         f"block {name}", family="function", details=(f"{len(inner)} operators, {repeats} times", most), repeats=repeats

@@ -41,8 +41,8 @@ def write_dot(drawing: Drawing) -> str:
         stack += [(g, n) for n in reversed(graph.nodes) for g in reversed(n.inside)]
     for graph, _ in drawing.walk():
         for e in graph.edges:
-            said = " ".join(t for t in (e.field, e.shape, brief_size(e.size)) if t)
-            lines.append(f"  n{e.source.number} -> n{e.target.number} [label={_quoted(said)}];")
+            label = " ".join(t for t in (e.field, e.shape, brief_size(e.size)) if t)
+            lines.append(f"  n{e.source.number} -> n{e.target.number} [label={_quoted(label)}];")
     for n in drawing.nodes():  # a node's name leads to what is in it
         for graph in n.inside:
             for r in graph.nodes:
@@ -52,12 +52,12 @@ def write_dot(drawing: Drawing) -> str:
 
 
 def _node(n: Node) -> str:
-    words = [f"label={_quoted(chr(10).join((n.label, *n.details)))}", f"tooltip={_quoted(n.type)}"]
+    attributes = [f"label={_quoted(chr(10).join((n.label, *n.details)))}", f"tooltip={_quoted(n.type)}"]
     if n.kind in _SHAPES:
-        words.append(f"shape={_SHAPES[n.kind]}")
+        attributes.append(f"shape={_SHAPES[n.kind]}")
     if n.family in _COLOURS:
-        words.append(f'fillcolor="{_COLOURS[n.family]}"')
-    return f"    n{n.number} [{', '.join(words)}];"
+        attributes.append(f'fillcolor="{_COLOURS[n.family]}"')
+    return f"    n{n.number} [{', '.join(attributes)}];"
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ def enclose(graph: Graph, inner: Sequence[Node], node: Node) -> None:
     node.lines = (min(a for a, _ in lines), max(b for _, b in lines)) if lines else (0, 0)
     entries: dict[Node, Node] = {}
     results: dict[tuple[Node, str], Node] = {}
-    kept: list[Edge] = []
+    edges: list[Edge] = []
     for e in graph.edges:
         comes, goes = e.source in inside, e.target in inside
         if comes and goes:
@@ -29,19 +29,19 @@ def enclose(graph: Graph, inner: Sequence[Node], node: Node) -> None:
             if e.source not in entries:
                 s = e.source
                 entries[s] = Node(s.label, INPUT, "input", (), s.type, s.shape, s.size, s.lines)
-                kept.append(Edge(s, node, e.type, e.shape, e.size, e.field))
+                edges.append(Edge(s, node, e.type, e.shape, e.size, e.field))
             body.edges.append(Edge(entries[e.source], e.target, e.type, e.shape, e.size, e.field))
         elif comes:
-            kept.append(Edge(node, e.target, e.type, e.shape, e.size))
+            edges.append(Edge(node, e.target, e.type, e.shape, e.size))
             if (e.source, e.field) not in results:
                 out = results[e.source, e.field] = Node("result", OUTPUT, "input", (), e.type, e.shape, e.size)
                 body.edges.append(Edge(e.source, out, e.type, e.shape, e.size, e.field))
                 node.type, node.shape, node.size = e.type, e.shape, e.size
         else:
-            kept.append(e)
+            edges.append(e)
     body.nodes = [*entries.values(), *inner, *results.values()]
     graph.nodes = [n for n in graph.nodes if n not in inside] + [node]
-    graph.edges = kept
+    graph.edges = edges
 
 
 def put_in_order(graph: Graph) -> None:

@@ -47,12 +47,12 @@ def write_steps(name: str, steps: Sequence[Step]) -> str:
     drawn = [s.drawing for s in steps if s.drawing is not None]
     views = [_view(d, number) for number, d in enumerate(drawn)]
     shown = -1
-    told: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for s in steps:
         shown += s.drawing is not None
-        told.append({"title": s.title, "remark": s.remark, "view": shown, "group": s.group})
+        records.append({"title": s.title, "remark": s.remark, "view": shown, "group": s.group})
     families = [f for f in FAMILIES if any(n.family == f for d in drawn for n in d.nodes())]
-    data = {"steps": told, "views": [v[1] for v in views]}
+    data = {"steps": records, "views": [v[1] for v in views]}
     key = "\n".join(legend(families, 0, 0))
     page = part("page.html")
     values = {

@@ -67,17 +67,17 @@ def cut_long_edges(graph: Graph) -> None:
     place = {n: i for i, n in enumerate(graph.nodes)}
     ranks = assign_ranks(len(place), [(place[e.source], place[e.target]) for e in graph.edges])
     readers = Counter(e.source for e in graph.edges)
-    kept: list[Edge] = []
+    edges: list[Edge] = []
     for e in graph.edges:
         longest = _LONGEST_OF_MANY if readers[e.source] >= _MANY else _LONGEST
         if ranks[place[e.target]] - ranks[place[e.source]] <= longest:
-            kept.append(e)
+            edges.append(e)
             continue
         title = f"from {e.source.label}{e.field}"
         stub = Node(title, FAR, "input", (), e.type, e.shape, e.size, e.source.lines)
         graph.nodes.append(stub)
-        kept.append(Edge(stub, e.target, e.type, e.shape, e.size))
-    graph.edges = kept
+        edges.append(Edge(stub, e.target, e.type, e.shape, e.size))
+    graph.edges = edges
 
 
 def lay_out(graph: Graph, size: Callable[[Node], tuple[float, float]]) -> Layout:

@@ -39,9 +39,9 @@ def _items(graph: Graph, depth: int, shown: set[str]) -> Iterator[str | Graph]:
         reads.setdefault(e.target, []).append(f"{e.source.number}{e.field}")
     for n in graph.nodes:
         sources = ", ".join(reads.get(n, ()))
-        said = f"{indent}  {n.number:>4}  {_plain(n.label)}"
-        told = f"{said:{_COLUMN}s}  {_plain(n.shape)}{' · ' if n.size else ''}{brief_size(n.size or None)}"
-        yield f"{told:{_COLUMN + 34}s}{f'  ← {sources}' if sources else ''}"
+        left_column = f"{indent}  {n.number:>4}  {_plain(n.label)}"
+        columns = f"{left_column:{_COLUMN}s}  {_plain(n.shape)}{' · ' if n.size else ''}{brief_size(n.size or None)}"
+        yield f"{columns:{_COLUMN + 34}s}{f'  ← {sources}' if sources else ''}"
         for line in n.details:
             yield f"{indent}          {_plain(line)}"
         key = f"{graph.name}/{n.label}"

@@ -19,14 +19,14 @@ _TENSOR = re.compile(r"Tensor\[\(([^()]*)\), (\w+)\]|(\w+)")
 
 def write_netron(drawing: Drawing) -> str:
     """The text of the model. Of several functions each is a node with a graph, as those are that have something inside."""
-    made: dict[Graph, dict[str, Any]] = {}
+    bodies: dict[Graph, dict[str, Any]] = {}
     for graph, _ in reversed(list(drawing.walk())):  # those inside first
-        made[graph] = _graph(graph, made)
+        bodies[graph] = _graph(graph, bodies)
     if len(drawing.graphs) == 1:
-        whole = made[drawing.graphs[0]]
+        whole = bodies[drawing.graphs[0]]
     else:
         nodes = [
-            {"name": g.name, "opType": g.name, "domain": "relay", "attribute": [_body(g.name, made[g])]}
+            {"name": g.name, "opType": g.name, "domain": "relay", "attribute": [_body(g.name, bodies[g])]}
             for g in drawing.graphs
         ]
         whole = {"name": drawing.name or "module", "node": nodes}
@@ -39,7 +39,7 @@ def write_netron(drawing: Drawing) -> str:
     return json.dumps(model, indent=1, ensure_ascii=False) + "\n"
 
 
-def _graph(graph: Graph, made: dict[Graph, dict[str, Any]]) -> dict[str, Any]:
+def _graph(graph: Graph, bodies: dict[Graph, dict[str, Any]]) -> dict[str, Any]:
     reads: dict[Node, list[Edge]] = {}
     fields: dict[Node, dict[str, Edge]] = {}
     for e in graph.edges:
@@ -57,7 +57,7 @@ def _graph(graph: Graph, made: dict[Graph, dict[str, Any]]) -> dict[str, Any]:
                 "output": [_value(n, field) for field in fields.get(n, {"": None})],
                 "attribute": [
                     *(_text(f"line {i}" if len(n.details) > 1 else "is", d) for i, d in enumerate(n.details, 1)),
-                    *(_body(g.name or "body", made[g]) for g in n.inside),
+                    *(_body(g.name or "body", bodies[g]) for g in n.inside),
                 ],
             }
             for n in graph.nodes

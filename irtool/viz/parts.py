@@ -31,14 +31,14 @@ def path(layout: Layout, route: Route) -> str:
     s, t = route.edge.source, route.edge.target
     _, top, _, height = layout.box(s)
     x, y = layout.x[s], top + height
-    said = [f"M{num(x)} {num(y)}"]
+    commands = [f"M{num(x)} {num(y)}"]
     for rank, at in route.via:
         start, deep = layout.rows[rank]
-        said += [_curve(x, y, at, start), f"V{num(start + deep)}"]
+        commands += [_curve(x, y, at, start), f"V{num(start + deep)}"]
         x, y = at, start + deep
     at, end = layout.x[t] + route.end, layout.box(t)[1] - 5
-    said += [_curve(x, y, at, end), "m-3 -1 l3 6 l3 -6"]
-    return "".join(said)
+    commands += [_curve(x, y, at, end), "m-3 -1 l3 6 l3 -6"]
+    return "".join(commands)
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
@@ -53,33 +53,35 @@ def edge_labels(graph: Graph) -> dict[Node, str]:
     shapes: dict[Node, set[str]] = {}
     for e in graph.edges:
         shapes.setdefault(e.source, set()).add(e.shape)
-    return {n: found.pop() if len(found) == 1 else n.shape for n, found in shapes.items()}
+    return {n: labels.pop() if len(labels) == 1 else n.shape for n, labels in shapes.items()}
 
 
 def describe(n: Node) -> str:
     """A node in a sentence, for who does not see it."""
-    said = [n.label, *n.details]
+    parts = [n.label, *n.details]
     if n.kind in _KINDS:
-        said.append(_KINDS[n.kind])
+        parts.append(_KINDS[n.kind])
     if n.type:
-        said.append(n.type)
+        parts.append(n.type)
     if n.size is not None:
-        said.append(brief_size(n.size))
+        parts.append(brief_size(n.size))
     if n.lines[0]:
-        said.append(f"line {n.lines[0]}")
-    said += [_MARKS[m] for m in n.mark.split()]
-    return ", ".join(said)
+        parts.append(f"line {n.lines[0]}")
+    parts += [_MARKS[m] for m in n.mark.split()]
+    return ", ".join(parts)
 
 
 def node_parts(n: Node, layout: Layout, label: str, inside: str, view: str) -> Iterator[str]:
     """A node, around the middle of its upper side. In a page it can be focused, and opened if something is inside."""
     _, top, w, h = layout.box(n)
     classes = " ".join(c for c in ("node", f"f-{n.family}", n.kind, n.mark) if c)
-    words = f'class="{classes}" id="{view}n{n.number}" transform="translate({num(layout.x[n])} {num(top)})"'
+    attributes = f'class="{classes}" id="{view}n{n.number}" transform="translate({num(layout.x[n])} {num(top)})"'
     if view:
         expanded = ' aria-expanded="false"' if inside else ""
-        words += f' data-node="{n.number}" role="button" tabindex="-1" aria-label="{escape(describe(n))}"{expanded}'
-    yield f"<g {words}>"
+        attributes += (
+            f' data-node="{n.number}" role="button" tabindex="-1" aria-label="{escape(describe(n))}"{expanded}'
+        )
+    yield f"<g {attributes}>"
     yield f"<title>{escape(describe(n))}</title>"
     rounded = 12 if n.kind in (INPUT, OUTPUT) else _ROUND
     yield f'<rect class="box" x="{num(-w / 2)}" y="0" width="{num(w)}" height="{num(h)}" rx="{rounded}"/>'

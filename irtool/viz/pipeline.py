@@ -49,8 +49,8 @@ def draw_pipeline(recorded: Sequence[tuple[str, Module]], name: str, folded: boo
             continue
         after, remark = _kinds(next_drawing), ""
         if before is not None and old is not None:
-            new, gone = _mark(next_drawing, after - before, NEW), _mark(old, before - after, GONE)
-            remark = f"{new} new, {gone} gone" if new or gone else "changed the text alone"
+            new, removed = _mark(next_drawing, after - before, NEW), _mark(old, before - after, GONE)
+            remark = f"{new} new, {removed} gone" if new or removed else "changed the text alone"
         steps.append(Step(title, next_drawing, remark))
         before, old = after, next_drawing
     for step in steps:
@@ -91,14 +91,14 @@ def _keys(drawing: Drawing) -> list[tuple[Node, object]]:
     return result
 
 
-def _mark(drawing: Drawing, kinds: Counter[object], mark: str) -> int:
+def _mark(drawing: Drawing, counts: Counter[object], mark: str) -> int:
     """Marks as many nodes of each kind; returns their number."""
-    left = Counter(kinds)
+    left = Counter(counts)
     for n, key in reversed(_keys(drawing)):
         if left[key] > 0:
             left[key] -= 1
             n.mark = f"{n.mark} {mark}".strip()
-    return kinds.total()
+    return counts.total()
 
 
 def _spread(drawing: Drawing) -> None:

@@ -33,8 +33,8 @@ def _fold(graph: Graph) -> None:
     for n in static:
         groups.setdefault(_first(static, n), []).append(n)
     for inner in groups.values():
-        told = f"{len(inner)} operators" if len(inner) > 1 else inner[0].label
-        enclose(graph, inner, Node("weights", family=WEIGHTS, details=(told,)))
+        summary = f"{len(inner)} operators" if len(inner) > 1 else inner[0].label
+        enclose(graph, inner, Node("weights", family=WEIGHTS, details=(summary,)))
     if groups:
         put_in_order(graph)
 

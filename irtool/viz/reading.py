@@ -238,11 +238,11 @@ class _Reader:
                 return None
             if not any(x.source is here and x.target is node for x in outer.edges[-64:]):
                 outer.edges.append(Edge(here, node, source.type, source.shape, source.size))
-            there = Node(source.label, INPUT, "input", type=source.type, shape=source.shape, size=source.size)
-            there.lines = source.lines
-            inner.nodes.append(there)
-            self.home[there] = inner
-            here = self.entered[source, inner] = there
+            entry = Node(source.label, INPUT, "input", type=source.type, shape=source.shape, size=source.size)
+            entry.lines = source.lines
+            inner.nodes.append(entry)
+            self.home[entry] = inner
+            here = self.entered[source, inner] = entry
         return here
 
 

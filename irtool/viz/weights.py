@@ -29,7 +29,7 @@ def weights_of(function: Function) -> set[Var]:
     return result
 
 
-def _inputs(function: Function, lets: dict[Var, Expr], found: set[Var]) -> set[Expr]:
+def _inputs(function: Function, lets: dict[Var, Expr], closed: set[Var]) -> set[Expr]:
     """The variables that a result of a function depends on as on inputs."""
     used: set[Expr] = set()
     seen: set[tuple[Expr, int]] = set()
@@ -47,7 +47,7 @@ def _inputs(function: Function, lets: dict[Var, Expr], found: set[Var]) -> set[E
         elif isinstance(e, Call):
             waiting.append((e.op, way))
             for n, a in enumerate(e.args):
-                place = _place(e, n, found)
+                place = _place(e, n, closed)
                 if place != _CLOSED:
                     waiting.append((a, max(way, place)))
         else:
@@ -55,10 +55,10 @@ def _inputs(function: Function, lets: dict[Var, Expr], found: set[Var]) -> set[E
     return used
 
 
-def _place(call: Call, position: int, found: set[Var]) -> int:
+def _place(call: Call, position: int, closed: set[Var]) -> int:
     """The role of a call's operand that has the value of a _WAY."""
     if isinstance(call.op, Function):
-        return _CLOSED if position < len(call.op.params) and call.op.params[position] in found else _OPEN
+        return _CLOSED if position < len(call.op.params) and call.op.params[position] in closed else _OPEN
     if not isinstance(call.op, Op):
         return _OPEN
     operator = call.op_class

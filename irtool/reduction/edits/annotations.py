@@ -32,12 +32,12 @@ def drop_marks(search: Search) -> None:
     sites = [(e, key) for _, e in nodes_of(case.module) if isinstance(e, Function) for key in e.attrs]
 
     def without(chosen: Sequence[tuple[Function, str]]) -> Case:
-        gone = set(chosen)
+        removed = set(chosen)
 
         def leave(old: Expr, new: Expr) -> Expr:
             if not isinstance(old, Function) or not isinstance(new, Function):
                 return new
-            attrs = {k: v for k, v in new.attrs.items() if (old, k) not in gone}
+            attrs = {k: v for k, v in new.attrs.items() if (old, k) not in removed}
             return new if len(attrs) == len(new.attrs) else with_function(new, attrs=attrs)
 
         return rewritten(case, leave)

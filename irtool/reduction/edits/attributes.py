@@ -26,12 +26,12 @@ def default_attributes(search: Search) -> None:
     ]
 
     def without(chosen: Sequence[tuple[Call, str]]) -> Case:
-        gone: dict[Expr, list[str]] = {}
+        removed: dict[Expr, list[str]] = {}
         for e, name in chosen:
-            gone.setdefault(e, []).append(name)
+            removed.setdefault(e, []).append(name)
 
         def leave(old: Expr, new: Expr) -> Expr:
-            names = gone.get(old)
+            names = removed.get(old)
             if names is None or not isinstance(new, Call):
                 return new
             attrs = new.op_class.make(attributes_of(new.attrs, *names))

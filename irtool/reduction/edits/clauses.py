@@ -17,28 +17,31 @@ def take_clauses(search: Search) -> None:
     most = max((len(e.clauses) for _, e in nodes_of(search.best.module) if isinstance(e, Match)), default=0)
     for n in range(most):
         case = search.best
-        found = {e: n for _, e in nodes_of(case.module) if isinstance(e, Match) and n < len(e.clauses)}
-        search.keep_most(list(reversed(found)), lambda chosen, case=case, found=found: _take(case, found, chosen))  # type: ignore[misc]  # mypy infers no lambda with a default
+        numbers = {e: n for _, e in nodes_of(case.module) if isinstance(e, Match) and n < len(e.clauses)}
+        search.keep_most(
+            list(reversed(numbers)),
+            lambda chosen, case=case, numbers=numbers: _take(case, numbers, chosen),  # type: ignore[misc]  # mypy infers no lambda with a default
+        )
 
 
-def _take(case: Case, found: dict[Match, int], chosen: Sequence[Match]) -> Case | None:
+def _take(case: Case, numbers: dict[Match, int], chosen: Sequence[Match]) -> Case | None:
     functions = dict(case.module.functions)
     takes_parameters = set(entries(case.module))
     for name, f in case.module.relay_functions.items():
         outer = set(own_nodes(f)) if name in takes_parameters else set()
         memo: dict[Expr, Expr] = {}
         for e in chosen:
-            for v in bound_vars(e.clauses[found[e]].pattern):
+            for v in bound_vars(e.clauses[numbers[e]].pattern):
                 stand_in = _stand_in(v, e in outer)
                 if stand_in is not None:
                     memo[v] = stand_in
         picked = set(chosen)
 
         def leave(old: Expr, new: Expr, memo: dict[Expr, Expr] = memo, picked: set[Match] = picked) -> Expr:
-            return memo[old.clauses[found[old]].body] if isinstance(old, Match) and old in picked else new
+            return memo[old.clauses[numbers[old]].body] if isinstance(old, Match) and old in picked else new
 
-        made = rewrite(f, leave, memo=memo)
-        functions[name] = with_parameters(made) if name in takes_parameters and made is not f else made
+        rewritten = rewrite(f, leave, memo=memo)
+        functions[name] = with_parameters(rewritten) if name in takes_parameters and rewritten is not f else rewritten
     return case.with_module(case.module.with_functions(functions))
 
 
@@ -48,5 +51,5 @@ def _stand_in(v: Var, takes_parameters: bool) -> Expr | None:
 
 def drop_clauses(search: Search) -> None:
     """Clauses go from a `match`, which is incomplete afterwards."""
-    found = [e for _, e in nodes_of(search.best.module) if isinstance(e, Match)]
-    drop_parts(search, Match, found, lambda e: e.clauses, lambda e, left: Match(e.data, left, False, e.span))
+    matches = [e for _, e in nodes_of(search.best.module) if isinstance(e, Match)]
+    drop_parts(search, Match, matches, lambda e: e.clauses, lambda e, left: Match(e.data, left, False, e.span))

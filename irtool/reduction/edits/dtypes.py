@@ -12,12 +12,12 @@ _USUAL = "float32"
 
 def unify_dtypes(search: Search) -> None:
     """One dtype after the other becomes float32 throughout: in parameters, constants and attributes."""
-    found: dict[str, None] = {}
+    dtypes: dict[str, None] = {}
     for _, e in nodes_of(search.best.module):
         for t in [e.checked_type, *(p.checked_type for p in getattr(e, "params", ()))]:
             if isinstance(t, TensorType):
-                found[t.dtype] = None
-    for dtype in found:
+                dtypes[t.dtype] = None
+    for dtype in dtypes:
         if dtype not in (_USUAL, "bool"):
             search.attempt(_without(search.best, dtype))
 

@@ -51,14 +51,16 @@ def extract_calls(search: Search) -> None:
         search.keep_most(list(fresh), partial(_without_calls, case, name, sites, fresh))
 
 
-def _without_calls(case: Case, name: str, sites: Sequence[Expr], fresh: dict[Expr, Var], gone: Sequence[Expr]) -> Case:
+def _without_calls(
+    case: Case, name: str, sites: Sequence[Expr], fresh: dict[Expr, Var], removed_sites: Sequence[Expr]
+) -> Case:
     f = case.module.functions[name]
-    removed = set(gone)
-    kept = [e for e in sites if e not in removed]
-    reached = post_order(*kept, enter=lambda e: e not in removed)
+    removed = set(removed_sites)
+    remaining = [e for e in sites if e not in removed]
+    reached = post_order(*remaining, enter=lambda e: e not in removed)
     used = {k for e in reached if e not in removed for k in children(e)}
-    memo: dict[Expr, Expr] = {e: fresh[e] for e in gone}
-    outputs = [rewrite(e, lambda old, new: new, memo=memo) for e in kept if e not in used]
+    memo: dict[Expr, Expr] = {e: fresh[e] for e in removed_sites}
+    outputs = [rewrite(e, lambda old, new: new, memo=memo) for e in remaining if e not in used]
     return _with_results(case, name, f, outputs)
 
 
@@ -81,12 +83,12 @@ def extract_lets(search: Search) -> None:
 
 
 def _without_lets(
-    case: Case, name: str, sites: Sequence[Expr], used: dict[Expr, set[Var]], gone: Sequence[Expr]
+    case: Case, name: str, sites: Sequence[Expr], used: dict[Expr, set[Var]], removed_lets: Sequence[Expr]
 ) -> Case:
     f = case.module.functions[name]
-    removed = set(gone)
+    removed = set(removed_lets)
     needed: set[Var] = set()
-    kept: list[Expr] = []
+    remaining_lets: list[Expr] = []
     instead: dict[Expr, Expr] = {}
     results: list[Expr] = []
     for e in reversed(sites):
@@ -98,7 +100,7 @@ def _without_lets(
         elif e in removed:
             continue
         if isinstance(e, Let):
-            kept.append(e)
+            remaining_lets.append(e)
             if e.var not in needed:
                 results.append(e.var)
         else:
@@ -106,7 +108,7 @@ def _without_lets(
         needed |= used[e]
     memo = dict(instead)
     body = _together([rewrite(e, lambda old, new: new, memo=memo) for e in reversed(results)])
-    for let in kept:
+    for let in remaining_lets:
         assert isinstance(let, Let)
         body = Let(let.var, rewrite(let.value, lambda old, new: new, memo=memo), body, let.span)
     return _with_results(case, name, f, [body])

@@ -15,11 +15,11 @@ def drop_functions(search: Search) -> None:
     names = list(case.module.functions)
 
     def without(chosen: list[str] | tuple[str, ...]) -> Case | None:
-        gone = set(chosen)
-        if len(gone) == len(names):
+        removed = set(chosen)
+        if len(removed) == len(names):
             return None
         return case.with_module(
-            case.module.with_functions({n: f for n, f in case.module.functions.items() if n not in gone})
+            case.module.with_functions({n: f for n, f in case.module.functions.items() if n not in removed})
         )
 
     if len(names) > 1:
@@ -36,8 +36,8 @@ def drop_type_definitions(search: Search) -> None:
     def without(chosen: list[str]) -> Case | None:
         module = case.module.with_types({n: t for n, t in definitions.items() if n not in chosen})
         text = to_text(module, metadata=False)
-        words = {n for c in chosen for n in (c, *(k.name for k in definitions[c].constructors))}
-        if words & set(re.findall(r"[\w.]+", text)):
+        type_names = {n for c in chosen for n in (c, *(k.name for k in definitions[c].constructors))}
+        if type_names & set(re.findall(r"[\w.]+", text)):
             return None
         return case.with_module(module)
 

@@ -19,9 +19,9 @@ def inline_lets(search: Search) -> None:
     sites = [e.var for _, e in nodes_of(case.module) if isinstance(e, Let)]
 
     def inlined(chosen: Sequence[Expr]) -> Case:
-        gone = set(chosen)
+        removed = set(chosen)
         functions = {
-            n: rewrite_lets(f, lambda v, value: value if v in gone else None)
+            n: rewrite_lets(f, lambda v, value: value if v in removed else None)
             for n, f in case.module.relay_functions.items()
         }
         return case.with_module(case.module.with_functions({**case.module.functions, **functions}))
@@ -55,8 +55,8 @@ def open_literals(search: Search) -> None:
     for name in entries(search.best.module):
         f = search.best.module.functions[name]
         if isinstance(f.body, Function) and not f.body.type_params:
-            made = with_function(without_return_type(f), params=(*f.params, *f.body.params), body=f.body.body)
-            search.attempt(search.best.with_function(name, with_parameters(made)))
+            opened = with_function(without_return_type(f), params=(*f.params, *f.body.params), body=f.body.body)
+            search.attempt(search.best.with_function(name, with_parameters(opened)))
 
 
 def _callee(case: Case, e: Call, recursive: set[str]) -> Function | None:

@@ -25,13 +25,13 @@ def take_others(search: Search) -> None:
 
 def _take(search: Search, order: Callable[[Sequence[Expr]], Sequence[Expr]]) -> None:
     case = search.best
-    found: dict[Expr, Expr] = {}
+    operands: dict[Expr, Expr] = {}
     for _, e in nodes_of(case.module):
         if isinstance(e, Call | TupleGetItem | Let) and e.checked_type is not None:
             operand = _operand(e, order)
             if operand is not None:
-                found[e] = operand
-    search.keep_most(list(reversed(found)), lambda chosen: replaced(case, {e: found[e] for e in chosen}))
+                operands[e] = operand
+    search.keep_most(list(reversed(operands)), lambda chosen: replaced(case, {e: operands[e] for e in chosen}))
 
 
 def _operand(e: Expr, order: Callable[[Sequence[Expr]], Sequence[Expr]]) -> Expr | None:

@@ -48,15 +48,15 @@ def drop_parameters(search: Search) -> None:
     search.keep_most(sites, lambda chosen: _without(case, names, set(chosen)))
 
 
-def _without(case: Case, names: dict[Function, str], gone: set[Place]) -> Case:
+def _without(case: Case, names: dict[Function, str], removed: set[Place]) -> Case:
     def leave(old: Expr, new: Expr) -> Expr:
         if isinstance(old, Function) and isinstance(new, Function):
             key = names.get(old, old)
-            params = tuple(p for n, p in enumerate(new.params) if (key, n) not in gone)
+            params = tuple(p for n, p in enumerate(new.params) if (key, n) not in removed)
             return new if len(params) == len(new.params) else with_function(new, params=params)
         if isinstance(old, Call) and isinstance(new, Call) and isinstance(old.op, GlobalVar | Function):
             key = old.op.name if isinstance(old.op, GlobalVar) else old.op
-            args = tuple(a for n, a in enumerate(new.args) if (key, n) not in gone)
+            args = tuple(a for n, a in enumerate(new.args) if (key, n) not in removed)
             if len(args) != len(new.args):
                 return Call(new.op, args, new.attrs, new.type_args, new.span)
         return new

@@ -24,13 +24,13 @@ def drop_parts(
     case = search.best
 
     def without(chosen: Sequence[tuple[N, int]]) -> Case:
-        gone = set(chosen)
+        removed = set(chosen)
 
         def leave(old: Expr, new: Expr) -> Expr:
             if not isinstance(old, kind) or not isinstance(new, kind):
                 return new
             before = parts(new)
-            left = tuple(p for n, p in enumerate(before) if (old, n) not in gone)
+            left = tuple(p for n, p in enumerate(before) if (old, n) not in removed)
             return new if len(left) in (0, len(before)) else remade(new, left)
 
         return rewritten(case, leave)

@@ -61,14 +61,14 @@ def zero_inner_calls(search: Search) -> None:
     """Calls in functions with a caller, and in functions within functions, become zeros: nothing can be passed in there."""
     case = search.best
     own = set(entries(case.module))
-    found: dict[Expr, Expr] = {}
+    placeholders: dict[Expr, Expr] = {}
     for name, f in case.module.relay_functions.items():
         outer = set(own_nodes(f)) if name in own else set()
         for e in own_nodes(f, ()):
             zeros = zeros_of(e.checked_type) if isinstance(e, Call) and e not in outer else None
             if zeros is not None and not is_call_to(e, "zeros"):
-                found[e] = zeros
-    search.keep_most(list(reversed(found)), lambda chosen: replaced(case, {e: found[e] for e in chosen}))
+                placeholders[e] = zeros
+    search.keep_most(list(reversed(placeholders)), lambda chosen: replaced(case, {e: placeholders[e] for e in chosen}))
 
 
 __all__ = ["parameter_of", "with_parameters", "zero_inner_calls", "zeros_of"]

@@ -48,11 +48,11 @@ def _try(search: Search, extent: int, new: int) -> bool:
 
 def _extents(case: Case) -> list[int]:
     """The extents above 1 in types of parameters and constants."""
-    found: dict[int, None] = {}
+    extents: dict[int, None] = {}
 
     def note(t: Type) -> Type:
         if isinstance(t, TensorType):
-            found.update(dict.fromkeys(int(d) for d in t.shape if isinstance(d, int) and d > 1))
+            extents.update(dict.fromkeys(int(d) for d in t.shape if isinstance(d, int) and d > 1))
         return t
 
     for _, e in nodes_of(case.module):
@@ -60,7 +60,7 @@ def _extents(case: Case) -> list[int]:
         for t in types:
             if t is not None:
                 rewrite_type(t, note)
-    return list(found)
+    return list(extents)
 
 
 def _changed(case: Case, change: Change, attributes: bool) -> Case | None:
@@ -90,10 +90,10 @@ def _cut(e: Constant, change: Change) -> Constant:
     shape = tuple(change(d) for d in e.data.shape)
     if e.data.shape == shape:
         return e
-    kept = e.data[tuple(slice(0, n) for n in shape)]
-    made = np.zeros(shape, e.data.dtype)
-    made[tuple(slice(0, n) for n in kept.shape)] = kept
-    return Constant(made, e.dtype)
+    values = e.data[tuple(slice(0, n) for n in shape)]
+    resized = np.zeros(shape, e.data.dtype)
+    resized[tuple(slice(0, n) for n in values.shape)] = values
+    return Constant(resized, e.dtype)
 
 
 def shrink_axes(search: Search) -> None:
@@ -127,5 +127,5 @@ def _with_ones(f: Any, picked: dict[Var, list[int]]) -> Any:
         assert isinstance(t, TensorType)
         instead[p] = Var(p.name, TensorType(tuple(1 if n in axes else d for n, d in enumerate(t.shape)), t.dtype))
     params = tuple(instead.get(p, p) for p in f.params)
-    made = with_function(without_return_type(f), params=params, body=substitute(f.body, instead))  # type: ignore[arg-type]  # variables take the place of variables
-    return with_parameters(made)
+    substituted = with_function(without_return_type(f), params=params, body=substitute(f.body, instead))  # type: ignore[arg-type]  # variables take the place of variables
+    return with_parameters(substituted)

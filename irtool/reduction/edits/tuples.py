@@ -25,9 +25,9 @@ def drop_outputs(search: Search) -> None:
             left = [e for n, e in enumerate(result.fields) if n not in chosen]
             if not left:
                 return None
-            made = replaced(case, {result: left[0] if len(left) == 1 else Tuple(tuple(left))})
-            g: Function = made.module.functions[name]
-            return made.with_function(name, with_parameters(with_function(without_return_type(g), body=g.body)))
+            shortened = replaced(case, {result: left[0] if len(left) == 1 else Tuple(tuple(left))})
+            g: Function = shortened.module.functions[name]
+            return shortened.with_function(name, with_parameters(with_function(without_return_type(g), body=g.body)))
 
         search.keep_most(range(len(result.fields)), without)
 
@@ -44,5 +44,5 @@ def drop_fields(search: Search) -> None:
     search.keep_most(list(direct), lambda chosen: replaced(case, {e: direct[e] for e in chosen}))
     if search.best is not case:
         return
-    found = [e for _, e in nodes_of(case.module) if isinstance(e, Tuple) and e not in taken and len(e.fields) > 1]
-    drop_parts(search, Tuple, found, lambda e: e.fields, lambda e, left: Tuple(left, e.span))
+    tuples = [e for _, e in nodes_of(case.module) if isinstance(e, Tuple) and e not in taken and len(e.fields) > 1]
+    drop_parts(search, Tuple, tuples, lambda e: e.fields, lambda e, left: Tuple(left, e.span))

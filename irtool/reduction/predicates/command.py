@@ -44,21 +44,21 @@ class Accepted:
             path = os.path.join(folder, "candidate.relay")
             with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
                 out.write(text)
-            code, said = self._run(path)
+            code, printed = self._run(path)
         if self.pattern is not None:
-            return self.pattern.search(said) is not None
+            return self.pattern.search(printed) is not None
         if self.crash:
             return code == _BUG or (code is not None and code < 0)
         return code == 0
 
     def _run(self, path: str) -> tuple[int | None, str]:
-        words = [w.replace("{}", path) for w in self.words]
-        words += [path] if words == list(self.words) else []
-        if words[0] == "irtool":
-            words = irtool_command(*words[1:]) or words
+        command = [w.replace("{}", path) for w in self.words]
+        command += [path] if command == list(self.words) else []
+        if command[0] == "irtool":
+            command = irtool_command(*command[1:]) or command
         try:
             done = subprocess.run(
-                words,
+                command,
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -69,7 +69,7 @@ class Accepted:
         except subprocess.TimeoutExpired:
             return None, ""
         except OSError as error:
-            raise ToolError(f"{words[0]} could not be run: {error.strerror}") from None
+            raise ToolError(f"{command[0]} could not be run: {error.strerror}") from None
         return done.returncode, done.stdout + done.stderr
 
     def said(self) -> str:

@@ -28,9 +28,9 @@ class Crashes:
         error = observe(case, self.via, self.entry, self.level).error
         if error is None or is_rejection(error):
             return False
-        found = kind_of(error)
-        self.kind = self.kind or found
-        return found == self.kind
+        kind = kind_of(error)
+        self.kind = self.kind or kind
+        return kind == self.kind
 
     def said(self) -> str:
         """The finding, for messages."""

@@ -48,9 +48,9 @@ class Differs:
                 got = evaluate(outcome.module, inputs, entry=self.entry)
         except IrError:
             return False
-        said = difference(want, got, self.rtol, self.atol)
-        self.found = said or self.found
-        return said is not None
+        reason = difference(want, got, self.rtol, self.atol)
+        self.found = reason or self.found
+        return reason is not None
 
     def said(self) -> str:
         """The finding, for messages."""

@@ -17,10 +17,10 @@ def order_rows(layers: Layers) -> int:
         if not best or fruitless == 4:
             break
         _sweep(layers, downwards=sweep % 2 == 0)
-        found = count_crossings(layers)
+        crossings = count_crossings(layers)
         fruitless += 1
-        if found < best:
-            best, rows, fruitless = found, [list(row) for row in layers.rows], 0
+        if crossings < best:
+            best, rows, fruitless = crossings, [list(row) for row in layers.rows], 0
     layers.rows = rows
     return best
 
