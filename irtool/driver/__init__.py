@@ -32,9 +32,9 @@ __all__ = ["Artifact", "BuildOptions", "build", "build_with", "graph_json", "uns
 
 def graph_json(module: Module, entry: str = "main") -> str:
     """The graph of a fused function in TVM's graph-executor format; see `graph`."""
-    from .graph import graph_json as made
+    from .graph import graph_json as graph_of
 
-    return made(module, entry)
+    return graph_of(module, entry)
 
 
 def unsupported(module: Module, target: str = "c", **options: Any) -> list[Diagnostic]:

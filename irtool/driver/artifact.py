@@ -251,5 +251,5 @@ class Artifact:
 
         from ..backends.process import run_program
 
-        found = run_program(program, self._weights, signature.arrays(inputs), len(signature.stored), runner)
-        return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(found, signature.stored)])
+        outputs = run_program(program, self._weights, signature.arrays(inputs), len(signature.stored), runner)
+        return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(outputs, signature.stored)])

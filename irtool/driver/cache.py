@@ -65,13 +65,13 @@ class Key:
 def program_identity() -> str:
     """The identity of this irtool: the names, sizes and times of its files."""
     root = Path(__file__).parent.parent
-    found = []
+    stamps = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(n for n in folders if n != "__pycache__")
         for n in sorted(names):
             about = os.stat(os.path.join(folder, n))
-            found.append((os.path.relpath(os.path.join(folder, n), root), about.st_size, about.st_mtime_ns))
-    return repr(found)
+            stamps.append((os.path.relpath(os.path.join(folder, n), root), about.st_size, about.st_mtime_ns))
+    return repr(stamps)
 
 
 def add_module(key: Key, module: Any) -> None:
@@ -88,8 +88,8 @@ def add_module(key: Key, module: Any) -> None:
         for s in pre_order(f.body) if isinstance(f, PrimFunc) else ():
             if isinstance(s, AllocateConst):
                 key.add_arrays({s.buffer.dtype: s.data})
-    found = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
-    key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in found]))
+    spans = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
+    key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in spans]))
 
 
 def add_calibration(key: Key, calibration: Any) -> None:
@@ -133,8 +133,8 @@ class BuildCache:
             base = os.devnull
         self.root = root if root is not None else Path(base) / "irtool" / "builds"
 
-    def load(self, key: str, held: ExitStack) -> Emission | None:
-        """The build of that key, its files open (until `held` closes them) and checked; None if the cache has none.
+    def load(self, key: str, resources: ExitStack) -> Emission | None:
+        """The build of that key, its files open (until `resources` closes them) and checked; None if the cache has none.
 
         One that is damaged, whatever is in its place, is removed, so that the build that follows is kept.
         """
@@ -148,7 +148,7 @@ class BuildCache:
             for name, digest in about["files"].items():
                 if os.path.basename(name) != name:
                     raise ValueError("names of files")
-                file = held.enter_context(open_file(folder / "files" / name))
+                file = resources.enter_context(open_file(folder / "files" / name))
                 if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                     raise ValueError("contents")
                 file.seek(0)
@@ -246,7 +246,7 @@ class BuildCache:
                 if is_abandoned(folder.stat().st_mtime):
                     shutil.rmtree(folder, ignore_errors=True)
 
-    def _shrink(self, kept: str) -> None:
+    def _shrink(self, current: str) -> None:
         """Removes the oldest builds until the rest is small enough."""
         try:
             limit = int(os.environ.get("IRTOOL_CACHE_LIMIT", _LIMIT))
@@ -258,7 +258,7 @@ class BuildCache:
         for build in builds:
             if total <= limit:
                 break
-            if build.folder.name != kept:
+            if build.folder.name != current:
                 shutil.rmtree(build.folder, ignore_errors=True)
                 total -= build.nbytes
 

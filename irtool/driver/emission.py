@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def emit_files(
     prepared: Module,
     source: Module,
-    given: Module,
+    without_weights: Module,
     options: Options,
     scratch: Path,
     instruments: Sequence[Any] | None = None,
@@ -63,8 +63,10 @@ def emit_files(
     notes = () if backend.keeps_denormals else flush_constants(program)
     notes = (*notes, *notes_on_size(program, backend.name))
     lowered = time.perf_counter()
-    with ExitStack() as held:
-        request = Request(name, options.emit, lambda f: _sample(source, given, options.entries[0], f), scratch, held)
+    with ExitStack() as resources:
+        request = Request(
+            name, options.emit, lambda f: _sample(source, without_weights, options.entries[0], f), scratch, resources
+        )
         sources = backend.emit(program, request)
         emission = Emission(
             _contents(sources.files, scratch),
@@ -78,7 +80,7 @@ def emit_files(
             from .model_library import pack
 
             archive = f"{name}.tar"
-            pack(scratch / archive, emission, sources, program, prepared, given, options)
+            pack(scratch / archive, emission, sources, program, prepared, without_weights, options)
             emission.files = {archive: scratch / archive}
             emission.weights = ""
         else:
@@ -112,7 +114,7 @@ def _digests(files: Mapping[str, Content]) -> dict[str, str]:
     return result
 
 
-def _sample(source: Module, given: Module, entry: str, function: HostFunction) -> Sample:
+def _sample(source: Module, weightless: Module, entry: str, function: HostFunction) -> Sample:
     """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results."""
     import numpy as np
 
@@ -120,9 +122,9 @@ def _sample(source: Module, given: Module, entry: str, function: HostFunction) -
     from ..interp.random_inputs import random_tensors
 
     _refuse_to_evaluate(function)
-    main, written = source[entry], given[entry]
-    places = {p.name: n for n, p in enumerate(written.params)}
-    tensors = random_tensors(main, 0, source, places)
+    main, written = source[entry], weightless[entry]
+    indices = {p.name: n for n, p in enumerate(written.params)}
+    tensors = random_tensors(main, 0, source, indices)
     arrays = [t.values() for t in tensors]
     leaves = iter(arrays)
     values = [_nested(s, leaves) for s in function.param_structures]

@@ -52,7 +52,7 @@ def graph_json(module: Module, entry: str = "main") -> str:
 
     if not isinstance(module.functions.get(entry), Function):
         raise IrError(f"there is no function @{entry} to make a graph of")
-    function = infer_types(run_passes(module, "LabelOps"))[entry]  # what is said of kernels beside their names
+    function = infer_types(run_passes(module, "LabelOps"))[entry]  # labels of the kernels, beside their names
     return _Graph(function).write()
 
 
@@ -113,7 +113,7 @@ class _Graph:
 
     def _refuse_what_is_no_graph(self) -> None:
         """Raises IrError with every part that a list of kernel calls cannot express."""
-        found = [
+        problems = [
             Diagnostic(
                 f"the graph executor supports straight-line networks only; this is {what}",
                 e.span,
@@ -125,11 +125,11 @@ class _Graph:
         result = self.function.body.checked_type
         assert result is not None
         if any(not isinstance(t, TensorType) for t in distinct_leaves(result)):
-            found.append(
+            problems.append(
                 Diagnostic("the graph executor returns tensors only", self.function.body.span, code=NotAStraightLine)
             )
-        if found:
-            raise IrError(list(dict.fromkeys(found)))
+        if problems:
+            raise IrError(list(dict.fromkeys(problems)))
 
     def _beyond_graphs(self, e: Expr) -> str:
         """A description of an expression that no graph can hold; None for any other."""
@@ -184,13 +184,13 @@ class _Graph:
         node = function if function != "__nop" else "reshape_nop"
         seen = self.node_names[node] = self.node_names.get(node, -1) + 1
         callee = self.bound.get(e.op, e.op)
-        said = callee.attrs if isinstance(callee, Function) else {}
+        callee_attrs = callee.attrs if isinstance(callee, Function) else {}
         attrs = {
             "num_outputs": str(len(_tensors(e.checked_type))),
             "num_inputs": str(len(inputs)),
             "flatten_data": "0",
             "func_name": function,
-            **{k: v for k, v in said.items() if isinstance(v, str)},
+            **{k: v for k, v in callee_attrs.items() if isinstance(v, str)},
         }
         name = f"{node}{seen}" if seen else node
         self._node(e, {"op": "tvm_op", "name": name, "attrs": attrs, "inputs": inputs}, stored)

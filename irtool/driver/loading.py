@@ -49,20 +49,20 @@ def _description(path: Path) -> Path:
     if not path.exists():
         raise IrError(f"cannot load {path}: no such file or folder")
     if path.is_dir():
-        found = sorted(path.glob(f"*{SUFFIX}"))
-        if not found:
+        descriptions = sorted(path.glob(f"*{SUFFIX}"))
+        if not descriptions:
             have = "it holds sources or objects only; build with emit='so'" if list(path.glob("*.[cho]")) else ""
             raise IrError(f"{path} holds no build that can be loaded (no *{SUFFIX})", help=have)
-        if len(found) > 1:
-            names = ", ".join(f.name for f in found)
+        if len(descriptions) > 1:
+            names = ", ".join(f.name for f in descriptions)
             raise IrError(f"{path} holds several builds: name one of {names}")
-        return found[0]
+        return descriptions[0]
     if path.name.endswith(SUFFIX):
         return path
-    beside = path.with_name(path.name.removesuffix(path.suffix) + SUFFIX)
-    if not beside.exists():
-        raise IrError(f"{path} cannot be loaded: there is no {beside.name} beside it")
-    return beside
+    description = path.with_name(path.name.removesuffix(path.suffix) + SUFFIX)
+    if not description.exists():
+        raise IrError(f"{path} cannot be loaded: there is no {description.name} beside it")
+    return description
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -23,9 +23,15 @@ _CPU = 1
 
 
 def pack(
-    target: Path, made: Emission, sources: Sources, program: Program, prepared: Module, given: Module, options: Options
+    target: Path,
+    emission: Emission,
+    sources: Sources,
+    program: Program,
+    prepared: Module,
+    without_weights: Module,
+    options: Options,
 ) -> None:
-    """Writes the archive of a build; `given` is the input module, without its weights.
+    """Writes the archive of a build; `without_weights` is the input module, without its weights.
 
     ::
 
@@ -41,7 +47,7 @@ def pack(
     name = options.name
     entries: dict[str, Content] = {}
     n = 0
-    for file, data in made.files.items():
+    for file, data in emission.files.items():
         if file.endswith(".h"):
             entries[f"codegen/host/include/{file}"] = data
         elif file.endswith(".c") and not file.endswith("_test.c"):
@@ -51,9 +57,9 @@ def pack(
             entries[f"test/{file}"] = data
         else:
             entries[f"parameters/{file}"] = data
-    constants = {} if made.weights else {c.name: c.data for c in program.constants}
+    constants = {} if emission.weights else {c.name: c.data for c in program.constants}
     entries[f"parameters/{name}.params"] = [encode_params(constants)]
-    entries[f"src/{name}.relay"] = [to_text(given).encode()]
+    entries[f"src/{name}.relay"] = [to_text(without_weights).encode()]
     graph = _graph(prepared, options.entries[0])
     if graph:
         entries[f"executor-config/graph/{name}.graph"] = [graph.encode()]
@@ -116,18 +122,18 @@ def _storage(graph: dict[str, Any]) -> list[dict[str, Any]]:
 
     attrs, rows = graph["attrs"], graph["node_row_ptr"]
     bound = {rows[n]: graph["nodes"][n]["name"] for n in graph["arg_nodes"]}
-    found: dict[int, dict[str, Any]] = {}
+    storages: dict[int, dict[str, Any]] = {}
     for at, (sid, shape, dtype) in enumerate(
         zip(attrs["storage_id"][1], attrs["shape"][1], attrs["dltype"][1], strict=True)
     ):
         size = dtypes.itemsize(dtype)
         for d in shape:
             size *= d
-        held = found.setdefault(sid, {"storage_id": sid, "size_bytes": 0})
-        held["size_bytes"] = max(held["size_bytes"], size)
+        storage = storages.setdefault(sid, {"storage_id": sid, "size_bytes": 0})
+        storage["size_bytes"] = max(storage["size_bytes"], size)
         if at in bound:
-            held["input_binding"] = bound[at]
-    return list(found.values())
+            storage["input_binding"] = bound[at]
+    return list(storages.values())
 
 
 def _now() -> int:
@@ -167,14 +173,14 @@ class _Reader:
 
     def read(self, size: int) -> bytes:
         """The next bytes, `size` of them where there are as many."""
-        found = bytearray()
-        while self._left and len(found) < size:
+        data = bytearray()
+        while self._left and len(data) < size:
             part = self._left.pop()
-            taken = part[: size - len(found)]
+            taken = part[: size - len(data)]
             if len(taken) < len(part):
                 self._left.append(part[len(taken) :])
-            found += taken
-        return bytes(found)
+            data += taken
+        return bytes(data)
 
 
 def _item(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:

@@ -76,7 +76,7 @@ class _Copies:
             self.copies[call.op.name] += 1
             known = self.names[key] = self.module.fresh_name(f"{call.op.name}_{self.copies[call.op.name]}")
             self.callers[known] = callers
-            given = dict(zip(f.type_params, call.type_args, strict=True))
-            self.functions[known] = Identities().copy(with_function(f, type_params=()), given)
+            bindings = dict(zip(f.type_params, call.type_args, strict=True))
+            self.functions[known] = Identities().copy(with_function(f, type_params=()), bindings)
             self.waiting.append(known)
         return known

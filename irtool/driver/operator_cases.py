@@ -28,28 +28,28 @@ def module_of(case: Case) -> Module:
 def inputs_of(case: Case, module: Module, seed: int = 0) -> list[Any]:
     """The values of the parameters: stated by the case, or random. Raises IrError for a value that does not fit its type."""
     main = module["main"]
-    made = random_inputs(main, seed)
+    values = random_inputs(main, seed)
     return [
-        value if said is None else _stated(said, p.checked_type, f"{case.place}: %{name}", seed)
-        for (name, _, said), p, value in zip(case.parameters, main.params, made, strict=True)
+        value if stated is None else _stated(stated, p.checked_type, f"{case.place}: %{name}", seed)
+        for (name, _, stated), p, value in zip(case.parameters, main.params, values, strict=True)
     ]
 
 
-def _stated(said: Any, type: Any, what: str, seed: int) -> np.ndarray:
+def _stated(stated: Any, type: Any, what: str, seed: int) -> np.ndarray:
     import numpy as np
 
     if not isinstance(type, TensorType) or not type.is_static:
         raise IrError(f"{what} has a value, but is not a tensor of known shape")
     shape, dtype = type.static_shape, numpy_dtype(type.dtype)
-    if not isinstance(said, Range):
-        value = np.asarray(said, dtype)
+    if not isinstance(stated, Range):
+        value = np.asarray(stated, dtype)
         if value.shape != shape and value.size:
             raise IrError(f"{what} has the shape {shape}, but its value has the shape {value.shape}")
         return value.reshape(shape)
     rng = np.random.RandomState((zlib.crc32(what.encode()) + seed) & 0x7FFFFFFF)
     if dtype.kind in "iu":
-        return rng.randint(int(said.low), int(said.high) + 1, shape, dtype="int64").astype(dtype)
-    return np.asarray(rng.uniform(said.low, said.high, shape)).astype(dtype)
+        return rng.randint(int(stated.low), int(stated.high) + 1, shape, dtype="int64").astype(dtype)
+    return np.asarray(rng.uniform(stated.low, stated.high, shape)).astype(dtype)
 
 
 def arguments_of(case: Case, seed: int = 0) -> tuple[type[Operator], list[Any], dict[str, Any]]:
@@ -89,12 +89,12 @@ def problem_of(case: Case, seed: int = 0) -> str:
     result = module["main"].ret_type
     if case.type and repr(result) != case.type:
         return f"its type is {result!r}"
-    found = evaluate(module, inputs_of(case, module, seed))
+    output = evaluate(module, inputs_of(case, module, seed))
     if case.value is None:
         return ""
-    leaves = list(found) if isinstance(found, tuple) else [found]
-    wanted = case.value if isinstance(found, tuple) else [case.value]
-    for got, want in zip(leaves, wanted, strict=True):
+    leaves = list(output) if isinstance(output, tuple) else [output]
+    expected = case.value if isinstance(output, tuple) else [case.value]
+    for got, want in zip(leaves, expected, strict=True):
         got = np.asarray(got)
         if not np.allclose(got.astype("float64"), np.asarray(want, "float64"), rtol=1e-5, atol=1e-6, equal_nan=True):
             return f"it gives {got.tolist()}"
@@ -115,14 +115,14 @@ def compiled_problem_of(case: Case, seed: int = 0) -> str:
         return ""
     module = module_of(case)
     inputs = inputs_of(case, module, seed)
-    wanted = value_leaves(evaluate(module, inputs))
+    expected = value_leaves(evaluate(module, inputs))
     weights: dict[str, Any] = {}
     if case.operator.startswith("qnn."):  # scales and zero points are known while compiling
         names = [p.name for p in module["main"].params]
         weights = dict(zip(names[1:], inputs[1:], strict=True))
         inputs = inputs[:1]
-    found = value_leaves(build(module, params=weights).run(inputs))
-    for want, got in zip(map(np.asarray, wanted), map(np.asarray, found), strict=True):
+    actual = value_leaves(build(module, params=weights).run(inputs))
+    for want, got in zip(map(np.asarray, expected), map(np.asarray, actual), strict=True):
         rough = 0.0 if want.dtype.kind in "biu" else 1e-2 if want.dtype.itemsize == 2 else 1e-4
         if not np.allclose(got.astype("float64"), want.astype("float64"), rtol=rough, atol=rough, equal_nan=True):
             return f"C gives {got.tolist()}, the interpreter {want.tolist()}"

@@ -52,11 +52,11 @@ class Options:
         backend = self.backend
         if not self.emit:
             object.__setattr__(self, "emit", default_emit(backend))
-        kinds = (TIR, *backend.emits)
-        if self.emit not in kinds:
+        outputs = (TIR, *backend.emits)
+        if self.emit not in outputs:
             raise UsageError(
-                f"emit={self.emit!r} is not one of {', '.join(kinds)}, the outputs of the backend {backend.name}",
-                help=_who_makes(self.emit) or nearest(self.emit, kinds),
+                f"emit={self.emit!r} is not one of {', '.join(outputs)}, the outputs of the backend {backend.name}",
+                help=_who_makes(self.emit) or nearest(self.emit, outputs),
             )
         if self.emit != TIR and backend.fit_name(self.name) != self.name:  # nothing of a text has that name
             raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
@@ -149,14 +149,14 @@ def choose_backend(
     cls = known or find_backend(read.kind)
     fields = {f.name for f in cls.fields()}
     options = {k: v for k, v in read.options if k in fields}
-    given = {k: v for k, v in flags.items() if v is not None and (k in fields or (v and v != "none"))}
+    own_flags = {k: v for k, v in flags.items() if v is not None and (k in fields or (v and v != "none"))}
     sizes = {n for n in SIZES if n not in fields}
     set_here = merge_flags(
         *({k: _number(v) for k, v in source.items() if k in sizes} for source in (inside, dict(read.options)))
     )
     USUAL.resized(set_here)
     own = {k: v for k, v in inside.items() if k not in sizes}
-    return cls.make(own, options, given), str(read), tuple(sorted(set_here.items()))
+    return cls.make(own, options, own_flags), str(read), tuple(sorted(set_here.items()))
 
 
 def _number(value: Any) -> Any:

@@ -291,8 +291,8 @@ def measure_error(exact: Module, reduced: Module, entry: str, samples: Sequence[
     function = exact[entry]
     assert isinstance(function, Function)
     runs = [list(s) for s in samples] or [random_inputs(function, module=exact)]
-    wanted, reached = ([evaluate(m, values, entry=entry) for values in runs] for m in (exact, reduced))
-    return precision_error(stacked(wanted), stacked(reached))
+    exact_results, reached = ([evaluate(m, values, entry=entry) for values in runs] for m in (exact, reduced))
+    return precision_error(stacked(exact_results), stacked(reached))
 
 
 def stacked(results: Sequence[Any]) -> tuple[Any, ...]:

@@ -72,9 +72,9 @@ def prepare(
     required, disabled = set(required_pass), set(disabled_pass)
     before: dict[str, Any] = {"config": config, "target": target, "instruments": None if instruments is None else ()}
     module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", **before)
-    made = make_monomorphic(module)
-    if made is not module:  # what was copied is called no more
-        module = run_passes(made, "RemoveUnusedFunctions", **before)
+    monomorphic = make_monomorphic(module)
+    if monomorphic is not module:  # what was copied is called no more
+        module = run_passes(monomorphic, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = make_first_order(module, **before)
     if is_dynamic(module) or has_dynamic_operators(module):
@@ -128,9 +128,9 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
 
     own = {BYTE_PRODUCTS: True, WEIGHT_GRADIENTS: True, LANES: options.backend.machine().lanes(4)}
     functions: dict[str, Any] = {}
-    made = module
+    prepared = module
     for entry in options.entries:
-        made = prepare(
+        prepared = prepare(
             module,
             None,
             options.opt_level,
@@ -142,9 +142,11 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
             {**own, **dict(options.config)},
         )
         first = not functions
-        made = rename_functions(made, {n: _own_name(n, entry, first, options.entries) for n in made.functions})
-        functions.update(made.functions)
-    return infer_types(made.with_functions(functions))  # calls of functions that were renamed have no type
+        prepared = rename_functions(
+            prepared, {n: _own_name(n, entry, first, options.entries) for n in prepared.functions}
+        )
+        functions.update(prepared.functions)
+    return infer_types(prepared.with_functions(functions))  # calls of functions that were renamed have no type
 
 
 def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> str:

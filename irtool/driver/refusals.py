@@ -31,8 +31,8 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
     diagnostics: list[Diagnostic] = []
     for name in entries:
         try:
-            backend, told, sizes = choose_backend(target, {})
-            options = Options(backend=backend, target=told, sizes=sizes, entries=(name,))
+            backend, chosen_options, sizes = choose_backend(target, {})
+            options = Options(backend=backend, target=chosen_options, sizes=sizes, entries=(name,))
             prepared = prepare_entries(module, options)
             program = lower_module(prepared, options.entries, USUAL.resized(dict(sizes)))
             refuse_oversized(program, prepared)
@@ -46,23 +46,23 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
 
 def refuse_oversized(program: Program, prepared: Module) -> None:
     """Raises IrError with every tensor that is too large for any memory, and its origin."""
-    found: dict[Diagnostic, None] = {}
+    problems: dict[Diagnostic, None] = {}
     for f in program.functions.values():
         function = prepared.functions.get(f.name)
         spans = {p.name: p.span for p in function.params} if isinstance(function, Function) else {}
         for s in f.params:
             if s.nbytes > LARGEST:
                 name = s.name if s.name in spans else s.name.rpartition("_")[0]
-                found[_oversized(f"the parameter %{s.name} of @{f.name}", s, spans.get(name))] = None
+                problems[_oversized(f"the parameter %{s.name} of @{f.name}", s, spans.get(name))] = None
         for step in steps(f.body):
             if isinstance(step, RunKernel):
                 operator = (step.kernel.operators or ("a value",))[-1]
                 large = [s for slot in step.outputs if (s := slot.resolve()).nbytes > LARGEST]
-                found.update(
+                problems.update(
                     {replace(_oversized(f"{operator} in @{f.name}", s), subject=operator): None for s in large}
                 )
-    if found:
-        raise IrError(list(found))
+    if problems:
+        raise IrError(list(problems))
 
 
 def _oversized(what: str, slot: Slot, span: Span | None = None) -> Diagnostic:

@@ -126,21 +126,21 @@ def _tensor(slot: Slot, name: str, c_name: str) -> dict[str, Any]:
 def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
     """Each temporary with its place in the frame, and the steps between which it is alive: values, then scratch memory of
     kernels, by `kernel.buffer`. What a loop carries is alive in all its steps; its next value may be made in its place."""
-    found: dict[Slot, list[int]] = {}
+    lifetimes: dict[Slot, list[int]] = {}
     scratch: list[dict[str, Any]] = []
     for at, s in enumerate(steps(body)):
         if isinstance(s, Loop):
             end = at + len(steps([s])) - 1
             for c in s.carried:
-                found.setdefault(c, [at, at])[1] = end
+                lifetimes.setdefault(c, [at, at])[1] = end
         if isinstance(s, RunKernel):
             scratch += [_scratch(function, s, b, at) for b in _offsets(s)]
         for slot in s.reads if isinstance(s, Branch) else (*s.reads, *s.writes):
             slot = slot.resolve()
             if slot.kind == TEMP:
-                span = found.setdefault(slot, [at, at])
+                span = lifetimes.setdefault(slot, [at, at])
                 span[1] = max(span[1], at)
-    assert all(s.kind != CONSTANT for s in found)
+    assert all(s.kind != CONSTANT for s in lifetimes)
     return [
         {
             "function": function,
@@ -152,7 +152,7 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
             "first_step": first,
             "last_step": last,
         }
-        for s, (first, last) in found.items()
+        for s, (first, last) in lifetimes.items()
     ] + scratch
 
 

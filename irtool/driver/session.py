@@ -79,8 +79,8 @@ class BuildInput:
             key.add_arrays(weights)
             add_calibration(key, calibration)
 
-        given = None if calibration is None else lambda: calibration
-        return cls(lambda: whole, lambda: weights, identify, inputs, passes, calibration=given)
+        calibration_source = None if calibration is None else lambda: calibration
+        return cls(lambda: whole, lambda: weights, identify, inputs, passes, calibration=calibration_source)
 
 
 @dataclass(frozen=True)
@@ -103,27 +103,27 @@ class Session:
     measures: bool = False
     also: Callable[[Emission], Mapping[str, str]] | None = None
 
-    def build(self, given: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
+    def build(self, build_input: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
         """The files, in `out_dir` or in a temporary folder that lives as long as the result. Raises the errors of `driver.build`."""
         options = self.options
-        check_calibration(options.precision, given.calibration)
-        if given.passes:
-            resolve(given.passes)  # an unknown pass is said before anything is read or made
-        with rare_collections(), temporary_folder() as work, ExitStack() as held:
-            key = _key(given, options, self.measures) if self.cache else ""
-            made = _cached(key, held) if key else None
-            if made is None:
-                artifact = self._emission(given, Path(work), may_wait=out_dir is None and options.emit != TIR)
+        check_calibration(options.precision, build_input.calibration)
+        if build_input.passes:
+            resolve(build_input.passes)  # an unknown pass is said before anything is read or made
+        with rare_collections(), temporary_folder() as work, ExitStack() as resources:
+            key = _key(build_input, options, self.measures) if self.cache else ""
+            build = _cached(key, resources) if key else None
+            if build is None:
+                artifact = self._emission(build_input, Path(work), may_wait=out_dir is None and options.emit != TIR)
                 if isinstance(artifact, Artifact):
                     return artifact
-                made = artifact
-                made.report["warnings"] = [*given.warnings, *made.notes]
-                if key and made.failure is None and not any(f.gives_data for f in made.entries.values()):
-                    _keep(key, made)
-            made.report["warnings"] = [*made.report["warnings"], *self.notes]
-            return _deliver(made, options, out_dir, self.also)
+                build = artifact
+                build.report["warnings"] = [*build_input.warnings, *build.notes]
+                if key and build.failure is None and not any(f.gives_data for f in build.entries.values()):
+                    _keep(key, build)
+            build.report["warnings"] = [*build.report["warnings"], *self.notes]
+            return _deliver(build, options, out_dir, self.also)
 
-    def _emission(self, given: BuildInput, work: Path, may_wait: bool) -> Emission | Artifact:
+    def _emission(self, build_input: BuildInput, work: Path, may_wait: bool) -> Emission | Artifact:
         """The built files, or, if the build `may_wait` until shapes are known, an artifact that builds them then."""
         # Not needed for a build that the cache has, and slow to import.
         from ..infer import require_types
@@ -135,11 +135,11 @@ class Session:
         from .refusals import located
 
         options = self.options
-        module = given.module()
-        source = bind_weights(module, given.params(), options.entries, given.inputs)
+        module = build_input.module()
+        source = bind_weights(module, build_input.params(), options.entries, build_input.inputs)
         source = settle_waiting(require_types(source, options.entries), options.entries[0])
-        if given.passes:
-            source = _transform(source, given.passes, options, self.instruments)
+        if build_input.passes:
+            source = _transform(source, build_input.passes, options, self.instruments)
         exact = source
         lowered = Lowered(source)
         if options.precision != EXACT:
@@ -148,8 +148,8 @@ class Session:
                 options.precision,
                 options.entries,
                 lambda m, passes: _transform(m, passes, options, self.instruments),
-                given.calibration and given.calibration(),
-                given.watched,
+                build_input.calibration and build_input.calibration(),
+                build_input.watched,
                 options.backend.machine().resized(dict(options.sizes)),
             )
             source = lowered.module
@@ -173,13 +173,13 @@ class Session:
                 return _deferred(source, options, f"it is compiled when it runs, for the values of its inputs: {why}")
             raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
         if options.precision != EXACT:
-            found = None
+            measured = None
             if self.measures and emission.failure is None and not is_dynamic(source):
-                found, warnings = _measured(exact, lowered, options.entries[0])
+                measured, warnings = _measured(exact, lowered, options.entries[0])
                 emission.notes = (*emission.notes, *warnings)
             emission.report["precision"] = {
                 "dtype": dtype_of_precision(options.precision),
-                "error": found,
+                "error": measured,
                 **_told(lowered),
             }
             if lowered.unchanged[0]:
@@ -281,32 +281,36 @@ def _deferred(module: Module, options: Options, reason: str) -> Artifact:
 # The cache
 
 
-def _key(given: BuildInput, options: Options, measures: bool) -> str:
+def _key(build_input: BuildInput, options: Options, measures: bool) -> str:
     """The key of a build, or the empty string for one that cannot be told from others."""
     from ..plugin.loading import plugin_identity
     from .cache import Key, program_identity
 
     plugins = plugin_identity()
-    passes = [given.passes] if isinstance(given.passes, str) else given.passes
+    passes = [build_input.passes] if isinstance(build_input.passes, str) else build_input.passes
     if plugins is None or any(not isinstance(p, str | tuple) for p in passes):
         return ""  # a pass as an object may be made of anything: its text does not tell it from others
     key = Key()
     key.add(
-        program_identity(), plugins, repr(sorted(asdict(options).items())), repr(given.inputs), options.backend.name
+        program_identity(),
+        plugins,
+        repr(sorted(asdict(options).items())),
+        repr(build_input.inputs),
+        options.backend.name,
     )
     key.add(options.backend.identity())
     if measures and options.precision != EXACT:
         key.add("measures")
-    if given.passes:
-        key.add(*(p.text() for p in resolve(given.passes)))
-    given.identify(key)
+    if build_input.passes:
+        key.add(*(p.text() for p in resolve(build_input.passes)))
+    build_input.identify(key)
     return key.digest
 
 
-def _cached(key: str, held: ExitStack) -> Emission | None:
+def _cached(key: str, resources: ExitStack) -> Emission | None:
     from .cache import BuildCache
 
-    return BuildCache().load(key, held)
+    return BuildCache().load(key, resources)
 
 
 def _keep(key: str, emission: Emission) -> None:

@@ -66,8 +66,8 @@ class Table:
 
     def choices(self, machine: str) -> dict[str, str]:
         """The best choice of each stage on a machine, where it is another than the one that is made without a table."""
-        found = self.data["machines"].get(machine, {"stages": {}})["stages"]
-        return {key: e["choice"] for key, e in sorted(found.items()) if e["choice"] != e["untuned"]}
+        stages = self.data["machines"].get(machine, {"stages": {}})["stages"]
+        return {key: e["choice"] for key, e in sorted(stages.items()) if e["choice"] != e["untuned"]}
 
 
 def machine_name(backend: Backend, machine: VectorTarget) -> str:
@@ -96,16 +96,16 @@ def with_table(options: Options, path: str | os.PathLike[str] | None) -> tuple[O
 
 def _with_shipped(options: Options, target: VectorTarget) -> tuple[Options, list[str]]:
     mcpu, openmp = (getattr(options.backend, name, None) for name in ("mcpu", "openmp"))
-    wanted = conditions(target.vector_bytes, bool(openmp))
+    machine_key = conditions(target.vector_bytes, bool(openmp))
     data = table_for(str(mcpu), options.backend.processor_numbers())
-    if data is None or wanted not in data["machines"]:
+    if data is None or machine_key not in data["machines"]:
         have = (
             "; ".join(f"{t['for']['title']}, {machine}" for t in tables().values() for machine in t["machines"])
             or "none"
         )
-        wanted = machine_name(options.backend, target)
-        return options, [*options.notes, f"warning: irtool ships no measurements of {wanted} (it has: {have})"]
-    return replace(options, tuned=tuple(Table(data).choices(wanted).items())), list(options.notes)
+        machine_key = machine_name(options.backend, target)
+        return options, [*options.notes, f"warning: irtool ships no measurements of {machine_key} (it has: {have})"]
+    return replace(options, tuned=tuple(Table(data).choices(machine_key).items())), list(options.notes)
 
 
 def _problem(data: Any) -> str:

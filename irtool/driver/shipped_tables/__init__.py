@@ -24,8 +24,8 @@ SHIPPED = "shipped"
 
 def tables() -> dict[str, dict[str, Any]]:
     """The JSON values of the files, by the names of the files."""
-    found = sorted((f for f in files(__package__).iterdir() if f.name.endswith(".json")), key=lambda f: f.name)
-    return {f.name: json.loads(f.read_text(encoding="utf-8")) for f in found}
+    table_files = sorted((f for f in files(__package__).iterdir() if f.name.endswith(".json")), key=lambda f: f.name)
+    return {f.name: json.loads(f.read_text(encoding="utf-8")) for f in table_files}
 
 
 def table_for(mcpu: str, numbers: Mapping[str, str]) -> dict[str, Any] | None:
