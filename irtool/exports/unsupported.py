@@ -23,11 +23,11 @@ class Unsupported:
     _found: dict[tuple[str, str], list[Span | None]] = field(default_factory=dict)
     _help: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def add(self, subject: str, reason: str, span: Span | None, help: str = "") -> None:
-        """Notes one use of `subject`; `reason` is a clause that follows a colon."""
-        self._found.setdefault((subject, reason), []).append(span)
+    def add(self, what: str, reason: str, span: Span | None, help: str = "") -> None:
+        """Notes one use of `what`; `reason` is a clause that follows a colon."""
+        self._found.setdefault((what, reason), []).append(span)
         if help:
-            self._help[subject, reason] = help
+            self._help[what, reason] = help
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -35,19 +35,19 @@ class Unsupported:
     def diagnostics(self) -> list[Diagnostic]:
         """One for each subject and reason, at its first place; a note counts the others and says where they are."""
         diagnostics = []
-        for (subject, reason), spans in self._found.items():
-            places = [s for s in spans if s is not None]
+        for (what, reason), spans in self._found.items():
+            known_spans = [s for s in spans if s is not None]
             times = "" if len(spans) == 1 else f" ({len(spans)} uses)"
-            others = [f"{s.line}:{s.column}" for s in places[1 : _SHOWN + 1]]
-            dots = " …" if len(places) > _SHOWN + 1 else ""
+            others = [f"{s.line}:{s.column}" for s in known_spans[1 : _SHOWN + 1]]
+            dots = " …" if len(known_spans) > _SHOWN + 1 else ""
             diagnostics.append(
                 Diagnostic(
-                    f"{subject} has no counterpart in {self.format}{times}: {reason}",
-                    places[0] if places else None,
+                    f"{what} has no counterpart in {self.format}{times}: {reason}",
+                    known_spans[0] if known_spans else None,
                     notes=(f"also at {', '.join(others)}{dots}",) if others else (),
-                    help=self._help.get((subject, reason), ""),
+                    help=self._help.get((what, reason), ""),
                     code=NoCounterpart,
-                    subject=subject,
+                    subject=what,
                 )
             )
         return diagnostics

@@ -13,22 +13,22 @@ def join_biases(graph: Graph, constants: Initializers) -> None:
 
     Engines recognise a quantized convolution by its three inputs.
     """
-    made = {o: n for n in graph.nodes for o in n.outputs}
-    uses = _uses(graph)
-    gone: set[int] = set()
+    producers = {o: n for n in graph.nodes for o in n.outputs}
+    counts = _uses(graph)
+    merged: set[int] = set()
     nodes: list[Node] = []
     for n in graph.nodes:
         for inner in n.attributes.values():
             if isinstance(inner, Graph):
                 join_biases(inner, constants)
         for a, b in (n.inputs, n.inputs[::-1]) if n.op == "Add" else ():
-            conv, spread = made.get(a), made.get(b)
-            if conv is not None and spread is not None and uses[a] == 1 and _is_bias(conv, spread, constants):
+            conv, spread = producers.get(a), producers.get(b)
+            if conv is not None and spread is not None and counts[a] == 1 and _is_bias(conv, spread, constants):
                 n = replace(conv, inputs=[*conv.inputs, spread.inputs[0]], outputs=n.outputs)
-                gone |= {id(conv), *([id(spread)] if uses[b] == 1 else [])}
+                merged |= {id(conv), *([id(spread)] if counts[b] == 1 else [])}
                 break
         nodes.append(n)
-    graph.nodes = [n for n in nodes if id(n) not in gone]
+    graph.nodes = [n for n in nodes if id(n) not in merged]
 
 
 def _uses(graph: Graph) -> Counter[str]:

@@ -21,8 +21,8 @@ class Callees:
     def function(self, e: Expr) -> Function | None:
         """The function that an expression names, or None."""
         if isinstance(e, GlobalVar):
-            found = self.module.functions.get(e.name)
-            return found if isinstance(found, Function) else None
+            function = self.module.functions.get(e.name)
+            return function if isinstance(function, Function) else None
         if isinstance(e, Var):
             return self.bound.get(e)
         return e if isinstance(e, Function) else None
@@ -52,12 +52,12 @@ class Callees:
 
     def constant_params(self, f: Function) -> list[bool]:
         """For each parameter, whether every call by which a function reaches itself hands it on as it is."""
-        kept = [True] * len(f.params)
+        constant = [True] * len(f.params)
         others = [g for g in self.reached(f) if g is not f and f in self.reached(g)]
         inside = {e for e in post_order(f.body) if isinstance(e, Function)}
         if any(g not in inside for g in others):
             return [False] * len(f.params)
         for e in post_order(f.body):
             if isinstance(e, Call) and self.function(e.op) is f:
-                kept = [k and a is p for k, a, p in zip(kept, e.args, f.params, strict=True)]
-        return kept
+                constant = [k and a is p for k, a, p in zip(constant, e.args, f.params, strict=True)]
+        return constant

@@ -148,8 +148,8 @@ class Emitter:
         """A function as a value; None if Relay has none of that name."""
         if isinstance(e, Function):
             return Closure(e, frame)
-        found = self.module.functions.get(e.name)
-        return Closure(found, None) if isinstance(found, Function) else None
+        function = self.module.functions.get(e.name)
+        return Closure(function, None) if isinstance(function, Function) else None
 
     def constant(self, e: Constant) -> Any:
         """A constant as an initializer."""
@@ -273,10 +273,10 @@ class Emitter:
         if not missing:
             return [v for v in chosen if v is not None]
         w = self.writer(graph, span, "if", hint)
-        made = iter(
+        nodes = iter(
             w.nodes("If", len(missing), condition, dtypes=[v.dtype for v in missing], then_branch=bodies[0], else_branch=bodies[1])
         )  # fmt: skip
-        return [next(made) if v is None else v for v in chosen]
+        return [next(nodes) if v is None else v for v in chosen]
 
     def owned(self, graph: Graph, v: Value) -> Value:
         """A value that a node of this very graph gives, and that is no output of it yet."""

@@ -178,9 +178,9 @@ def _finish(emitter: Emitter, graph: Graph, values: list[Any], types: list[Any],
         w = emitter.writer(graph, None, "Identity", hint)
         source = next((n for n in reversed(graph.nodes) if v.name in n.outputs), None)
         if source is None or any(v.name == o.name for o, _ in graph.outputs) or _is_read(graph, v.name):
-            made = w.nodes("Identity", 1, v, dtypes=[v.dtype])[0]
+            named = w.nodes("Identity", 1, v, dtypes=[v.dtype])[0]
             source = graph.nodes[-1]
-            v = made
+            v = named
         renamed[v.name] = Value(hint, v.dtype)
         source.outputs = [hint if n == v.name else n for n in source.outputs]
         graph.outputs.append((Value(hint, v.dtype), t))

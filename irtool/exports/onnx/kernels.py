@@ -60,8 +60,8 @@ def computed_in(node: str, dtype: str) -> str:
     width = bits_of(dtype)
     for wider in have:
         if wider != "bool" and is_unsigned(wider) <= is_unsigned(dtype):
-            room = bits_of(wider) - (is_unsigned(dtype) and not is_unsigned(wider))
-            if room >= width:
+            headroom = bits_of(wider) - (is_unsigned(dtype) and not is_unsigned(wider))
+            if headroom >= width:
                 return wider
     if node in _WRAPPING and "int64" in have:
         return "int64"

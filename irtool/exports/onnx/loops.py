@@ -53,14 +53,16 @@ class _Loop:
 def write_loop(emitter: Emitter, callee: Closure, arguments: Sequence[Any], call: Call, graph: Graph) -> Steps:
     """The value of a call of a function that reaches itself: the results of a `Loop`; run by a trampoline."""
     f = callee.function
-    kept = emitter.callees.constant_params(f)
+    is_constant = emitter.callees.constant_params(f)
     try:
-        state_types = [t for p, k in zip(f.params, kept, strict=True) if not k for t in tensor_leaves(p.checked_type)]
+        state_types = [
+            t for p, k in zip(f.params, is_constant, strict=True) if not k for t in tensor_leaves(p.checked_type)
+        ]
         result_types = tensor_leaves(call.checked_type)
     except NoForm as reason:
         emitter.missing.add("recursion", f"{reason}, and changes from turn to turn", call.span)
         return emitter.unknown(call.checked_type)
-    initial = [v for a, k in zip(arguments, kept, strict=True) if not k for v in flatten(a)]
+    initial = [v for a, k in zip(arguments, is_constant, strict=True) if not k for v in flatten(a)]
     body = emitter.subgraph(graph, call.span)
     if body is None:
         return emitter.unknown(call.checked_type)
@@ -76,7 +78,7 @@ def write_loop(emitter: Emitter, callee: Closure, arguments: Sequence[Any], call
     entry("go_on", "bool", TensorType((), "bool"))
     frame = emitter.instance(callee, body)
     state: list[Value] = []
-    for p, k, a in zip(f.params, kept, arguments, strict=True):
+    for p, k, a in zip(f.params, is_constant, arguments, strict=True):
         if k:
             frame.variables[p] = a
         else:
@@ -84,7 +86,7 @@ def write_loop(emitter: Emitter, callee: Closure, arguments: Sequence[Any], call
             state += leaves
             frame.variables[p] = nested(leaves, p.checked_type)
     results = [entry("result", t.dtype, lasting(t)) for t in result_types]
-    loop = _Loop(emitter, f, [not k for k in kept], state, results, [*state_types, *result_types])
+    loop = _Loop(emitter, f, [not k for k in is_constant], state, results, [*state_types, *result_types])
     emitter.active.append(f)
     turn = yield _end(loop, f.body, frame, body)
     emitter.active.pop()
@@ -94,8 +96,8 @@ def write_loop(emitter: Emitter, callee: Closure, arguments: Sequence[Any], call
     w = emitter.writer(graph, call.span, "loop", emitter._hints.get(call, "loop"))
     start = [*initial, *(emitter.zeros(t) for t in result_types)]
     always = w.constant(np.array(True), "bool")
-    made = w.nodes("Loop", len(start), None, always, *start, dtypes=[v.dtype for v in start], body=body)
-    return nested(made[len(initial) :], call.checked_type)
+    loop_outputs = w.nodes("Loop", len(start), None, always, *start, dtypes=[v.dtype for v in start], body=body)
+    return nested(loop_outputs[len(initial) :], call.checked_type)
 
 
 def lasting(t: TensorType) -> TensorType | None:
@@ -161,5 +163,5 @@ def _branches(loop: _Loop, e: If, frame: Frame, graph: Graph) -> Steps:
         ends.append((yield _end(loop, branch, home, body)))
     results = [[t.more, *t.state, *t.results] for t in ends]
     types = [TensorType((), "bool"), *map(lasting, loop.types)]
-    made = emitter.choose(condition, bodies, results, types, graph, e.span, "if")
-    return _Turn(made[0], made[1 : 1 + len(loop.state)], made[1 + len(loop.state) :])
+    merged = emitter.choose(condition, bodies, results, types, graph, e.span, "if")
+    return _Turn(merged[0], merged[1 : 1 + len(loop.state)], merged[1 + len(loop.state) :])

@@ -96,12 +96,12 @@ _BYTES = 2
 
 def _framed(number: int, length: int) -> bytes:
     """The head of a field of that many bytes."""
-    found = bytearray([number << 3 | _BYTES])
+    framed = bytearray([number << 3 | _BYTES])
     while length >= 0x80:
-        found.append(length & 0x7F | 0x80)
+        framed.append(length & 0x7F | 0x80)
         length >>= 7
-    found.append(length)
-    return bytes(found)
+    framed.append(length)
+    return bytes(framed)
 
 
 def _raw(data: np.ndarray) -> bytes:
@@ -192,39 +192,39 @@ def _fill(proto: Any, graph: Graph, name: str) -> None:
     for v, t in graph.outputs:
         _info(proto.output.add(), v, t, graph.dims.get(v.name, ()))
     for node in graph.nodes:
-        made = proto.node.add()
-        made.op_type, made.name, made.domain = node.op, node.name, node.domain
-        made.input.extend(node.inputs)
-        made.output.extend(node.outputs)
+        node_proto = proto.node.add()
+        node_proto.op_type, node_proto.name, node_proto.domain = node.op, node.name, node.domain
+        node_proto.input.extend(node.inputs)
+        node_proto.output.extend(node.outputs)
         for key, value in sorted(node.attributes.items()):
-            _attribute(made.attribute.add(), key, value, f"{node.name}.{key}")
+            _attribute(node_proto.attribute.add(), key, value, f"{node.name}.{key}")
 
 
 def _attribute(proto: Any, key: str, value: Any, name: str) -> None:
     import onnx
 
-    kinds = onnx.AttributeProto
-    if isinstance(value, kinds):
+    types = onnx.AttributeProto
+    if isinstance(value, types):
         proto.CopyFrom(value)
         return
     proto.name = key
     if isinstance(value, Graph):
-        proto.type = kinds.GRAPH
+        proto.type = types.GRAPH
         _fill(proto.g, value, name)
     elif isinstance(value, np.ndarray):
-        proto.type = kinds.TENSOR
+        proto.type = types.TENSOR
         _tensor(proto.t, "", value, str(value.dtype), None)
     elif isinstance(value, bool | int | np.integer):
-        proto.type, proto.i = kinds.INT, int(value)
+        proto.type, proto.i = types.INT, int(value)
     elif isinstance(value, float | np.floating):
-        proto.type, proto.f = kinds.FLOAT, float(value)
+        proto.type, proto.f = types.FLOAT, float(value)
     elif isinstance(value, str):
-        proto.type, proto.s = kinds.STRING, value.encode()
+        proto.type, proto.s = types.STRING, value.encode()
     elif all(isinstance(v, int | np.integer) for v in value):
-        proto.type = kinds.INTS
+        proto.type = types.INTS
         proto.ints.extend(int(v) for v in value)
     else:
-        proto.type = kinds.FLOATS
+        proto.type = types.FLOATS
         proto.floats.extend(float(v) for v in value)
 
 
@@ -235,12 +235,12 @@ def _info(proto: Any, v: Value, t: Type | None, names: Sequence[str]) -> None:
     if isinstance(t, TensorType):
         tensor.shape.SetInParent()
         for axis, dim in enumerate(t.shape):
-            made = tensor.shape.dim.add()
+            dim_proto = tensor.shape.dim.add()
             if isinstance(dim, int):
-                made.dim_value = int(dim)
+                dim_proto.dim_value = int(dim)
             else:
                 named = names[axis] if axis < len(names) else ""
-                made.dim_param = named or dim_name(dim, v.name, axis)
+                dim_proto.dim_param = named or dim_name(dim, v.name, axis)
 
 
 def dim_name(dim: Any, value: str, axis: int) -> str:

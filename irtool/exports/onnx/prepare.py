@@ -40,9 +40,9 @@ def prepare(module: Module, entry: str) -> Module:
     """The typed module with the entry as `@main` and nothing that it does not reach."""
     with PassContext(opt_level=3):
         module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", instruments=())
-        made = make_monomorphic(module)
-        if made is not module:
-            module = run_passes(made, "RemoveUnusedFunctions", instruments=())
+        monomorphic = make_monomorphic(module)
+        if monomorphic is not module:
+            module = run_passes(monomorphic, "RemoveUnusedFunctions", instruments=())
         if has_dynamic_operators(module):
             module = run_passes(module, "DynamicToStatic", instruments=())
         return infer_types(module)
@@ -68,17 +68,17 @@ def with_quantities(module: Module, weights: Mapping[str, Any]) -> Module:
     main = module.functions.get("main")
     if not isinstance(main, Function):
         return module
-    given = {v for v in main.params if v.name in weights}
-    found: dict[Var, Expr] = {}
+    weight_params = {v for v in main.params if v.name in weights}
+    constants: dict[Var, Expr] = {}
     for e in post_order(main.body):
         if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name.startswith("qnn."):
             for name, a in zip(e.op.operator.names_of_arguments(len(e.args)), e.args, strict=False):
                 for v in (a,) if isinstance(a, Var) else a.fields if isinstance(a, Tuple) else ():
-                    if name.endswith(_QUANTITIES) and isinstance(v, Var) and v in given:
-                        found[v] = Constant(weights[v.name], getattr(v.checked_type, "dtype", ""), None, v.span)
-    if not found:
+                    if name.endswith(_QUANTITIES) and isinstance(v, Var) and v in weight_params:
+                        constants[v] = Constant(weights[v.name], getattr(v.checked_type, "dtype", ""), None, v.span)
+    if not constants:
         return module
-    return infer_types(module.with_function("main", with_function(main, body=substitute(main.body, found))))
+    return infer_types(module.with_function("main", with_function(main, body=substitute(main.body, constants))))
 
 
 _QUANTITIES = ("scale", "scales", "zero_point", "zero_points")
@@ -96,10 +96,10 @@ def expand(module: Module, missing: Unsupported, stays: Callable[[LegalizationSi
             # An extent such as n + 1 - 1 may be written in another way afterwards: it is inferred anew.
             is_open = made_of is not f and f.ret_type is not None and not has_static_shapes(f.ret_type)
             functions[n] = without_return_type(made_of) if is_open else made_of
-        made = module.with_functions({**module.functions, **functions})
-        if made is module:
+        expanded = module.with_functions({**module.functions, **functions})
+        if expanded is module:
             return module
-        module = infer_types(made)
+        module = infer_types(expanded)
     return module
 
 
@@ -114,11 +114,11 @@ def _expanded(old: Expr, new: Expr, missing: Unsupported, stays: Callable[[Legal
         return new
     site = LegalizationSite(new, tuple(t for t in types if t is not None), old.checked_type, None)
     try:
-        made = None if stays(site) else form.expand(site)
+        expanded = None if stays(site) else form.expand(site)
     except NoForm as reason:
         missing.add(new.op.name, str(reason), new.span)
         return new
     except IrError as error:
         missing.add(new.op.name, error.diagnostics[0].message, new.span)
         return new
-    return new if made is None else made
+    return new if expanded is None else expanded

@@ -29,8 +29,8 @@ _RULES: dict[str, QdqRule] = {}
 def fake_quantized(module: Module) -> Module:
     """The typed module with quantized calls on floats, where it has a form for that."""
     functions = {n: rewrite(f, _rewritten) for n, f in module.relay_functions.items()}
-    made = module.with_functions({**module.functions, **functions})
-    return module if made is module else infer_types(made)
+    quantized = module.with_functions({**module.functions, **functions})
+    return module if quantized is module else infer_types(quantized)
 
 
 def is_linear(s: LegalizationSite) -> bool:
@@ -58,8 +58,8 @@ def _rewritten(old: Expr, new: Expr) -> Expr:
     types = tuple(t for a in old.args if (t := a.checked_type) is not None)
     if rule is None or len(types) < len(old.args) or old.checked_type is None:
         return new
-    made = rule(LegalizationSite(new, types, old.checked_type, None))
-    return new if made is None else made
+    fake = rule(LegalizationSite(new, types, old.checked_type, None))
+    return new if fake is None else fake
 
 
 def _rule(*names: str) -> Callable[[QdqRule], QdqRule]:
@@ -157,9 +157,11 @@ def _product(e: Call, scale: Constant) -> Expr | None:
     if to_array(w_scale).size > 1 and (t.shape[axis] != to_array(w_scale).size or e.op.name == "qnn.batch_matmul"):
         return None
     name = e.op.name.replace("qnn", "nn")
-    kept = {f.name for f in operators.get(name).fields()} - {"out_dtype"}
-    given = {f.name: getattr(at, f.name) for f in fields(at) if f.name in kept}
-    return call(name, _dequantize(x, x_scale, x_zero), _dequantize(w, w_scale, w_zero, axis), span=e.span, **given)
+    float_attrs = {f.name for f in operators.get(name).fields()} - {"out_dtype"}
+    float_values = {f.name: getattr(at, f.name) for f in fields(at) if f.name in float_attrs}
+    return call(
+        name, _dequantize(x, x_scale, x_zero), _dequantize(w, w_scale, w_zero, axis), span=e.span, **float_values
+    )
 
 
 _BINARY = {"qnn.add": "add", "qnn.subtract": "subtract", "qnn.mul": "multiply"}
@@ -190,11 +192,11 @@ def _unary(s: LegalizationSite) -> Expr | None:
     name = s.attrs.name.removeprefix("qnn.")
     real = _dequantize(x, in_scale, in_zero)
     if name == "leaky_relu":
-        made = call("nn.leaky_relu", real, alpha=s.attrs.alpha)
+        real_result = call("nn.leaky_relu", real, alpha=s.attrs.alpha)
     elif name == "hardswish":
         three = scalar_constant(3.0, "float32")
         gate = call("clip", call("add", real, three), a_min=0.0, a_max=6.0)
-        made = call("divide", call("multiply", real, gate), scalar_constant(6.0, "float32"))
+        real_result = call("divide", call("multiply", real, gate), scalar_constant(6.0, "float32"))
     else:
-        made = call(name, real)
-    return _quantize(s, made, scale, zero)
+        real_result = call(name, real)
+    return _quantize(s, real_result, scale, zero)

@@ -87,8 +87,8 @@ def _table(forms: dict[str, Form]) -> list[str]:
 
 
 def _differences(forms: dict[str, Form]) -> list[str]:
-    found: dict[str, list[str]] = {}
+    by_difference: dict[str, list[str]] = {}
     for n, f in forms.items():
         if f.differs:
-            found.setdefault(f.differs, []).append(f"`{n}`")
-    return [f"| {', '.join(names)} | {text} |" for text, names in found.items()]
+            by_difference.setdefault(f.differs, []).append(f"`{n}`")
+    return [f"| {', '.join(names)} | {text} |" for text, names in by_difference.items()]

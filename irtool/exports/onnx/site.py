@@ -40,12 +40,12 @@ class Writer:
     ) -> list[Value]:
         """A node with several outputs of these dtypes."""
         outputs = [Value(self.names.fresh(f"{self.hint or op}"), dtype) for dtype in dtypes[:count]]
-        given = [v.name if v is not None else "" for v in inputs]
-        while given and not given[-1]:
-            given.pop()
+        input_names = [v.name if v is not None else "" for v in inputs]
+        while input_names and not input_names[-1]:
+            input_names.pop()
         known = {name: value for name, value in attributes.items() if value is not None}
         self.graph.nodes.append(
-            Node(op, given, [v.name for v in outputs], known, self.names.fresh(f"{self.label or op}"))
+            Node(op, input_names, [v.name for v in outputs], known, self.names.fresh(f"{self.label or op}"))
         )
         self.graph.defined.update(v.name for v in outputs)
         return outputs
@@ -59,27 +59,29 @@ class Writer:
         first = next((v for v in inputs if v is not None), None)
         if op == "Where":
             first = inputs[1]
-        given = first.dtype if first is not None else ""
-        if given == "uint64" and op in ORDERED:
+        input_dtype = first.dtype if first is not None else ""
+        if input_dtype == "uint64" and op in ORDERED:
             moved = [
-                self.shifted(v) if v is not None and v.dtype == given and i < 2 else v for i, v in enumerate(inputs)
+                self.shifted(v) if v is not None and v.dtype == input_dtype and i < 2 else v
+                for i, v in enumerate(inputs)
             ]
             result = self.node(op, *moved, dtype=dtype, **attributes)
             return result if dtype else self.unshifted(result)
-        if op == "ReduceSum" and given == "uint64":
+        if op == "ReduceSum" and input_dtype == "uint64":
             whole = [self.cast(v, "int64") if v is not None else v for v in inputs]
-            return self.cast(self.node(op, *whole, **attributes), given)
-        if op == "ReduceSum" and given in ("int32", "int64"):
-            return self._exact_sum(inputs, given, attributes)
-        wide = computed_in(op, given) if given else given
-        if wide == given:
-            return self.nodes(op, 1, *inputs, dtypes=[dtype or given], **attributes)[0]
-        kept = 1 if op == "Where" else 0  # the condition, which holds truth values whatever is chosen from
+            return self.cast(self.node(op, *whole, **attributes), input_dtype)
+        if op == "ReduceSum" and input_dtype in ("int32", "int64"):
+            return self._exact_sum(inputs, input_dtype, attributes)
+        wide = computed_in(op, input_dtype) if input_dtype else input_dtype
+        if wide == input_dtype:
+            return self.nodes(op, 1, *inputs, dtypes=[dtype or input_dtype], **attributes)[0]
+        first_input = 1 if op == "Where" else 0  # the condition, which holds truth values whatever is chosen from
         widened = [
-            self.cast(v, wide) if v is not None and v.dtype == given and i >= kept else v for i, v in enumerate(inputs)
+            self.cast(v, wide) if v is not None and v.dtype == input_dtype and i >= first_input else v
+            for i, v in enumerate(inputs)
         ]
-        made = self.nodes(op, 1, *widened, dtypes=[dtype or wide], **attributes)[0]
-        return made if dtype else self.cast(made, given)
+        output = self.nodes(op, 1, *widened, dtypes=[dtype or wide], **attributes)[0]
+        return output if dtype else self.cast(output, input_dtype)
 
     def cast(self, v: Value, dtype: str) -> Value:
         """`v` in another dtype; `v` itself if it has that."""
@@ -87,7 +89,7 @@ class Writer:
             return v
         return self.nodes("Cast", 1, v, dtypes=[dtype], to=element_type(dtype))[0]
 
-    def _exact_sum(self, inputs: Sequence[Value | None], given: str, attributes: dict[str, Any]) -> Value:
+    def _exact_sum(self, inputs: Sequence[Value | None], dtype: str, attributes: dict[str, Any]) -> Value:
         """A sum of integers, which ONNX Runtime adds up in float64: that of both halves of the bits, each exact up to 2^21 elements."""
         x = inputs[0]
         assert x is not None
@@ -95,8 +97,8 @@ class Writer:
         def summed(v: Value) -> Value:
             return self.nodes("ReduceSum", 1, v, *inputs[1:], dtypes=["int64"], **attributes)[0]
 
-        if given == "int32":
-            return self.cast(summed(self.cast(x, "int64")), given)
+        if dtype == "int32":
+            return self.cast(summed(self.cast(x, "int64")), dtype)
         half = self.constant(1 << 32, "int64")
         low = self.nodes("Mod", 1, x, half, dtypes=["int64"])[0]
         high = self.nodes("Div", 1, self.sub(x, low), half, dtypes=["int64"])[0]

@@ -43,10 +43,10 @@ class Constants:
         data: Any = c.data
         key = (c.dtype, data.shape, data.tobytes())
         if key not in self._known:
-            held = data.view(_BITS[c.dtype]) if c.dtype in _BITS else data
+            bits = data.view(_BITS[c.dtype]) if c.dtype in _BITS else data
             hint = c.span.name if c.span is not None and c.span.name else f"c{len(self.arrays)}"
             name = self._known[key] = self._names.fresh(hint)
-            self.arrays[name] = held
+            self.arrays[name] = bits
         return self._known[key]
 
 

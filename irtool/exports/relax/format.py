@@ -45,14 +45,14 @@ class Relax(Export):
             functions.append(FunctionScript(program, program.waiting.pop()).lines())
         program.missing.check()
         arrays = program.tensors.arrays
-        beside = os.path.splitext(request.output)[0] + ".npz"
-        text = _file(program, functions, beside)
+        weights_path = os.path.splitext(request.output)[0] + ".npz"
+        text = _file(program, functions, weights_path)
         files = [File(request.output, [text.encode()], is_text=True)]
-        held: Mapping[str, Any] = arrays if bound else {**arrays, **request.weights}
-        return [File(beside, npz_parts(dict(held))), *files] if held else files
+        arrays_to_save: Mapping[str, Any] = arrays if bound else {**arrays, **request.weights}
+        return [File(weights_path, npz_parts(dict(arrays_to_save))), *files] if arrays_to_save else files
 
 
-def _file(program: Program, written: Sequence[list[str]], beside: str) -> str:
+def _file(program: Program, written: Sequence[list[str]], weights_path: str) -> str:
     """The text of the Python file."""
     lines = ["# Made by irtool from Relay."]
     if program.tensors.arrays:
@@ -65,7 +65,7 @@ def _file(program: Program, written: Sequence[list[str]], beside: str) -> str:
     uses_tir = any("T." in line for function in functions for line in function)
     lines += ["from tvm.script import tirx as T"] if uses_tir else []
     if program.tensors.arrays:
-        lines += ["", f"_constants = np.load(Path(__file__).with_name({beside!r}))"]
+        lines += ["", f"_constants = np.load(Path(__file__).with_name({weights_path!r}))"]
     lines += ["", "", "@I.ir_module", "class Module:"]
     for n, function in enumerate(functions):
         lines += [""] if n else []

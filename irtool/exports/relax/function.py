@@ -107,10 +107,10 @@ class FunctionScript:
         """True if Relax has a form for a type; notes the parts without one."""
         if t is None:
             return True
-        subject, reason = why_not(t)
-        if subject:
-            self.program.missing.add(subject, reason, e.span)
-        return not subject
+        what, reason = why_not(t)
+        if what:
+            self.program.missing.add(what, reason, e.span)
+        return not what
 
     def _symbol(self, dim: object) -> str:
         """The name of a dimension of a parameter that is no number; each `?` has one of its own."""
@@ -158,16 +158,16 @@ class FunctionScript:
                         stack.append((_Named(name), block, ""))
                     self._branch(e, block, name, stack)
                     continue
-                text, uses = (e.name, frozenset((e.name,))) if isinstance(e, _Named) else self._final(e, block)
-                end = Bind(target, text, uses, is_dataflow=False) if target else Return(text, uses)
+                text, names = (e.name, frozenset((e.name,))) if isinstance(e, _Named) else self._final(e, block)
+                end = Bind(target, text, names, is_dataflow=False) if target else Return(text, names)
                 block.append(end)
 
     def _branch(self, e: If, block: list[Statement], name: str, stack: list[tuple[Expr, list[Statement], str]]) -> None:
         cond = self._value(e.cond)
         if not cond.text.isidentifier():
-            made = self._names.fresh("cond")
-            block.append(Bind(made, cond.text, cond.uses))
-            cond = Value(Text(made), frozenset((made,)))
+            condition_name = self._names.fresh("cond")
+            block.append(Bind(condition_name, cond.text, cond.uses))
+            cond = Value(Text(condition_name), frozenset((condition_name,)))
         branch = Branch(cond.text)
         block.append(branch)
         stack.append((e.false_branch, branch.other, name))
@@ -185,11 +185,11 @@ class FunctionScript:
             self._bind(var, e, block)
             e = var
         value = self._value(e)
-        text, uses = self._text(value), self._uses(value)
+        text, names = self._text(value), self._uses(value)
         if text.isidentifier() or text.startswith("("):
-            return text, uses
+            return text, names
         name = self._names.fresh("result")
-        block.append(Bind(name, text, uses, is_dataflow=False))
+        block.append(Bind(name, text, names, is_dataflow=False))
         return Text(name), frozenset((name,))
 
     def _hint(self, var: Var, e: Expr) -> str:
@@ -214,9 +214,9 @@ class FunctionScript:
         elif isinstance(e, TupleGetItem) and isinstance(known := self._value(e.tuple).expr, Tuple):
             self._values[var] = self._value(known.fields[e.index])
         elif isinstance(e, Tuple):
-            made = [self._value(f) for f in e.fields]
-            text = Text(parenthesized([self._text(m) for m in made]))
-            value = Value(text, frozenset().union(*(self._uses(m) for m in made)), e)
+            fields = [self._value(f) for f in e.fields]
+            text = Text(parenthesized([self._text(m) for m in fields]))
+            value = Value(text, frozenset().union(*(self._uses(m) for m in fields)), e)
             if self._counts[var] > 1:
                 value = Value(self._emit(var, e, value.text, value.uses, block), frozenset(), e)
                 value = Value(value.text, frozenset((value.text,)), e)
@@ -234,7 +234,7 @@ class FunctionScript:
         var: Var,
         e: Expr,
         text: Text,
-        uses: frozenset[str],
+        used_names: frozenset[str],
         block: list[Statement],
         is_dataflow: bool = True,
     ) -> Text:
@@ -242,13 +242,13 @@ class FunctionScript:
         name = self._names.fresh(self._hint(var, e))
         t = e.checked_type
         annotation = type_text(t) if t is not None and self._accepts(t, e) and is_settled(t) else ""
-        block.append(Bind(name, text, uses, annotation, is_dataflow))
+        block.append(Bind(name, text, used_names, annotation, is_dataflow))
         self._values[var] = Value(Text(name), frozenset((name,)))
         return Text(name)
 
     def _report(self, e: Expr, var: Var, around: Expr | None = None) -> None:
-        subject, reason = _WITHOUT_FORM.get(type(e), (type(e).__name__, "Relax has no such expression"))
-        self.program.missing.add(subject, reason, (around or e).span)
+        what, reason = _WITHOUT_FORM.get(type(e), (type(e).__name__, "Relax has no such expression"))
+        self.program.missing.add(what, reason, (around or e).span)
         self._values[var] = Value(Text("missing"), frozenset())
 
     # values
@@ -270,8 +270,8 @@ class FunctionScript:
             return Value(Text(""), frozenset(), function=self.program.globals[e.name])
         if isinstance(e, Function):
             return Value(Text(""), frozenset(), function=self.program.lift(Var("fn"), e, self.lifted))
-        subject, reason = _WITHOUT_FORM.get(type(e), (type(e).__name__, "Relax has no such expression"))
-        self.program.missing.add(subject, reason, e.span)
+        what, reason = _WITHOUT_FORM.get(type(e), (type(e).__name__, "Relax has no such expression"))
+        self.program.missing.add(what, reason, e.span)
         return Value(Text("missing"), frozenset())
 
     def _captured(self, lifted: Lifted) -> list[Value]:
@@ -293,7 +293,7 @@ class FunctionScript:
 
     def _call(self, var: Var, e: Call, block: list[Statement]) -> None:
         args = [self._value(a) for a in e.args]
-        uses = frozenset().union(*(self._uses(a) for a in args))
+        used_names = frozenset().union(*(self._uses(a) for a in args))
         texts = tuple(self._text(a) for a in args)
         if isinstance(e.op, Op):
             text = self._operator(e, args, texts)
@@ -302,7 +302,7 @@ class FunctionScript:
             elif text in texts and "(" not in text:
                 self._values[var] = args[texts.index(text)]
             else:
-                self._emit(var, e, text, uses, block)
+                self._emit(var, e, text, used_names, block)
             return
         if not isinstance(e.op, Var | GlobalVar | Function):
             self._report(e.op, var, e)
@@ -311,24 +311,24 @@ class FunctionScript:
         result = e.checked_type
         if callee.function is not None:
             captured = self._captured(callee.function)
-            uses = uses.union(*(self._uses(v) for v in captured))
+            used_names = used_names.union(*(self._uses(v) for v in captured))
             inside = ", ".join([*texts, *(self._text(v) for v in captured)])
             text = Text(f"cls.{callee.function.name}({inside})")
             if result is not None and not has_static_shapes(result) and self._accepts(result, e):
                 text = self._cast(text, result)
-            self._emit(var, e, text, uses, block, is_dataflow=False)
+            self._emit(var, e, text, used_names, block, is_dataflow=False)
             return
         if result is None or not self._accepts(result, e):
             self._values[var] = Value(Text("missing"), frozenset())
             return
         # R.invoke_pure_closure would say this as well, but TVM's lowering of it forgets the type of the result.
-        given = Text(parenthesized([callee.text, *texts]))
+        arguments = Text(parenthesized([callee.text, *texts]))
         invoke = invocation(
-            "R.call_builtin_with_ctx", "vm.builtin.invoke_closure", given, ty_args=(Text(type_text(result)),)
+            "R.call_builtin_with_ctx", "vm.builtin.invoke_closure", arguments, ty_args=(Text(type_text(result)),)
         )
         self._invokes = True
         text = invoke if has_static_shapes(result) else self._cast(invoke, result)
-        self._emit(var, e, text, uses | callee.uses, block, is_dataflow=False)
+        self._emit(var, e, text, used_names | callee.uses, block, is_dataflow=False)
 
     def _operator(self, e: Call, args: Sequence[Value], texts: tuple[Text, ...]) -> Text | None:
         """The expression of a call of an operator; None, with the reason noted, for an operator without a form."""

@@ -30,5 +30,5 @@ class ScriptNames:
 
 def identifier(hint: str) -> str:
     """The nearest to `hint` that is letters, digits and underscores, the first of them no digit."""
-    made = re.sub(r"[^A-Za-z0-9_]", "_", hint) or "v"
-    return f"v{made}" if made[0].isdigit() else made
+    name = re.sub(r"[^A-Za-z0-9_]", "_", hint) or "v"
+    return f"v{name}" if name[0].isdigit() else name

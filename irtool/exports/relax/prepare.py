@@ -49,12 +49,12 @@ def _reached(module: Module, entry: str) -> Module:
     """The module with the functions that `entry` calls, and those that these call."""
     from ...ir.walk import global_names
 
-    found = [entry]
-    for name in found:
+    reached = [entry]
+    for name in reached:
         f = module.functions.get(name)
         if isinstance(f, Function):
-            found += [n for n in global_names(f) if n not in found]
-    return module.with_functions({n: f for n, f in module.functions.items() if n in found})
+            reached += [n for n in global_names(f) if n not in reached]
+    return module.with_functions({n: f for n, f in module.functions.items() if n in reached})
 
 
 def _plain(module: Module) -> Module:

@@ -45,13 +45,13 @@ class Program:
 
     def lift(self, var: Var, f: Function, around: Lifted) -> Lifted:
         """A function inside of another as one of the module."""
-        found: dict[Var, None] = {}
+        captures: dict[Var, None] = {}
         for v in self._free[f]:
             if v in self._lifted:
-                found.update(dict.fromkeys(self._lifted[v].captures))
+                captures.update(dict.fromkeys(self._lifted[v].captures))
             elif v is not var and v not in self.constants:
-                found[v] = None
-        result = Lifted(self.names.fresh(f"{around.name}_{var.name}"), f, tuple(found), var)
+                captures[v] = None
+        result = Lifted(self.names.fresh(f"{around.name}_{var.name}"), f, tuple(captures), var)
         self._lifted[var] = result
         self.waiting.append(result)
         return result

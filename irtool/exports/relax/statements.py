@@ -95,15 +95,15 @@ def _runs(body: list[Statement]) -> tuple[dict[int, Run], set[str]]:
     """For each statement that only computes, those next to it that do too; and the names used outside of their run."""
     runs: dict[int, Run] = {}
     homes: dict[str, Run] = {}
-    uses: list[tuple[Run | None, str]] = []
+    uses_of_names: list[tuple[Run | None, str]] = []
     for block in _blocks(body):
         current: Run = []
         for s in block:
             if isinstance(s, Bind) and s.is_dataflow:
                 current.append(s)
                 runs[id(s)] = homes[s.name] = current
-                uses += [(current, name) for name in s.uses]
+                uses_of_names += [(current, name) for name in s.uses]
                 continue
             current = []
-            uses += [(None, name) for name in ([s.cond] if isinstance(s, Branch) else s.uses)]
-    return runs, {name for run, name in uses if name in homes and homes[name] is not run}
+            uses_of_names += [(None, name) for name in ([s.cond] if isinstance(s, Branch) else s.uses)]
+    return runs, {name for run, name in uses_of_names if name in homes and homes[name] is not run}

@@ -51,8 +51,8 @@ class Comparison(Arithmetic):
         return f"`{self.node}`, `Not`" if self.negated else f"`{self.node}`"
 
     def emit(self, s: OnnxSite) -> Any:
-        made = s.compare(self.node, *s.inputs)
-        return s.node("Not", made) if self.negated else made
+        comparison = s.compare(self.node, *s.inputs)
+        return s.node("Not", comparison) if self.negated else comparison
 
 
 for _name, _node in {
@@ -128,10 +128,10 @@ def on_divisors(s: OnnxSite, divide: Callable[[Value, Value], Value], is_quotien
     zero = s.compare("Equal", b, s.scalar(0, b))
     minus = s.compare("Equal", b, s.scalar(-1, b)) if signed else None
     unfit = zero if minus is None else s.node("Or", zero, minus)
-    made = divide(a, s.where(unfit, s.scalar(1, b), b))
+    quotient = divide(a, s.where(unfit, s.scalar(1, b), b))
     if minus is not None and is_quotient:
-        made = s.where(minus, s.sub(s.scalar(0, a), a), made)
-    return s.where(zero, s.scalar(0, made), made)
+        quotient = s.where(minus, s.sub(s.scalar(0, a), a), quotient)
+    return s.where(zero, s.scalar(0, quotient), quotient)
 
 
 @form("divide")

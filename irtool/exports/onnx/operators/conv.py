@@ -43,7 +43,7 @@ def in_plain_layout(s: LegalizationSite, kernel: str, name: str = "") -> Expr | 
         return None
     x, w, *rest = s.args
     depth = at.kernel_layout
-    made = call(
+    convolution = call(
         name or at.name,
         relayout(x, at.data_layout, data),
         relayout(w, depth, kernel),
@@ -51,7 +51,7 @@ def in_plain_layout(s: LegalizationSite, kernel: str, name: str = "") -> Expr | 
         span=s.call.span,
         **attributes(at, data_layout=data, kernel_layout=kernel, out_layout=""),
     )
-    return relayout(made, data, out)
+    return relayout(convolution, data, out)
 
 
 def pads_of(padding: Sequence[int], rank: int) -> list[int]:
@@ -121,7 +121,7 @@ def _by_taps(s: OnnxSite, x: Value, w: Value, shared: dict[str, Any]) -> Value:
     units, depth, taps = s.static(s.out)[1], s.dims(0)[1] // groups, s.dims(1)[2:]
     pads = shared["pads"]
     x = s.node("Pad", x, s.ints(0, 0, *pads[:rank], 0, 0, *pads[rank:]))
-    places = [int(d) for d in s.static(s.out)[2:]]
+    positions = [int(d) for d in s.static(s.out)[2:]]
     x = s.reshape(
         x, [batch, groups, depth, *(n + a + b for n, a, b in zip(size, pads[:rank], pads[rank:], strict=True))]
     )
@@ -130,14 +130,14 @@ def _by_taps(s: OnnxSite, x: Value, w: Value, shared: dict[str, Any]) -> Value:
     axes = list(range(3, 3 + rank))
     for tap in itertools.product(*map(range, taps)):
         first = [t * d for t, d in zip(tap, shared["dilations"], strict=True)]
-        ends = [f + (p - 1) * v + 1 for f, p, v in zip(first, places, shared["strides"], strict=True)]
+        ends = [f + (p - 1) * v + 1 for f, p, v in zip(first, positions, shared["strides"], strict=True)]
         part = s.slice(x, first, ends, axes, shared["strides"])
         flat = s.reshape(part, [batch, groups, depth, -1])
         weights = s.squeeze(s.slice(w, tap, [t + 1 for t in tap], axes), *axes)
-        made = s.node("MatMul", weights, flat)
-        total = made if total is None else s.add(total, made)
+        term = s.node("MatMul", weights, flat)
+        total = term if total is None else s.add(total, term)
     assert total is not None
-    return s.cast(s.reshape(total, [batch, units, *places]), s.out.dtype)
+    return s.cast(s.reshape(total, [batch, units, *positions]), s.out.dtype)
 
 
 @form("nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose")
@@ -157,14 +157,14 @@ class ConvTranspose(Expansion):
             dtype = at.out_dtype or s.tensor(0).dtype
             return None if is_float(dtype) else _as_convolution(s, rank, dtype)
         x, w = s.args
-        made = call(
+        convolution = call(
             at.name,
             relayout(x, at.data_layout, data),
             relayout(w, letters, plain),
             span=s.call.span,
             **attributes(at, data_layout=data, kernel_layout=plain, out_layout=""),
         )
-        return relayout(made, data, out)
+        return relayout(convolution, data, out)
 
     def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs

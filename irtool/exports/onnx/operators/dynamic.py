@@ -80,9 +80,9 @@ class Tile(Form):
     def emit(self, s: OnnxSite) -> Any:
         x, reps = s.inputs
         rank, count = len(s.tensor(0).shape), len(s.out.shape)
-        given = s.dims(1)[0]
-        if given < count:
-            reps = s.concat([s.ints(*([1] * (count - given))), s.cast(reps, "int64")], 0)
+        given_count = s.dims(1)[0]
+        if given_count < count:
+            reps = s.concat([s.ints(*([1] * (count - given_count))), s.cast(reps, "int64")], 0)
         return s.node("Tile", s.unsqueeze(x, *range(count - rank)), s.cast(reps, "int64"))
 
 
@@ -140,7 +140,7 @@ class TopK(Form):
         count = s.reshape(s.cast(k, "int64"), [1])
         extent = s.slice(s.shape(x), [axis], [axis + 1], [0])
         count = s.where(s.compare("Less", count, s.ints(1)), extent, count)  # fewer than one: all
-        values, places = s.nodes(
+        values, indices = s.nodes(
             "TopK",
             2,
             s.cast(x, wide),
@@ -153,8 +153,8 @@ class TopK(Form):
         values = s.cast(values, x.dtype)
         if at.ret_type == "values":
             return values
-        places = s.cast(places, (s.out if at.ret_type == "indices" else s.fields[1]).dtype)
-        return places if at.ret_type == "indices" else (values, places)
+        indices = s.cast(indices, (s.out if at.ret_type == "indices" else s.fields[1]).dtype)
+        return indices if at.ret_type == "indices" else (values, indices)
 
 
 @form("dyn.nn.pad")
@@ -185,17 +185,17 @@ def one_hot(s: OnnxSite) -> Value:
 
 @decomposed("`Expand` of the default, `ScatterND`", "dyn.sparse_to_dense", "sparse_to_dense")
 def sparse_to_dense(s: OnnxSite) -> Value:
-    places, values, default, *shape = s.inputs
+    indices, values, default, *shape = s.inputs
     extents = s.cast(shape[0], "int64") if shape else s.ints(*s.static(s.out))
     base = s.node("Expand", s.reshape(s.cast(default, values.dtype), []), extents)
     rank = len(s.tensor(0).shape)
     if rank < 2:
         count = len(s.out.shape)
-        places = s.reshape(places, [-1, 1] if count == 1 else [1, -1])
+        indices = s.reshape(indices, [-1, 1] if count == 1 else [1, -1])
         values = s.reshape(values, [-1])
     elif not s.tensor(1).shape:
-        values = s.node("Expand", values, s.slice(s.shape(places), [0], [1], [0]))
-    return s.node("ScatterND", base, s.cast(places, "int64"), values)
+        values = s.node("Expand", values, s.slice(s.shape(indices), [0], [1], [0]))
+    return s.node("ScatterND", base, s.cast(indices, "int64"), values)
 
 
 @form("dyn.image.resize2d", "dyn.nn.upsampling", "dyn.nn.upsampling3d")
@@ -228,10 +228,10 @@ class Resize(Form):
         if at.name == "dyn.image.resize2d":
             sizes = s.concat([s.slice(s.shape(moved), [0], [2], [0]), s.cast(s.inputs[1], "int64")], 0)
         else:
-            given = [s.reshape(s.cast(v, "float32"), [1]) for v in s.inputs[1:]]
-            scales = s.concat([s.constant([1, 1], "float32"), *given], 0)
+            scale_inputs = [s.reshape(s.cast(v, "float32"), [1]) for v in s.inputs[1:]]
+            scales = s.concat([s.constant([1, 1], "float32"), *scale_inputs], 0)
         nearest, cubic = method.name == "nearest_neighbor", method.name == "cubic"
-        made = s.node(
+        resized = s.node(
             "Resize",
             moved,
             None,
@@ -243,4 +243,4 @@ class Resize(Form):
             cubic_coeff_a=float(method.alpha) if cubic else None,
             exclude_outside=int(method.exclude) if cubic else None,
         )
-        return s.cast(s.transpose(made, [order.index(a) for a in range(rank)]), s.out.dtype)
+        return s.cast(s.transpose(resized, [order.index(a) for a in range(rank)]), s.out.dtype)

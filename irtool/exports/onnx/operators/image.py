@@ -48,15 +48,15 @@ class Resize(Form):
             method = Method(
                 at.method, at.coordinate_transformation_mode, at.rounding_method, at.cubic_alpha, bool(at.cubic_exclude)
             )
-            given = list(at.roi or [])
-            if len(given) == 2 * rank:
-                roi = [(given[i], given[rank + i]) for i in range(rank)]
+            roi_values = list(at.roi or [])
+            if len(roi_values) == 2 * rank:
+                roi = [(roi_values[i], roi_values[rank + i]) for i in range(rank)]
             extrapolation = at.extrapolation_value
         size = [s.known(s.out, a) for a in axes]
         if self._has_node(method, rank, at.layout == canonical, x.dtype):
             return s.cast(_resized(s, x, axes, size, method), s.out.dtype)
-        made = by_taps(s, x, s.dims(0), axes, size, method, roi, extrapolation, exact=name == "nn.upsampling")
-        return s.cast(made, s.out.dtype)
+        resized = by_taps(s, x, s.dims(0), axes, size, method, roi, extrapolation, exact=name == "nn.upsampling")
+        return s.cast(resized, s.out.dtype)
 
     @staticmethod
     def _has_node(method: Method, rank: int, plain: bool, dtype: str) -> bool:
@@ -159,7 +159,7 @@ def affine_grid(s: OnnxSite) -> Value:
     "`Gather` of the images, `GridSample` at the points of each box, `Where` for those outside", "image.crop_and_resize"
 )
 def crop_and_resize(s: OnnxSite) -> Value:
-    data, boxes, places = s.inputs
+    data, boxes, box_indices = s.inputs
     at = s.attrs
     if at.layout not in ("NCHW", "NHWC"):
         s.refuse(f"the layout {at.layout} is none of images with whole channels")
@@ -167,7 +167,7 @@ def crop_and_resize(s: OnnxSite) -> Value:
     x = s.transpose(s.cast(data, "float32"), [0, 3, 1, 2] if last else [0, 1, 2, 3])
     shape = s.dims(0)
     height, width = (shape[1], shape[2]) if last else (shape[2], shape[3])
-    x = s.node("Gather", x, s.cast(places, "int64"), axis=0)
+    x = s.node("Gather", x, s.cast(box_indices, "int64"), axis=0)
     columns = [s.slice(boxes, [k], [k + 1], [1]) for k in range(4)]
     out_h, out_w = (int(v) for v in at.crop_size)
     ys = _places(s, columns[0], columns[2], height, out_h)
@@ -187,10 +187,10 @@ def crop_and_resize(s: OnnxSite) -> Value:
     grid = s.node("Concat", s.unsqueeze(grid_x, 3), s.unsqueeze(grid_y, 3), axis=3)
     linear = "linear" if s.opset >= 20 else "bilinear"
     mode = "nearest" if at.method == "nearest_neighbor" else linear
-    made = s.node("GridSample", x, grid, mode=mode, padding_mode="border", align_corners=1)
+    crops = s.node("GridSample", x, grid, mode=mode, padding_mode="border", align_corners=1)
     out = s.node("Or", s.unsqueeze(beyond[0], 1), s.unsqueeze(beyond[1], 2))
-    made = s.where(s.unsqueeze(out, 1), s.scalar(at.extrapolation_value, made), made)
-    return s.cast(s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3]), s.out.dtype)
+    crops = s.where(s.unsqueeze(out, 1), s.scalar(at.extrapolation_value, crops), crops)
+    return s.cast(s.transpose(crops, [0, 2, 3, 1] if last else [0, 1, 2, 3]), s.out.dtype)
 
 
 def _places(s: OnnxSite, low: Value, high: Value, extent: int, count: int) -> Value:

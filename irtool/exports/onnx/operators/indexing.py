@@ -60,21 +60,21 @@ class Take(Form):
         rank, indices = len(t.shape), s.dims(1)
         order = [*range(batch), axis, *(a for a in range(batch, rank) if a != axis)]
         flat = s.reshape(index, [*indices[:batch], -1, 1])
-        made = s.node("GatherND", s.transpose(x, order), flat, batch_dims=batch)
+        gathered = s.node("GatherND", s.transpose(x, order), flat, batch_dims=batch)
         shape = s.dims(0)
         rest = [shape[a] for a in order[batch + 1 :]]
         inner = indices[batch:]
-        made = s.reshape(made, [*indices[:batch], *inner, *rest])
+        gathered = s.reshape(gathered, [*indices[:batch], *inner, *rest])
         # the axes of the indices stand behind the batch axes; they belong where `axis` was
         before = axis - batch
         count = len(inner)
-        places = [
+        out_axes = [
             *range(batch),
             *range(batch + count, batch + count + before),
             *range(batch, batch + count),
             *range(batch + count + before, batch + count + len(rest)),
         ]
-        return s.transpose(made, places)
+        return s.transpose(gathered, out_axes)
 
 
 @form("gather")
@@ -239,20 +239,20 @@ def matrix_set_diag(s: OnnxSite) -> Value:
     at = s.attrs
     *lead, rows, columns = s.dims(0)
     size, longest = rows * columns, s.dims(1)[-1]
-    places, sources = [], []
+    positions, sources = [], []
     for k in range(at.k1, at.k2 + 1):
         length = min(rows + min(k, 0), columns - max(k, 0))
         right = at.super_diag_right_align if k >= 0 else at.sub_diag_right_align
         start = longest - length if right and at.k1 != at.k2 else 0
         line = 0 if at.k1 == at.k2 else (at.k2 - k) * longest
         for i in range(length):
-            places.append((i + max(-k, 0)) * columns + i + max(k, 0))
+            positions.append((i + max(-k, 0)) * columns + i + max(k, 0))
             sources.append(line + min(max(i + start, 0), longest - 1))
     batch = int(np.prod(lead, initial=1))
     values = s.node("Gather", s.reshape(diagonal, [batch, -1]), s.ints(*sources), axis=1)
-    index = s.node("Expand", s.ints(*places), s.ints(batch, len(places)))
-    made = s.node("ScatterElements", s.reshape(x, [batch, size]), index, values, axis=1)
-    return s.reshape(made, [*lead, rows, columns])
+    index = s.node("Expand", s.ints(*positions), s.ints(batch, len(positions)))
+    scattered = s.node("ScatterElements", s.reshape(x, [batch, size]), index, values, axis=1)
+    return s.reshape(scattered, [*lead, rows, columns])
 
 
 @decomposed("`ScatterElements` of positions", "invert_permutation")
@@ -296,8 +296,8 @@ class StridedSet(Form):
         for i, extent in enumerate(shape):
             first, last, step = (n[i] if i < len(n) else None for n in (begin, end, strides))
             ranges.append(range(*slice(first, last, step).indices(extent)))
-        places = np.stack(np.meshgrid(*ranges, indexing="ij"), -1)
-        return s.node("ScatterND", x, s.constant(places, "int64"), values)
+        positions = np.stack(np.meshgrid(*ranges, indexing="ij"), -1)
+        return s.node("ScatterND", x, s.constant(positions, "int64"), values)
 
 
 @decomposed("bisection, as many steps as the length of a row needs: `GatherElements`, `Less`, `Where`", "searchsorted")
@@ -316,8 +316,8 @@ def searchsorted(s: OnnxSite) -> Value:
     high = s.add(low, s.constant(count, "int64"))
     for _ in range(count.bit_length()):
         middle = s.div(s.add(low, high), s.constant(2, "int64"))
-        held = s.node("Min", middle, s.constant(count - 1, "int64"))
-        seen = s.node("GatherElements", rows, held, axis=width - 1)
+        in_range = s.node("Min", middle, s.constant(count - 1, "int64"))
+        seen = s.node("GatherElements", rows, in_range, axis=width - 1)
         before = s.compare("LessOrEqual" if s.attrs.right else "Less", seen, flat)
         before = s.node("And", before, s.compare("Less", low, high))
         low = s.where(before, s.add(middle, s.constant(1, "int64")), low)

@@ -64,13 +64,13 @@ class BatchNorm(Form):
         order = [*(a for a in range(rank) if a != axis)]
         order.insert(1, axis)
         if rank == 1:  # channels alone: a batch of one
-            made = s.node(
+            normalized = s.node(
                 "BatchNormalization", s.unsqueeze(x, 0), gamma, beta, mean, variance, epsilon=float(at.epsilon)
             )
-            return s.squeeze(made, 0), mean, variance
+            return s.squeeze(normalized, 0), mean, variance
         moved = s.transpose(x, order)
-        made = s.node("BatchNormalization", moved, gamma, beta, mean, variance, epsilon=float(at.epsilon))
-        return s.transpose(made, [order.index(a) for a in range(rank)]), mean, variance
+        normalized = s.node("BatchNormalization", moved, gamma, beta, mean, variance, epsilon=float(at.epsilon))
+        return s.transpose(normalized, [order.index(a) for a in range(rank)]), mean, variance
 
 
 def _filled(s: OnnxSite, value: int, like: Value) -> Value:
@@ -176,7 +176,7 @@ class Lrn(Form):
         axis = at.axis % rank
         order = [*(a for a in range(rank) if a != axis)]
         order.insert(1, axis)
-        made = s.node(
+        normalized = s.node(
             "LRN",
             s.transpose(x, order),
             size=int(at.size),
@@ -184,7 +184,7 @@ class Lrn(Form):
             beta=float(at.beta),
             bias=float(at.bias),
         )
-        return s.transpose(made, [order.index(a) for a in range(rank)])
+        return s.transpose(normalized, [order.index(a) for a in range(rank)])
 
 
 @decomposed("`Log`, `Mul`, `ReduceSum`, `Neg`, `Div`", "nn.cross_entropy")
@@ -219,7 +219,7 @@ class NllLoss(Form):
         flat = len(s.tensor(0).shape) == 1  # one sample: a batch of one
         if flat:
             x, targets = s.unsqueeze(x, 0), s.reshape(targets, [1])
-        made = s.node(
+        loss = s.node(
             "NegativeLogLikelihoodLoss", x, s.cast(targets, "int64"), weights, reduction=at.reduction, ignore_index=int(at.ignore_index)
         )  # fmt: skip
-        return s.reshape(made, []) if flat else made
+        return s.reshape(loss, []) if flat else loss

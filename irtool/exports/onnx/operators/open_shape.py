@@ -70,6 +70,6 @@ def shape_of_like(s: OnnxSite, op: ReshapeLike) -> Value:
     ranks = [len(s.tensor(n).shape) for n in (0, 1)]
     first = list(range(ranks[0]))
     second = list(range(ranks[0], ranks[0] + ranks[1]))
-    kept = [int(d) for d in op.target_shape(first, second) if isinstance(d, int)]
+    known_axes = [int(d) for d in op.target_shape(first, second) if isinstance(d, int)]
     extents = s.concat([s.shape(s.inputs[0]), s.shape(s.inputs[1])], 0)
-    return s.node("Gather", extents, s.ints(*kept))
+    return s.node("Gather", extents, s.ints(*known_axes))

@@ -23,13 +23,13 @@ def in_plain_layout(s: LegalizationSite) -> Expr | None:
     out = at.out_layout or at.layout
     if at.layout == plain and out == plain:
         return None
-    made = call(
+    pooled = call(
         at.name,
         *(relayout(a, at.layout, plain) for a in s.args),
         span=s.call.span,
         **attributes(at, layout=plain, out_layout=""),
     )
-    return relayout(made, plain, out)
+    return relayout(pooled, plain, out)
 
 
 @dataclass(frozen=True)

@@ -221,9 +221,9 @@ def fixed_point_multiply_per_axis(s: OnnxSite) -> Value:
     if s.attrs.is_lshift_required:
         wide = s.mul(wide, _power(s, more))
     total = s.add(less, s.constant(31, "int64"))
-    kept = s.node("Min", total, s.constant(62, "int64"))
-    half = _power(s, s.sub(kept, s.constant(1, "int64")))
-    shifted = floor_divided(s, s.add(s.mul(wide, factor), half), _power(s, kept))
+    shift = s.node("Min", total, s.constant(62, "int64"))
+    half = _power(s, s.sub(shift, s.constant(1, "int64")))
+    shifted = floor_divided(s, s.add(s.mul(wide, factor), half), _power(s, shift))
     nothing = s.compare("Greater", total, s.constant(62, "int64"))
     return s.cast(s.where(nothing, s.constant(0, "int64"), shifted), s.out.dtype)
 
@@ -265,7 +265,7 @@ def _simulated(s: OnnxSite) -> tuple[str, Value, Value]:
     x, code, *parameters = s.inputs
     rank = len(s.tensor(0).shape)
     axis = s.attrs.axis % rank if rank else 0
-    made = []
+    simulation = []
     for index, v in enumerate(parameters, 2):
         v = s.cast(v, x.dtype)
         count = s.dims(index)
@@ -273,5 +273,5 @@ def _simulated(s: OnnxSite) -> tuple[str, Value, Value]:
             channels = s.dims(0)[axis] if rank else 1
             v = s.node("Gather", v, s.ints(*(i % count[0] for i in range(channels))), axis=0)
             v = along(s, v, axis, rank) if rank else s.reshape(v, [])
-        made.append(v)
-    return _CODES.get(known_numbers(s, code)[0], ""), made[0], made[1]
+        simulation.append(v)
+    return _CODES.get(known_numbers(s, code)[0], ""), simulation[0], simulation[1]

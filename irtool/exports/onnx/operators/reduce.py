@@ -34,8 +34,8 @@ class Reduce(Form):
         x = s.inputs[0]
         if self.to_bool or x.dtype == "bool":
             x = s.cast(s.cast(x, "bool"), "int32")
-        made = s.reduce(self.node, x, reduced_axes(s), s.attrs.keepdims)
-        return s.cast(made, s.out.dtype)
+        reduced = s.reduce(self.node, x, reduced_axes(s), s.attrs.keepdims)
+        return s.cast(reduced, s.out.dtype)
 
 
 row(Reduce("ReduceSum"), "sum")
@@ -90,7 +90,7 @@ class ArgExtreme(Form):
             return s.cast(x, s.out.dtype)
         last = int(bool(s.attrs.select_last_index))
         if len(axes) == 1:
-            made = s.node(
+            positions = s.node(
                 self.node,
                 x,
                 dtype="int64",
@@ -98,16 +98,18 @@ class ArgExtreme(Form):
                 keepdims=int(s.attrs.keepdims),
                 select_last_index=last or None,
             )
-            return s.cast(made, s.out.dtype)
-        kept = [a for a in range(rank) if a not in axes]
-        extents = s.concat([s.node("Gather", s.shape(x), s.ints(*kept), axis=0), s.ints(-1)], 0)
+            return s.cast(positions, s.out.dtype)
+        outer_axes = [a for a in range(rank) if a not in axes]
+        extents = s.concat([s.node("Gather", s.shape(x), s.ints(*outer_axes), axis=0), s.ints(-1)], 0)
         if s.tensor(0).is_static:
-            extents = s.ints(*(s.dims(0)[a] for a in kept), -1)
-        merged = s.node("Reshape", s.transpose(x, kept + axes), extents)
-        made = s.node(self.node, merged, dtype="int64", axis=len(kept), keepdims=0, select_last_index=last or None)
+            extents = s.ints(*(s.dims(0)[a] for a in outer_axes), -1)
+        merged = s.node("Reshape", s.transpose(x, outer_axes + axes), extents)
+        positions = s.node(
+            self.node, merged, dtype="int64", axis=len(outer_axes), keepdims=0, select_last_index=last or None
+        )
         if s.attrs.keepdims:
-            made = s.unsqueeze(made, *axes)
-        return s.cast(made, s.out.dtype)
+            positions = s.unsqueeze(positions, *axes)
+        return s.cast(positions, s.out.dtype)
 
 
 row(ArgExtreme("ArgMax"), "argmax")

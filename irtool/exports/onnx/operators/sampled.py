@@ -29,7 +29,7 @@ def correlation(s: OnnxSite) -> Value:
         ends = [row + (height - 1) * at.stride1 + 1, column + (width - 1) * at.stride1 + 1]
         return s.slice(x, [row, column], ends, [2, 3], [at.stride1, at.stride1])
 
-    made = []
+    planes = []
     for q in range(at.displacements**2):
         down = (q // at.displacements - radius) * at.stride2
         across = (q % at.displacements - radius) * at.stride2
@@ -41,8 +41,8 @@ def correlation(s: OnnxSite) -> Value:
                 term = s.mul(x, y) if at.is_multiply else s.node("Abs", s.sub(x, y))
                 total = term if total is None else s.add(total, term)
         assert total is not None
-        made.append(s.reduce("ReduceSum", total, [1], True))
-    joined = s.concat(made, 1)
+        planes.append(s.reduce("ReduceSum", total, [1], True))
+    joined = s.concat(planes, 1)
     return s.div(joined, s.scalar(at.kernel_size**2 * channels, joined))
 
 
@@ -57,7 +57,7 @@ class DeformableConv(Expansion):
         if at.data_layout == "NCHW" and at.kernel_layout == "OIHW" and out == "NCHW":
             return None
         x, offset, w = s.args
-        made = call(
+        convolution = call(
             at.name,
             relayout(x, at.data_layout, "NCHW"),
             relayout(offset, at.data_layout, "NCHW"),
@@ -65,7 +65,7 @@ class DeformableConv(Expansion):
             span=s.call.span,
             **attributes(at, data_layout="NCHW", kernel_layout="OIHW", out_layout=""),
         )
-        return relayout(made, "NCHW", out)
+        return relayout(convolution, "NCHW", out)
 
     def emit(self, s: OnnxSite) -> Any:
         x, offset, w = s.inputs
@@ -73,8 +73,8 @@ class DeformableConv(Expansion):
         batch, channels, height, width = s.dims(0)
         outputs, depth, *kernel = s.dims(2)
         rows, columns = s.static(s.out)[2:]
-        moved, taps, places = int(at.deformable_groups), kernel[0] * kernel[1], rows * columns
-        shifts = s.reshape(s.cast(offset, "float32"), [batch, moved, taps, 2, places])
+        moved, taps, pixel_count = int(at.deformable_groups), kernel[0] * kernel[1], rows * columns
+        shifts = s.reshape(s.cast(offset, "float32"), [batch, moved, taps, 2, pixel_count])
         ys, xs = (
             s.add(s.squeeze(s.slice(shifts, [k], [k + 1], [3]), 3), s.constant(grid, "float32"))
             for k, grid in enumerate(_grids(at, kernel, (rows, columns)))
@@ -94,17 +94,17 @@ class DeformableConv(Expansion):
                 at_row = s.node("Min", row, s.scalar(height - 1, row))
                 at_column = s.node("Min", column, s.scalar(width - 1, column))
                 index = s.cast(s.add(s.mul(at_row, s.scalar(width, at_row)), at_column), "int64")
-                index = s.reshape(index, [batch, moved, 1, taps * places])
-                index = s.node("Expand", index, s.ints(batch, moved, channels // moved, taps * places))
-                found = s.node("GatherElements", pixels, index, axis=3)
-                term = s.mul(found, s.reshape(share, [batch, moved, 1, taps * places]))
+                index = s.reshape(index, [batch, moved, 1, taps * pixel_count])
+                index = s.node("Expand", index, s.ints(batch, moved, channels // moved, taps * pixel_count))
+                samples = s.node("GatherElements", pixels, index, axis=3)
+                term = s.mul(samples, s.reshape(share, [batch, moved, 1, taps * pixel_count]))
                 total = term if total is None else s.add(total, term)
         assert total is not None
         groups = int(at.groups)
-        columns_of = s.reshape(total, [batch, groups, depth * taps, places])
+        columns_of = s.reshape(total, [batch, groups, depth * taps, pixel_count])
         weights = s.reshape(s.cast(w, "float32"), [groups, outputs // groups, depth * taps])
-        made = s.reshape(s.node("MatMul", weights, columns_of), [batch, outputs, rows, columns])
-        return s.cast(made, s.out.dtype)
+        convolved = s.reshape(s.node("MatMul", weights, columns_of), [batch, outputs, rows, columns])
+        return s.cast(convolved, s.out.dtype)
 
 
 def _grids(at: Any, kernel: list[int], out: tuple[int, ...]) -> list[Any]:

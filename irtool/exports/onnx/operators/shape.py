@@ -114,8 +114,8 @@ class Split(Form):
         parts = s.attrs.indices_or_sections
         count = len(s.fields)
         if isinstance(parts, int):
-            made = s.nodes("Split", count, x, dtypes=[x.dtype] * count, axis=axis, num_outputs=count)
-            return tuple(made)
+            pieces = s.nodes("Split", count, x, dtypes=[x.dtype] * count, axis=axis, num_outputs=count)
+            return tuple(pieces)
         sizes = [f.shape[axis] for f in s.fields]
         if not all(isinstance(d, int) for d in sizes):
             starts = [0, *parts]
@@ -288,8 +288,8 @@ class ShapeOf(Form):
     direct: ClassVar[bool] = True
 
     def emit(self, s: OnnxSite) -> Any:
-        made = s.cast(s.shape(s.inputs[0]), s.out.dtype)
-        return made if s.out.shape else s.reshape(made, [])
+        extents = s.cast(s.shape(s.inputs[0]), s.out.dtype)
+        return extents if s.out.shape else s.reshape(extents, [])
 
 
 @form("ndarray_size")
@@ -387,15 +387,15 @@ def relayout(s: OnnxSite, x: Value, t: TensorType, old: list[tuple[str, int]], n
         x = s.node("Pad", x, s.ints(*([0] * len(wholes)), *pads), s.scalar(0, x))
     if len(split) > len(wholes):
         x = s.reshape(x, split)
-    places: list[tuple[str, int]] = [(w, 0) for w in wholes]
-    places = [p for w in wholes for p in [(w, 0), *((w.lower(), k) for k in range(len(blocks[w])))]]
+    axes: list[tuple[str, int]] = [(w, 0) for w in wholes]
+    axes = [p for w in wholes for p in [(w, 0), *((w.lower(), k) for k in range(len(blocks[w])))]]
     counts: dict[str, int] = {}
-    wanted = []
+    permutation = []
     for a, _ in new:
         k = counts.get(a, 0)
         counts[a] = k + 1
-        wanted.append(places.index((a, k)))
-    return s.transpose(x, wanted)
+        permutation.append(axes.index((a, k)))
+    return s.transpose(x, permutation)
 
 
 @form("meshgrid")
@@ -405,7 +405,7 @@ class Meshgrid(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         vectors = s.inputs[0]
-        made = []
+        grids = []
         for k, (v, t) in enumerate(zip(vectors, s.fields, strict=True)):
             shape = s.static(t)
             axis = k if s.attrs.indexing == "ij" or k > 1 else 1 - k
@@ -413,8 +413,8 @@ class Meshgrid(Form):
                 axis = k
             form = [1] * len(shape)
             form[axis] = shape[axis]
-            made.append(s.node("Expand", s.reshape(v, form), s.ints(*shape)))
-        return tuple(made)
+            grids.append(s.node("Expand", s.reshape(v, form), s.ints(*shape)))
+        return tuple(grids)
 
 
 @form("sliding_window")
@@ -431,8 +431,8 @@ class SlidingWindow(Form):
         # every axis that has windows becomes two: places, then positions inside; both are brought into order at the end
         for k in reversed(range(len(windows))):
             axis = first + k
-            places = (shape[axis] - windows[k]) // strides[k] + 1
-            index = np.arange(places)[:, None] * strides[k] + np.arange(windows[k])[None, :]
+            window_count = (shape[axis] - windows[k]) // strides[k] + 1
+            index = np.arange(window_count)[:, None] * strides[k] + np.arange(windows[k])[None, :]
             x = s.node("Gather", x, s.constant(index, "int64"), axis=axis)
         count = len(windows)
         order = [*range(first), *(first + 2 * k for k in range(count)), *(first + 2 * k + 1 for k in range(count))]
@@ -476,8 +476,8 @@ def arange(s: OnnxSite) -> Value:
             real = [s.where(large, truncated(s, v), v) for v in real]
         count = s.cast(s.node("Ceil", s.div(s.sub(real[1], real[0]), real[2])), "int64")
     steps = s.node("Range", s.constant(0, "int64"), count, s.constant(1, "int64"))
-    given = start.dtype
-    return s.cast(s.add(start, s.mul(step, s.cast(steps, given))), dtype)
+    compute_dtype = start.dtype
+    return s.cast(s.add(start, s.mul(step, s.cast(steps, compute_dtype))), dtype)
 
 
 row(Absent("it lowers to a function of TVM's index maps, which ONNX cannot hold"), "meta_schedule_layout_transform")

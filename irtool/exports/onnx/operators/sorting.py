@@ -22,15 +22,15 @@ class Sort(Form):
     def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
         axis = s.axes(0, [s.attrs.axis])[0]
-        values, places = top(s, x, s.tensor(0).shape[axis], axis, not s.attrs.is_ascend)
-        return s.cast(places, s.out.dtype) if s.attrs.name == "argsort" else s.cast(values, s.out.dtype)
+        values, indices = top(s, x, s.tensor(0).shape[axis], axis, not s.attrs.is_ascend)
+        return s.cast(indices, s.out.dtype) if s.attrs.name == "argsort" else s.cast(values, s.out.dtype)
 
 
 def top(s: OnnxSite, x: Value, count: Any, axis: int, largest: bool) -> tuple[Value, Value]:
     """The first elements in order, and their positions."""
     amount = s.ints(int(count)) if isinstance(count, int) else s.slice(s.shape(x), [axis], [axis + 1], [0])
     wide = x.dtype if x.dtype in ("float32", "float64", "int32") else "float32" if is_float(x.dtype) else "int64"
-    made = s.nodes(
+    outputs = s.nodes(
         "TopK",
         2,
         s.shifted(x) if x.dtype == "uint64" else s.cast(x, wide),
@@ -40,7 +40,7 @@ def top(s: OnnxSite, x: Value, count: Any, axis: int, largest: bool) -> tuple[Va
         largest=int(largest),
         sorted=1,
     )
-    return s.unshifted(made[0]) if x.dtype == "uint64" else s.cast(made[0], x.dtype), made[1]
+    return s.unshifted(outputs[0]) if x.dtype == "uint64" else s.cast(outputs[0], x.dtype), outputs[1]
 
 
 @form("topk")
@@ -55,12 +55,12 @@ class TopK(Form):
         axis = s.axes(0, [at.axis])[0]
         extent = s.tensor(0).shape[axis]
         count = extent if at.k is None or at.k < 1 else min(at.k, extent) if isinstance(extent, int) else at.k
-        values, places = top(s, s.inputs[0], count, axis, not at.is_ascend)
+        values, indices = top(s, s.inputs[0], count, axis, not at.is_ascend)
         if at.ret_type == "values":
             return values
         dtype = (s.out if at.ret_type == "indices" else s.fields[1]).dtype
-        places = s.cast(places, dtype)
-        return places if at.ret_type == "indices" else (values, places)
+        indices = s.cast(indices, dtype)
+        return indices if at.ret_type == "indices" else (values, indices)
 
 
 @form("cumsum")
@@ -74,8 +74,8 @@ class CumSum(Form):
         x, axis = _flattened(s)
         x = s.cast(x, s.out.dtype)
         wide = "int32" if x.dtype == "bool" else x.dtype
-        made = s.node("CumSum", s.cast(x, wide), s.constant(axis, "int64"), exclusive=int(bool(s.attrs.exclusive)))
-        return s.cast(made, s.out.dtype)
+        sums = s.node("CumSum", s.cast(x, wide), s.constant(axis, "int64"), exclusive=int(bool(s.attrs.exclusive)))
+        return s.cast(sums, s.out.dtype)
 
 
 def _flattened(s: OnnxSite) -> tuple[Value, int]:
@@ -95,8 +95,8 @@ def cumprod(s: OnnxSite) -> Value:
     def shifted(v: Value, by: int) -> Value:
         pads = [0] * (2 * rank)
         pads[axis] = by
-        kept = s.slice(v, [0], [max(extent - by, 0)], [axis])
-        return s.node("Pad", kept, s.ints(*pads), one)
+        remaining = s.slice(v, [0], [max(extent - by, 0)], [axis])
+        return s.node("Pad", remaining, s.ints(*pads), one)
 
     if s.attrs.exclusive:
         x = shifted(x, 1)
@@ -116,22 +116,22 @@ class Unique(Form):
         x = s.inputs[0]
         wide = x.dtype if x.dtype in ("float32", "float64", "int8") else "float32" if is_float(x.dtype) else "int64"
         data = s.shifted(x) if x.dtype == "uint64" else s.cast(x, wide)
-        found, first, inverse, counts = s.nodes(
+        values, first, inverse, counts = s.nodes(
             "Unique", 4, data, dtypes=[wide, "int64", "int64", "int64"], sorted=int(bool(s.attrs.sorted))
         )
         fields = s.fields
-        found = s.unshifted(found) if x.dtype == "uint64" else found
-        size = s.shape(found)
+        values = s.unshifted(values) if x.dtype == "uint64" else values
+        size = s.shape(values)
         total = s.extent(0, 0)
         pads = s.concat([s.ints(0), s.sub(total, size)], 0)
 
         def padded(v: Value, fill: Value) -> Value:
             return s.node("Pad", v, pads, fill)
 
-        made = [padded(found, s.scalar(0, found)), padded(first, s.squeeze(total, 0)), inverse, size]
+        padded_values = [padded(values, s.scalar(0, values)), padded(first, s.squeeze(total, 0)), inverse, size]
         if len(fields) > 4:
-            made.append(padded(counts, s.scalar(0, counts)))
-        return tuple(s.cast(v, t.dtype) for v, t in zip(made, fields, strict=True))
+            padded_values.append(padded(counts, s.scalar(0, counts)))
+        return tuple(s.cast(v, t.dtype) for v, t in zip(padded_values, fields, strict=True))
 
 
 @form("stft")
@@ -144,8 +144,8 @@ class Stft(Form):
         at = s.attrs
         length, shape = s.dims(0)[-1], s.dims(0)
         frames = (length - at.n_fft) // at.hop_length + 1
-        places = np.arange(frames)[:, None] * at.hop_length + np.arange(at.win_length)
-        pieces = s.node("Gather", x, s.constant(places, "int64"), axis=len(shape) - 1)
+        positions = np.arange(frames)[:, None] * at.hop_length + np.arange(at.win_length)
+        pieces = s.node("Gather", x, s.constant(positions, "int64"), axis=len(shape) - 1)
         pieces = s.mul(pieces, s.slice(s.cast(window, x.dtype), [0], [at.win_length], [0]))
         frequencies = np.arange(at.n_fft // 2 + 1 if at.onesided else at.n_fft)
         angles = 2 * np.pi * np.outer(np.arange(at.win_length), frequencies) / at.win_length
@@ -166,7 +166,7 @@ def dft(s: OnnxSite) -> Any:
     joined = s.node("Concat", s.unsqueeze(real, rank), s.unsqueeze(imaginary, rank), axis=rank)
     inverse = int(bool(s.attrs.inverse))
     if s.opset < 20:
-        made = s.node("DFT", joined, axis=rank - 1, inverse=inverse)
+        spectrum = s.node("DFT", joined, axis=rank - 1, inverse=inverse)
     else:
-        made = s.node("DFT", joined, None, s.constant(rank - 1, "int64"), inverse=inverse)
-    return tuple(s.reshape(s.slice(made, [k], [k + 1], [rank]), s.dims(0)) for k in (0, 1))
+        spectrum = s.node("DFT", joined, None, s.constant(rank - 1, "int64"), inverse=inverse)
+    return tuple(s.reshape(s.slice(spectrum, [k], [k + 1], [rank]), s.dims(0)) for k in (0, 1))

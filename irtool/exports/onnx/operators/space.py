@@ -49,10 +49,10 @@ class MirrorPad(Form):
             return s.node("Pad", x, s.ints(*(a for a, _ in widths), *(b for _, b in widths)), mode="reflect")
         for axis, ((before, after), extent) in enumerate(zip(widths, s.dims(0), strict=True)):
             if before or after:
-                places = np.arange(-before, extent + after)
-                places = np.where(places < 0, -1 - places, places)
-                places = np.where(places >= extent, 2 * extent - 1 - places, places)
-                x = s.node("Gather", x, s.constant(places, "int64"), axis=axis)
+                positions = np.arange(-before, extent + after)
+                positions = np.where(positions < 0, -1 - positions, positions)
+                positions = np.where(positions >= extent, 2 * extent - 1 - positions, positions)
+                x = s.node("Gather", x, s.constant(positions, "int64"), axis=axis)
         return s.node("Identity", x)
 
 
@@ -99,8 +99,8 @@ def _plain(s: LegalizationSite) -> Expr | None:
     at = s.attrs
     if at.layout == "NCHW":
         return None
-    made = call(at.name, relayout(s.args[0], at.layout, "NCHW"), span=s.call.span, **attributes(at, layout="NCHW"))
-    return relayout(made, "NCHW", at.layout)
+    padded = call(at.name, relayout(s.args[0], at.layout, "NCHW"), span=s.call.span, **attributes(at, layout="NCHW"))
+    return relayout(padded, "NCHW", at.layout)
 
 
 @form("vision.yolo_reorg")

@@ -202,9 +202,9 @@ def log10(s: OnnxSite) -> Value:
 
 
 def _logarithm(s: OnnxSite, base: int) -> Value:
-    (given,) = s.inputs
-    x = in_floats(s, given)
-    return s.cast(s.mul(s.node("Log", x), s.scalar(1 / math.log(base), x)), given.dtype)
+    (operand,) = s.inputs
+    x = in_floats(s, operand)
+    return s.cast(s.mul(s.node("Log", x), s.scalar(1 / math.log(base), x)), operand.dtype)
 
 
 @form("hardswish")

@@ -32,7 +32,7 @@ class RoiAlign(Form):
         corners = s.slice(rois, [1], [5], [1])
         if at.exact:  # these coordinates let regions be what they are, but are half a pixel off
             half = s.scalar(0.5 / float(at.spatial_scale), rois)
-        made = s.node(
+        pooled = s.node(
             "RoiAlign",
             s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
             s.node("Add", corners, half) if at.exact else corners,
@@ -44,7 +44,7 @@ class RoiAlign(Form):
             spatial_scale=float(at.spatial_scale),
             coordinate_transformation_mode="half_pixel" if at.exact else "output_half_pixel",
         )
-        return s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3])
+        return s.transpose(pooled, [0, 2, 3, 1] if last else [0, 1, 2, 3])
 
 
 def _number(s: OnnxSite, rois: Value) -> tuple[Value, Value, Value]:
@@ -67,20 +67,20 @@ class RoiPool(Form):
     def emit(self, s: OnnxSite) -> Any:
         x, rois = s.inputs
         at, last = s.attrs, s.attrs.layout == "NHWC"
-        made = s.node(
+        pooled = s.node(
             "MaxRoiPool",
             s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
             s.concat([s.node("Clip", *_number(s, rois)), s.slice(rois, [1], [5], [1])], 1),
             pooled_shape=[int(v) for v in at.pooled_size],
             spatial_scale=float(at.spatial_scale),
         )
-        return s.transpose(made, [0, 2, 3, 1] if last else [0, 1, 2, 3])
+        return s.transpose(pooled, [0, 2, 3, 1] if last else [0, 1, 2, 3])
 
 
 @decomposed("a constant: it depends on the shape alone", "vision.multibox_prior")
 def multibox_prior(s: OnnxSite) -> Value:
-    made = s.attrs.evaluate(np.zeros(s.dims(0), s.tensor(0).dtype))
-    return s.constant(made, s.out.dtype, "anchors")
+    anchors = s.attrs.evaluate(np.zeros(s.dims(0), s.tensor(0).dtype))
+    return s.constant(anchors, s.out.dtype, "anchors")
 
 
 @form("vision.all_class_non_max_suppression")
@@ -95,7 +95,7 @@ class AllClassNonMaxSuppression(Form):
         boxes, scores, most, overlap, threshold = s.inputs
         if s.attrs.output_format != "onnx":
             s.refuse(f"ONNX has no such results as those of the format {s.attrs.output_format}")
-        made = s.node(
+        selected = s.node(
             "NonMaxSuppression",
             boxes,
             scores,
@@ -106,10 +106,10 @@ class AllClassNonMaxSuppression(Form):
         )
         rows = s.fields[0].shape[0]
         every = s.ints(rows) if isinstance(rows, int) else s.node("ReduceProd", s.shape(scores), keepdims=1)
-        count = s.slice(s.shape(made), [0], [1], [0])
+        count = s.slice(s.shape(selected), [0], [1], [0])
         zero = s.ints(0)
         lacking = s.sub(every, count)
-        padded = s.node("Pad", made, s.concat([zero, zero, lacking, zero], 0), s.constant(0, "int64"))
+        padded = s.node("Pad", selected, s.concat([zero, zero, lacking, zero], 0), s.constant(0, "int64"))
         total = s.reshape(count, [1] * len(s.fields[1].shape))
         return s.cast(padded, s.fields[0].dtype), s.cast(total, s.fields[1].dtype)
 

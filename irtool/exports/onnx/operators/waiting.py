@@ -48,7 +48,7 @@ def _node(attrs: Any) -> tuple[Any, int]:
         raise NoForm(f"its attributes hold no node: {error}") from None
 
 
-def _is_same(proto: Any, opset: int, wanted: int) -> bool:
+def _is_same(proto: Any, opset: int, target_opset: int) -> bool:
     """True if all operators of the node mean the same in the opset that is wanted."""
     import onnx
 
@@ -56,9 +56,9 @@ def _is_same(proto: Any, opset: int, wanted: int) -> bool:
     while nodes:
         n = nodes.pop()
         nodes += [m for a in n.attribute for m in a.g.node]
-        if n.domain not in ("", "ai.onnx") or not onnx.defs.has(n.op_type, wanted, ""):
+        if n.domain not in ("", "ai.onnx") or not onnx.defs.has(n.op_type, target_opset, ""):
             continue
-        old, new = (onnx.defs.get_schema(n.op_type, v, "").since_version for v in (opset, wanted))
+        old, new = (onnx.defs.get_schema(n.op_type, v, "").since_version for v in (opset, target_opset))
         if old != new and not (_SAME.get(n.op_type, new + 1) <= old < new):
             return False
     return True
@@ -129,11 +129,11 @@ class _Inner:
     def _attribute(self, a: Any, names: Mapping[str, str]) -> Any:
         import onnx
 
-        kept = onnx.AttributeProto()
-        kept.CopyFrom(a)
-        if kept.HasField("g"):
-            self._rename(kept.g, dict(names))
-        return kept
+        copied = onnx.AttributeProto()
+        copied.CopyFrom(a)
+        if copied.HasField("g"):
+            self._rename(copied.g, dict(names))
+        return copied
 
     def _rename(self, graph: Any, names: dict[str, str]) -> None:
         """Renames the values of a graph and of those inside it; protobuf limits the depth."""

@@ -67,8 +67,8 @@ class Position(Form):
         if not axes or (len(axes) > 1 and len(axes) < rank):
             raise NoForm("it is over several axes")
         axis = axes[0] if len(axes) == 1 else None
-        found = invocation(self.relax, site.args[0], axis=axis, keepdims=bool(site.attrs.keepdims))
-        return invocation("R.astype", found, dtype=site.out.dtype)
+        position = invocation(self.relax, site.args[0], axis=axis, keepdims=bool(site.attrs.keepdims))
+        return invocation("R.astype", position, dtype=site.out.dtype)
 
 
 row(Position, "argmax", "R.argmax")

@@ -12,10 +12,10 @@ class Reshape(Form):
     def write(self, site: RelaxSite) -> Text:
         if site.out.is_static:
             return invocation("R.reshape", site.args[0], tuple(site.dims(site.out)))
-        wanted = getattr(site.attrs, "newshape", None)
-        if wanted is None or any(int(d) < -1 for d in wanted) or getattr(site.attrs, "allowzero", False):
+        newshape = getattr(site.attrs, "newshape", None)
+        if newshape is None or any(int(d) < -1 for d in newshape) or getattr(site.attrs, "allowzero", False):
             raise NoForm("its result has a shape that only the data tells")
-        return invocation("R.reshape", site.args[0], tuple(int(d) for d in wanted))
+        return invocation("R.reshape", site.args[0], tuple(int(d) for d in newshape))
 
 
 row(Reshape, "reshape", "R.reshape")
