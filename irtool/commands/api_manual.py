@@ -37,11 +37,16 @@ def reference() -> str:
 def _section(name: str, value: Any) -> list[str]:
     out = [*_signature(f"irtool.{name}", value), *_prose(value)]
     if inspect.isclass(value):
-        for member, found in _members(value):
-            if isinstance(found, property):
-                out += [f"### {name}.{member}", "", "Property. " + "\n".join(_prose(found)).lstrip()]
+        for member, member_value in _members(value):
+            if isinstance(member_value, property):
+                out += [f"### {name}.{member}", "", "Property. " + "\n".join(_prose(member_value)).lstrip()]
             else:
-                out += [f"### {name}.{member}", "", *_signature(f"{name}.{member}", found), *_prose(found)]
+                out += [
+                    f"### {name}.{member}",
+                    "",
+                    *_signature(f"{name}.{member}", member_value),
+                    *_prose(member_value),
+                ]
     return out
 
 
@@ -52,16 +57,16 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
         if not base.__module__.startswith("irtool"):
             continue
         for name, raw in vars(base).items():
-            found = raw.__func__ if isinstance(raw, (classmethod, staticmethod)) else raw
+            function = raw.__func__ if isinstance(raw, (classmethod, staticmethod)) else raw
             if (
                 (name.startswith("_") and name != "__call__")
                 or name in seen
-                or not (isinstance(found, property) or inspect.isroutine(found))
+                or not (isinstance(function, property) or inspect.isroutine(function))
             ):
                 continue
             seen.add(name)
-            if inspect.getdoc(found):
-                yield name, found
+            if inspect.getdoc(function):
+                yield name, function
 
 
 def _signature(name: str, value: Callable[..., Any]) -> list[str]:

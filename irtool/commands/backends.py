@@ -62,8 +62,8 @@ def _flag(f: Any) -> tuple[str, str, str]:
     from ..backends.flags import show_flag
 
     choices = f.metadata.get("choices", ())
-    said = f.metadata.get("meaning", "") + (f": {', '.join(choices)}" if choices else "")
-    return f.name, show_flag(f.default) if f.default != "" else "", said
+    meaning = f.metadata.get("meaning", "") + (f": {', '.join(choices)}" if choices else "")
+    return f.name, show_flag(f.default) if f.default != "" else "", meaning
 
 
 def _names(cls: type[Backend]) -> set[str]:

@@ -134,8 +134,8 @@ def command(
     before = Record.read(earlier) if earlier is not None else None
     options = measured_build(target, level, entry, flags)
     workload = _workload(file, param_facts, missing_constants, seed, options, precision)
-    told = {"target": target, "level": level, "precision": precision.name, **as_flags(**flags)}
-    record = Record(file, _machine(options), told)
+    options_used = {"target": target, "level": level, "precision": precision.name, **as_flags(**flags)}
+    record = Record(file, _machine(options), options_used)
     _measure_whole(record, workload, options, (seconds, rounds), interp)
     if kernels:
         _measure_kernels(record, workload, options, (seconds, rounds), runner)
@@ -147,10 +147,10 @@ def command(
     if not quiet:
         click.echo(show_record(record, sys.stdout))
     if before is not None:
-        found = list(changes(before, record))
+        differences = list(changes(before, record))
         if not quiet:
-            click.echo("\n" + show_changes(found))
-        if any(c.what == "the network" and c.verdict == SLOWER for c in found):
+            click.echo("\n" + show_changes(differences))
+        if any(c.what == "the network" and c.verdict == SLOWER for c in differences):
             raise click.exceptions.Exit(1)
 
 

@@ -58,7 +58,7 @@ def _explained(error: Any, entry: str, count: int, context: dict[str, Any]) -> s
 
     predicate = ChangesResults(entry, count)
     case = Case(error.module, (error.failed.text(),), context)
-    said = [f"{error.__cause__.diagnostics[0].message}"]
+    lines = [f"{error.__cause__.diagnostics[0].message}"]
     best = case
     if predicate(case):
         total = case.operators
@@ -69,11 +69,11 @@ def _explained(error: Any, entry: str, count: int, context: dict[str, Any]) -> s
                     bar(total - search.best.operators, total)
 
             best = reduce_case(case, predicate, watch)
-        told = predicate.failure(best)
-        said = [*said, f"the smallest module on which {best.passes[0]} does so:", "", to_text(best.module)]
-        said += [told.diagnostics[0].message] if told is not None else []
-        said += _values(best, entry)
-    return "\n".join(said) + "\n"
+        failure = predicate.failure(best)
+        lines = [*lines, f"the smallest module on which {best.passes[0]} does so:", "", to_text(best.module)]
+        lines += [failure.diagnostics[0].message] if failure is not None else []
+        lines += _values(best, entry)
+    return "\n".join(lines) + "\n"
 
 
 def _values(case: Case, entry: str) -> list[str]:

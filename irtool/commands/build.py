@@ -130,9 +130,9 @@ def command(
     messages: list[str] = []
 
     def texts(artifact: Any) -> dict[str, str]:
-        found = reports.texts(artifact, entries[0])
-        unfiled.extend(text for path, text in found if path == "-")
-        return {path: text for path, text in found if path != "-"}
+        paths_and_texts = reports.texts(artifact, entries[0])
+        unfiled.extend(text for path, text in paths_and_texts if path == "-")
+        return {path: text for path, text in paths_and_texts if path != "-"}
 
     start = time.perf_counter()
     with conversions_as_notes(messages):
@@ -170,8 +170,8 @@ def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
     """The calibration of a build, or None."""
     from ..driver.precision import Calibrated
 
-    found = (report.get("precision") or {}).get("calibrated")
-    return None if found is None else Calibrated(**found)
+    calibrated = (report.get("precision") or {}).get("calibrated")
+    return None if calibrated is None else Calibrated(**calibrated)
 
 
 def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -> list[Any]:
@@ -215,8 +215,8 @@ def _build_input(
         return precision.calibration(param_facts.names)
 
     def identify(key: Key) -> None:
-        told = (input_file.key(), requested.key(), missing_constants, precision.key())
-        key.add(repr(told).encode("utf-8", "surrogatepass"))
+        command_facts = (input_file.key(), requested.key(), missing_constants, precision.key())
+        key.add(repr(command_facts).encode("utf-8", "surrogatepass"))
 
     return BuildInput(
         module,
@@ -264,23 +264,23 @@ def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: floa
         from .output import write_text
 
         path = next(f for f in artifact.files if f.endswith(f"{goal.name}.{goal.emit}"))
-        with open(path, encoding="utf-8") as made:
-            write_text(None, made.read())
+        with open(path, encoding="utf-8") as listing_file:
+            write_text(None, listing_file.read())
     elif not reports.quiet:
-        told = partial(click.echo, err=reports.explain)  # the schedule alone, in a file, is one that --schedule reads
-        _summary(artifact, seconds, told)
+        echo = partial(click.echo, err=reports.explain)  # the schedule alone, in a file, is one that --schedule reads
+        _summary(artifact, seconds, echo)
         if is_verbose():
-            told(summarize(artifact.report))
+            echo(summarize(artifact.report))
         if goal.is_source and "compile" in artifact.report:
-            told(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
+            echo(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
 
 
-def _summary(artifact: Any, seconds: float, told: Callable[[str], None]) -> None:
+def _summary(artifact: Any, seconds: float, echo: Callable[[str], None]) -> None:
     report = artifact.report
     count = len(report["kernels"])
     for path in artifact.files:
-        told(f"wrote {path} ({os.path.getsize(path)} bytes)")
-    told(
+        echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
+    echo(
         f"{count} {'kernel' if count == 1 else 'kernels'}, arena {artifact.arena_bytes} bytes "
         f"(lower bound {report['arena_lower_bound']}), "
         f"weights {report.get('weight_bytes', 0)} bytes, "
@@ -292,4 +292,4 @@ def _summary(artifact: Any, seconds: float, told: Callable[[str], None]) -> None
 
         calibrated = calibrated_by(report)
         where = calibrated.measured_on if calibrated is not None else "random inputs"
-        told(error_line(reduced["dtype"], PrecisionError(**reduced["error"]), calibrated, where))
+        echo(error_line(reduced["dtype"], PrecisionError(**reduced["error"]), calibrated, where))

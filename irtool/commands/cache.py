@@ -59,8 +59,8 @@ def command(action: str, older_than: float, as_json: bool) -> None:
         click.echo(json.dumps({"folder": str(cache.root), "bytes": total, "builds": record}, indent=1))
         return
     if action == "clear":
-        beside = f", {folders} temporary folder{'s' if folders != 1 else ''}" if folders else ""
-        click.echo(f"removed {count_builds(builds)} ({brief_size(total)}){beside}")
+        folder_note = f", {folders} temporary folder{'s' if folders != 1 else ''}" if folders else ""
+        click.echo(f"removed {count_builds(builds)} ({brief_size(total)}){folder_note}")
         return
     if builds:
         from .tables import show_table

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Checks:
     """The checks of a command line beside that of the syntax."""
 
     param_facts: ParamFacts
@@ -76,14 +76,14 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
       irtool check --target=c --shape x=1,3,224,224 net.relay
       irtool check --partial --params weights.npz net.relay
     """
-    wanted = Wanted(**asked)
-    if wanted.target is not None:
+    checks = Checks(**asked)
+    if checks.target is not None:
         from ..driver.options import choose_backend
 
-        choose_backend(wanted.target, {})  # an unknown one is said before anything is read
+        choose_backend(checks.target, {})  # an unknown one is said before anything is read
     diagnostics: list[Diagnostic] = []
     for path in files:
-        diagnostics += _check(path, wanted, style)
+        diagnostics += _check(path, checks, style)
     errors = sum(d.level == "error" for d in diagnostics)
     if style == "json":
         click.echo(json.dumps([_record(d) for d in diagnostics], indent=1))
@@ -104,7 +104,7 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
+def _check(path: str, checks: Checks, style: str) -> list[Diagnostic]:
     from ..diagnostics import IrError
     from ..ir.odd_weights import odd_weights
     from .input_module import read_input
@@ -112,48 +112,48 @@ def _check(path: str, wanted: Wanted, style: str) -> list[Diagnostic]:
     diagnostics: list[Diagnostic] = []
     try:
         input_file = read_input(path)
-        module, param_facts, said = input_file.examine(wanted.param_facts, is_settled=wanted.target is not None)
-        wanted, diagnostics, name = replace(wanted, param_facts=param_facts), list(said), input_file.name
+        module, param_facts, problems = input_file.examine(checks.param_facts, is_settled=checks.target is not None)
+        checks, diagnostics, name = replace(checks, param_facts=param_facts), list(problems), input_file.name
         if module is None or any(d.level == "error" for d in diagnostics):
             return diagnostics
-        if not wanted.syntax_only:
+        if not checks.syntax_only:
             diagnostics += odd_weights(module, param_facts.weights)
-        if wanted.round_trip:
+        if checks.round_trip:
             diagnostics += _round_trip(module, name)
-        if wanted.normal_form:
+        if checks.normal_form:
             from ..ir.analysis import basic_block_violations
 
             diagnostics += basic_block_violations(module)
-        if wanted.partial:
+        if checks.partial:
             from .unknown_nodes import find_unknown, show_unknown
 
-            unknown = find_unknown(module, name, wanted.param_facts, wanted.entry)
+            unknown = find_unknown(module, name, checks.param_facts, checks.entry)
             if style == "text":
                 click.echo(show_unknown(name, unknown))
             else:
                 diagnostics += unknown
-        elif not wanted.syntax_only:
-            diagnostics += _typed(module, wanted, diagnostics.append)
+        elif not checks.syntax_only:
+            diagnostics += _typed(module, checks, diagnostics.append)
     except IrError as error:
         diagnostics += [d if d.location else replace(d, filename=path) for d in error.diagnostics]
     return diagnostics
 
 
-def _typed(module: Module, wanted: Wanted, say: Callable[[Diagnostic], None]) -> list[Diagnostic]:
+def _typed(module: Module, checks: Checks, say: Callable[[Diagnostic], None]) -> list[Diagnostic]:
     from ..infer import infer_known_types
     from ..ir.verify import verify
 
     problems = list(verify(module))
     if problems:
         return problems
-    module = wanted.param_facts.apply(module, wanted.entry, say)
+    module = checks.param_facts.apply(module, checks.entry, say)
     module, open_types = infer_known_types(module)
-    if wanted.target is not None and not open_types:
+    if checks.target is not None and not open_types:
         from ..driver import unsupported
 
-        return list(unsupported(module, wanted.target))
+        return list(unsupported(module, checks.target))
     # Nothing contradicts what is open, so that is no error; code cannot be made of it.
-    return [d if wanted.target else replace(d, level="warning") for d in open_types.values()]
+    return [d if checks.target else replace(d, level="warning") for d in open_types.values()]
 
 
 def _round_trip(module: Module, name: str) -> list[Diagnostic]:

@@ -25,8 +25,8 @@ def title(cls: type[Code]) -> str:
 
 def example_command(cls: type[Code]) -> str:
     """The command that shows the mistake, as one types it: `irtool check example.relay`; empty for a code without an example."""
-    words = cls.command.replace("%s", _FILE).replace("%p", _PLUGIN).replace("%t", _FOLDER)
-    return f"irtool {words}" if cls.example or "%s" not in cls.command else ""
+    command = cls.command.replace("%s", _FILE).replace("%p", _PLUGIN).replace("%t", _FOLDER)
+    return f"irtool {command}" if cls.example or "%s" not in cls.command else ""
 
 
 def list_codes() -> str:
@@ -40,14 +40,14 @@ def find_code(text: str) -> type[Code]:
     Raises UsageError, with the nearest codes and names, if there is none.
     """
     match = re.fullmatch(r"(?:error|warning)?\[(\S+)\]:?", text.strip())
-    wanted = match[1] if match else text.strip()
+    query = match[1] if match else text.strip()
     by_title = {cls.__name__: cls for cls in codes}
     for cls in codes:
-        if wanted.lower() in (cls.name.lower(), cls.__name__.lower()):
+        if query.lower() in (cls.name.lower(), cls.__name__.lower()):
             return cls
     known = [*codes.names(), *by_title]
-    near = [f"{n} ({by_title[n].name})" if n in by_title else n for n in most_alike(wanted, known)]
-    raise UsageError(f"unknown code {wanted}", help=ask(near) or "`irtool explain` lists all codes", code=BadValue)
+    near = [f"{n} ({by_title[n].name})" if n in by_title else n for n in most_alike(query, known)]
+    raise UsageError(f"unknown code {query}", help=ask(near) or "`irtool explain` lists all codes", code=BadValue)
 
 
 def explain_code(text: str) -> str:

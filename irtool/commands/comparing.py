@@ -42,17 +42,17 @@ def report_comparison(
     if not problem and worst > tolerance:
         problem = f"by {worst:.3g}, more than {limit}"
         exact = in_double()
-        found = _judge(left, right, value_leaves(exact), tolerance) if exact is not None else None
-        if found is not None:
-            (first, second), fits = found
-            told = f"the errors are {first:.2g} by {one} and {second:.2g} by {two}, judged in double precision"
+        errors = _judge(left, right, value_leaves(exact), tolerance) if exact is not None else None
+        if errors is not None:
+            (first, second), fits = errors
+            error_text = f"the errors are {first:.2g} by {one} and {second:.2g} by {two}, judged in double precision"
             if fits:
-                how = "" if quiet else f" ({told}; the difference is {worst:.2g})"
+                how = "" if quiet else f" ({error_text}; the difference is {worst:.2g})"
                 click.echo(f"{one} and {two} agree{how}")
                 if not quiet:
                     click.echo(", ".join([*facts, "agrees as far as its number format goes"]))
                 return
-            problem += f": {told}"
+            problem += f": {error_text}"
     if problem:
         click.echo(f"{one} and {two} differ: {problem}")
         raise click.exceptions.Exit(1)
@@ -99,12 +99,12 @@ def _judge(
     return (max(e for e, _ in errors), max(e for _, e in errors)), fits
 
 
-def _error(values: Any, wanted: Any, scale: Any, excuse: Any = None) -> float:
+def _error(values: Any, exact: Any, scale: Any, excuse: Any = None) -> float:
     """The largest distance, relative to the largest finite number of `scale`: infinite where only one of both is a number,
     unless `excuse` is none there either."""
     import numpy as np
 
-    p, q, s = (np.asarray(x).astype(np.float64) for x in (values, wanted, scale))
+    p, q, s = (np.asarray(x).astype(np.float64) for x in (values, exact, scale))
     if p.size == 0:
         return 0.0
     with np.errstate(all="ignore"):

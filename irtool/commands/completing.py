@@ -28,17 +28,17 @@ class _Bash(BashComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         at = int(os.environ["COMP_CWORD"])
-        words = split_arg_string(os.environ["COMP_WORDS"])[: at + 1]
+        typed = split_arg_string(os.environ["COMP_WORDS"])[: at + 1]
         whole: list[str] = []
         joins = False
-        for word in words:
+        for word in typed:
             if whole and (word == "=" or joins):
                 whole[-1] += word
             else:
                 whole.append(word)
             joins = word == "="
-        complete = whole[1:] if len(words) <= at and not joins else whole[1:-1]
-        return complete, "" if len(words) <= at and not joins else whole[-1]
+        complete = whole[1:] if len(typed) <= at and not joins else whole[1:-1]
+        return complete, "" if len(typed) <= at and not joins else whole[-1]
 
 
 class _WholeWords(ShellComplete):
@@ -71,10 +71,10 @@ def script(group: click.Group, shell: str) -> str:
 
 def complete(group: click.Group, instruction: str) -> int:
     """Answers a request of a shell, `bash_complete` or `bash_source`; returns the exit code."""
-    shell, _, wanted = instruction.partition("_")
-    if shell not in SHELLS or wanted not in ("source", "complete"):
+    shell, _, action = instruction.partition("_")
+    if shell not in SHELLS or action not in ("source", "complete"):
         click.echo(f"error: {VARIABLE}={instruction} is not SHELL_complete of {', '.join(SHELLS)}", err=True)
         return 2
     asked = SHELLS[shell](group, {}, "irtool", VARIABLE)
-    click.echo(asked.source() if wanted == "source" else asked.complete(), nl=wanted == "complete")
+    click.echo(asked.source() if action == "source" else asked.complete(), nl=action == "complete")
     return 0

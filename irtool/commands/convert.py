@@ -130,17 +130,17 @@ def _read_tensors(paths: tuple[str, ...]) -> Any:
     from ..parser.params import ParameterFile
     from .source import read_arrays
 
-    found = []
+    files = []
     for path in paths:
         if not os.path.isdir(path):
-            found.append(read_arrays(path))
+            files.append(read_arrays(path))
             continue
         try:
-            found.append(ParameterFile(path, read_folder(path)))
+            files.append(ParameterFile(path, read_folder(path)))
         except OSError as error:
             where = error.filename or path
             raise IrError(f"cannot read {where}: {error.strerror or error}", code=UnreadableFile) from None
-    return ParameterFile.merged(found)
+    return ParameterFile.merged(files)
 
 
 def _write_tensors(path: str, tensors: Mapping[str, Any], is_printed: bool = False) -> None:

@@ -65,7 +65,9 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     try:
         modules = _read(left, right, infer or values, param_facts)
         notes: list[str] = []
-        found = list(islice(_value_differences(*modules, notes) if values else _places(*modules), _MOST_PLACES + 1))
+        differences = list(
+            islice(_value_differences(*modules, notes) if values else _places(*modules), _MOST_PLACES + 1)
+        )
         lines = [] if values else _text(*modules, left, right, types)
     except IrError as error:
         if error.exit_code == 1:  # 1 is for modules that differ
@@ -74,12 +76,12 @@ def command(left: str, right: str, types: str, infer: bool, quiet: bool, values:
     if not quiet:
         for sentence in notes:
             say(sentence)
-    if not found:
+    if not differences:
         if not quiet:
             click.echo("the values are equal" if values else "equal")
         return
     if not quiet:
-        _show(found, lines)
+        _show(differences, lines)
     raise click.exceptions.Exit(1)
 
 
@@ -123,10 +125,10 @@ def _places(a: Module, b: Module) -> Iterator[Diagnostic]:
     is_any = False
     for d in differences(a, b):
         is_any = True
-        subject = names.get(d.left, "constant") if isinstance(d.left, Constant) else ""
-        if not subject and d.left is not None and d.function and d.left is not a.functions.get(d.function):
-            subject = show_expr(d.left)
-        path = " … ".join(p for p in (f"@{d.function}" if d.function else "", subject) if p)
+        shown = names.get(d.left, "constant") if isinstance(d.left, Constant) else ""
+        if not shown and d.left is not None and d.function and d.left is not a.functions.get(d.function):
+            shown = show_expr(d.left)
+        path = " … ".join(p for p in (f"@{d.function}" if d.function else "", shown) if p)
         notes = (f"on the right it is at {d.right_span.location}",) if d.right_span is not None else ()
         yield Diagnostic(f"{path}: {d.message}" if path else d.message, d.left_span, "difference", notes)
     if not is_any:
@@ -166,19 +168,19 @@ def _value_differences(a: Module, b: Module, notes: list[str]) -> Iterator[Diagn
         inputs: Any = random_inputs(f)
         if f.params:
             notes.append(name_random([p.name for p in f.params], len(f.params), of=name))
-        said = difference(evaluate(a, inputs, entry=name), evaluate(b, inputs, entry=name), 1e-4, 1e-5)
-        if said is not None:
-            yield Diagnostic(f"@{name}: {said}, from left to right", f.span, "difference")
+        reason = difference(evaluate(a, inputs, entry=name), evaluate(b, inputs, entry=name), 1e-4, 1e-5)
+        if reason is not None:
+            yield Diagnostic(f"@{name}: {reason}, from left to right", f.span, "difference")
 
 
-def _show(found: list[Diagnostic], lines: list[str]) -> None:
+def _show(differences: list[Diagnostic], lines: list[str]) -> None:
     from ..diagnostics import render
     from .colour import is_coloured, paint_diff, paint_message
 
     is_painted = is_coloured(sys.stdout)
-    text = render(found[:_MOST_PLACES])
+    text = render(differences[:_MOST_PLACES])
     click.echo(paint_message(text) if is_painted else text, color=True)
-    if len(found) > _MOST_PLACES:
+    if len(differences) > _MOST_PLACES:
         click.echo("… and more")
     if lines:
         click.echo("")

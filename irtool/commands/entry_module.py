@@ -47,10 +47,10 @@ def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_co
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given
         module = fill_missing_constants(module, missing_constants)
     function = module.functions[entry]
-    places = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
+    numbering = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
     for odd in odd_weights(module, param_facts.weights):
         warn(odd)
     module = param_facts.bind(module, entry)
     say_constants(module, missing_constants, seed)
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
-    return EntryModule(module, param_facts, places)
+    return EntryModule(module, param_facts, numbering)

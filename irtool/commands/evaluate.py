@@ -120,11 +120,11 @@ def command(
     module = precision.lower(module, entry, read.param_facts.names, machine, opt_level=level, **chosen.context).module
     outputs = _outputs(_runner(module, entry, via, level, chosen), samples)
     report_instruments(chosen.instruments)
-    beside = None
+    exact_outputs = None
     if against == FLOAT:
         changes = bool(chosen.passes) or not precision.is_exact
-        beside = _outputs(_runner(exact, entry, via, level, chosen), samples) if changes else outputs
-    rows = scoring.rows(outputs, beside)
+        exact_outputs = _outputs(_runner(exact, entry, via, level, chosen), samples) if changes else outputs
+    rows = scoring.rows(outputs, exact_outputs)
     if as_json:
         click.echo(json.dumps({"samples": len(samples), "outputs": [r.as_dict() for r in rows]}, indent=1))
     else:

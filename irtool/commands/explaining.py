@@ -20,16 +20,16 @@ def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:
     from ..schedule.scripts.script import read_script
 
     name = kernel["name"] if len(kernel["stages"]) == 1 else f"{kernel['name']} stage {stage['number']}"
-    said = f"{stage['strategy']} — {stage['reason']}"
+    label = f"{stage['strategy']} — {stage['reason']}"
     calls = [f"  {line}" for line in stage["primitives"]]
     if len(stage["estimates"]) > 1:
         calls.insert(
             0, "  # cycles: " + ", ".join(f"{strategy} {cycles:.3g}" for strategy, cycles in stage["estimates"])
         )
-    script = "\n".join([f"{name}:  # {said}", *calls])
+    script = "\n".join([f"{name}:  # {label}", *calls])
     try:
         read_script(script)
         is_whole = bool(stage["primitives"])
     except UsageError:
         is_whole = False
-    return script if is_whole else "\n".join(f"# {line}" for line in [f"{name}: {said}", *calls])
+    return script if is_whole else "\n".join(f"# {line}" for line in [f"{name}: {label}", *calls])

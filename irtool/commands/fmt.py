@@ -95,25 +95,25 @@ def _format(path: str, check: bool, diff: bool, verbose: bool) -> bool:
     from .source import read_text
 
     text, name = read_text(path)
-    made, kept = laid_out(path, text, name)
-    if kept and verbose:
-        click.echo(f"kept {name}: {kept}", err=True)
+    layout, reason = laid_out(path, text, name)
+    if reason and verbose:
+        click.echo(f"kept {name}: {reason}", err=True)
     if diff:
-        _print_diff(text, made, name)
-    elif not check and (path == "-" or made != text):
-        write_text(path, made)
+        _print_diff(text, layout, name)
+    elif not check and (path == "-" or layout != text):
+        write_text(path, layout)
         if path != "-" and not is_quiet():
             click.echo(f"formatted {path}")
-    if check and made != text:
+    if check and layout != text:
         click.echo(f"would change {name}", err=diff)
-    return made != text
+    return layout != text
 
 
-def _print_diff(text: str, made: str, name: str) -> None:
+def _print_diff(text: str, layout: str, name: str) -> None:
     import difflib
 
     from .colour import is_coloured, paint_diff
 
-    lines = difflib.unified_diff(text.split("\n"), made.split("\n"), name, f"{name} in canonical layout", lineterm="")
+    lines = difflib.unified_diff(text.split("\n"), layout.split("\n"), name, f"{name} in canonical layout", lineterm="")
     if shown := "\n".join(lines):
         click.echo(paint_diff(shown) if is_coloured(sys.stdout) else shown, color=True)

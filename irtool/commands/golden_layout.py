@@ -26,17 +26,17 @@ def laid_out(path: str, text: str, name: str) -> tuple[str, str]:
         return text, "it says so (irtool fmt: off)"
     is_test = is_golden(text)
     try:
-        made = f"{LINE}\n".join(lay_out(part, name) for part in split_texts(text)) if is_test else lay_out(text, name)
+        layout = f"{LINE}\n".join(lay_out(part, name) for part in split_texts(text)) if is_test else lay_out(text, name)
     except IrError as error:
         if not is_test or error.exit_code != 1:
             raise
         return text, "it is a golden file with errors in its text"
-    if is_test and made != text and path != "-" and _depends_on_layout(path, made):
+    if is_test and layout != text and path != "-" and _depends_on_layout(path, layout):
         return text, "its expected output depends on its layout"
-    return made, ""
+    return layout, ""
 
 
-def _depends_on_layout(path: str, made: str) -> bool:
+def _depends_on_layout(path: str, layout: str) -> bool:
     """True for a golden file that passes now and would not in that layout: its output has lines and columns of it, say.
 
     It is run beside links to all that is in its folder, so that nothing there changes. What it runs asks no more: a golden file
@@ -48,12 +48,12 @@ def _depends_on_layout(path: str, made: str) -> bool:
         return False
     token = _examined.set(True)
     try:
-        return _fails(path, made) and passes(path)
+        return _fails(path, layout) and passes(path)
     finally:
         _examined.reset(token)
 
 
-def _fails(path: str, made: str) -> bool:
+def _fails(path: str, layout: str) -> bool:
     from .goldens.golden import passes
 
     folder, name = os.path.split(os.path.abspath(path))
@@ -63,5 +63,5 @@ def _fails(path: str, made: str) -> bool:
                 os.symlink(os.path.join(folder, other), os.path.join(temporary, other))
         copy = os.path.join(temporary, name)
         with open(copy, "w", encoding="utf-8") as out:
-            out.write(made)
+            out.write(layout)
         return not passes(copy)

@@ -20,8 +20,8 @@ def grouped(argument: str, make: Callable[..., Any], *options: Decorator) -> Dec
 
         @functools.wraps(function)
         def wrapped(*args: Any, **values: Any) -> Any:
-            made = make(**{name: values.pop(name) for name in names})
-            return function(*args, **{argument: made}, **values)
+            group = make(**{name: values.pop(name) for name in names})
+            return function(*args, **{argument: group}, **values)
 
         command: Callable[..., Any] = wrapped
         before = len(_parameters(command))

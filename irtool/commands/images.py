@@ -192,11 +192,11 @@ _ORIENTATION = 0x0112
 """The Exif tag that says how a camera was held."""
 
 
-def _resized(wanted: Size, width: int, height: int) -> tuple[int, int]:
+def _resized(size: Size, width: int, height: int) -> tuple[int, int]:
     """Width and height of the resized picture."""
-    if len(wanted) == 2:
-        return wanted[1], wanted[0]
-    (side,) = wanted
+    if len(size) == 2:
+        return size[1], size[0]
+    (side,) = size
     if width <= height:
         return side, side * height // width
     return side * width // height, side

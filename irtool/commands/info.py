@@ -85,17 +85,17 @@ def command(
         raise WrongUsage("--target goes with --storage, --cost and --memory", ClashingOptions)
     if nodes and (storage or cost or memory or target is not None):
         raise WrongUsage("--nodes prints the nodes of a model, and nothing else", ClashingOptions)
-    found = {
+    records = {
         file: _nodes(file) if nodes else _record(file, storage, target, param_facts, cost or memory)
         for file in dict.fromkeys(files)
     }
     if style == "json":
         import json
 
-        click.echo(json.dumps([{"file": file, **record} for file, record in found.items()], indent=1))
+        click.echo(json.dumps([{"file": file, **record} for file, record in records.items()], indent=1))
         return
-    for n, (file, record) in enumerate(found.items()):
-        if len(found) > 1:
+    for n, (file, record) in enumerate(records.items()):
+        if len(records) > 1:
             click.echo(f"{chr(10) if n else ''}{file}:")
         click.echo("\n".join(_lines(record, storage, memory)))
 
@@ -148,8 +148,8 @@ def _record(file: str, storage: bool, target: str | None, param_facts: ParamFact
         from ..ir.target import Target
         from ..lower.storage_record import storage_record
 
-        wanted = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
-        return storage_record(infer_types(_read(file, param_facts)), wanted)
+        parsed_target = None if target is None else Target.parse(target)  # a wrong one is said before anything is read
+        return storage_record(infer_types(_read(file, param_facts)), parsed_target)
     whole = _read(file, param_facts)
     module = infer_types(whole)
     record: dict[str, Any] = {
@@ -182,12 +182,12 @@ def _describe(f: Any) -> dict[str, Any]:
     calls = Counter(_operator(e) for e in nodes if isinstance(e, Call) and isinstance(e.op, Op))
     constants = [e for e in nodes if isinstance(e, Constant)]
     names, called = output_names(f), input_names(f)
-    dims, places = input_dims(f), _open_places(f)
+    dims, open_places = input_dims(f), _open_places(f)
     inputs = {p.name: show_named(p.checked_type, dims.get(p, ())) for p in f.params}
     signature: dict[str, Any] = {"inputs": inputs, "outputs": list(names)} if names else {}
     if names:
         signature["output_types"] = _output_types(f, len(names))
-    if named := {place: name for place, name in places.items() if name}:
+    if named := {place: name for place, name in open_places.items() if name}:
         signature["dimensions"] = named
     if others := {p.name: n for p, n in called.items() if n != p.name}:
         signature["input_names"] = others
@@ -196,7 +196,7 @@ def _describe(f: Any) -> dict[str, Any]:
         **signature,
         "parameters": len(f.params),
         "parameter_bytes": sum(_bytes(t) for p in f.params for t in _tensors(p.checked_type)),
-        "dynamic": list(places),
+        "dynamic": list(open_places),
         "nodes": len(nodes),
         "constants": len(constants),
         "constant_bytes": sum(c.data.nbytes for c in constants if not isinstance(c.data, MissingData)),

@@ -59,8 +59,8 @@ class RelayText:
         """The text, a digest of the file of its constants, and names of weights beside it, which notes mention."""
         from .weights_beside import weights_beside
 
-        beside = constants_beside(self.text, self.name)
-        return self.text, self.name, beside and digest(beside), tuple(weights_beside(self.name))
+        constants_path = constants_beside(self.text, self.name)
+        return self.text, self.name, constants_path and digest(constants_path), tuple(weights_beside(self.name))
 
     def examine(
         self, param_facts: ParamFacts, is_settled: bool = False

@@ -26,7 +26,7 @@ def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator
     f = module[entry]
     lets, result = let_chain(f.body)
     bound: dict[Expr, str] = {}
-    found: dict[Expr, str] = {}
+    named: dict[Expr, str] = {}
     for root in (*(let.value for let in lets), result):
         bound.update({let.value: let.var.name for let in lets if let.value is root})
         for e in post_order(root, enter=lambda e: not isinstance(e, Function | If | Let | Match)):
@@ -34,14 +34,14 @@ def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator
                 continue
             if e.checked_type is not None and is_of_tensors(e.checked_type) and not isinstance(e, Constant):
                 name = getattr(e.op, "name", "") if isinstance(e, Call) else type(e).__name__.lower()
-                found[e] = bound.get(e) or name or "call"
-    body: Expr = Tuple(tuple(found))
+                named[e] = bound.get(e) or name or "call"
+    body: Expr = Tuple(tuple(named))
     for let in reversed(lets):
         body = Let(let.var, let.value, body, let.span)
     every = module.with_function(entry, with_function(without_return_type(f), body=body))
     computed = evaluate(infer_types(every), values, entry=entry)
-    width = max(4, len(str(len(found))))
-    for n, (name, value) in enumerate(zip(found.values(), computed, strict=True)):
+    width = max(4, len(str(len(named))))
+    for n, (name, value) in enumerate(zip(named.values(), computed, strict=True)):
         leaves = value_leaves(value)
         plain = re.sub(r"[^\w.-]", "_", name)
         for i, leaf in enumerate(leaves):

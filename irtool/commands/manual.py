@@ -26,8 +26,8 @@ def for_terminal(manual: str) -> str:
 def wrap(text: str, width: int) -> str:
     """Paragraphs with lines of at most `width`; indented text and paragraphs of shorter lines stay unchanged."""
     lines: list[str] = []
-    for is_prose, found in groupby(text.split("\n"), lambda line: line[:1].strip() != ""):
-        part = list(found)
+    for is_prose, block in groupby(text.split("\n"), lambda line: line[:1].strip() != ""):
+        part = list(block)
         if is_prose and max(map(len, part)) > width:
             part = textwrap.wrap(" ".join(part), width, break_long_words=False, break_on_hyphens=False)
         lines += part

@@ -29,16 +29,16 @@ def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
     main = module.functions.get("main")
     rows = input_dims(main) if isinstance(main, Function) else {}
     known = dict.fromkeys(d for row in rows.values() for d in row if d)
-    for wanted in dims:
+    for dim_name in dims:
         if not known:
             raise UsageError(
-                f"--dim {wanted}: no extent of {name} has a name",
+                f"--dim {dim_name}: no extent of {name} has a name",
                 help="--shape NAME=1,3,224,224 gives a shape",
                 code=ClashingOptions,
             )
-        if wanted not in known:
-            help = nearest(wanted, known) or f"its dimensions: {', '.join(known)}"
-            raise UsageError(f"no dimension of a parameter of @main is called {wanted}", help=help, code=BadValue)
+        if dim_name not in known:
+            help = nearest(dim_name, known) or f"its dimensions: {', '.join(known)}"
+            raise UsageError(f"no dimension of a parameter of @main is called {dim_name}", help=help, code=BadValue)
     types = {}
     for param, row in rows.items():
         t = param.type_annotation

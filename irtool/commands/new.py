@@ -31,8 +31,8 @@ def command(kind: str, name: str, folder: str | None) -> None:
     """
     from .templates.package import write_package
 
-    made = write_package(kind, name, folder)
-    click.echo(f"wrote {made.folder}:")
-    for path in made.files:
+    package = write_package(kind, name, folder)
+    click.echo(f"wrote {package.folder}:")
+    for path in package.files:
         click.echo(f"  {path}")
-    click.echo(f"next: cd {made.folder} && pip install -e '.[test]' && pytest")
+    click.echo(f"next: cd {package.folder} && pip install -e '.[test]' && pytest")

@@ -48,18 +48,18 @@ def say_constants(module: Module, how: str, seed: int = 0) -> str:
 
 
 @contextmanager
-def conversions_as_notes(said: list[str] | None = None) -> Iterator[None]:
-    """Inside, each conversion of a value is a note, once; `said` gets the lines as well."""
-    told: set[str] = set()
+def conversions_as_notes(notes: list[str] | None = None) -> Iterator[None]:
+    """Inside, each conversion of a value is a note, once; `notes` gets the lines as well."""
+    seen_messages: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         if not issubclass(category, ConversionWarning):
             return before(message, category, *where, **more)
-        if str(message) not in told:
-            told.add(str(message))
+        if str(message) not in seen_messages:
+            seen_messages.add(str(message))
             say(str(message))
-            if said is not None:
-                said.append(f"note: {message}")
+            if notes is not None:
+                notes.append(f"note: {message}")
         return None
 
     with warnings.catch_warnings():

@@ -30,15 +30,15 @@ def _attributes(cls: type[Operator]) -> list[tuple[str, str, str]]:
     rows = []
     for f in cls.fields():
         default = "required" if f.default is dataclasses.MISSING else show_value(f.default)
-        words = [default, *(f"{word} {f.metadata[word]}" for word in ("since", "until") if word in f.metadata)]
-        rows.append((f.name, _kind(hints[f.name]), ", ".join(words)))
+        details = [default, *(f"{word} {f.metadata[word]}" for word in ("since", "until") if word in f.metadata)]
+        rows.append((f.name, _kind(hints[f.name]), ", ".join(details)))
     return rows
 
 
 def _versions(cls: type[Operator]) -> str:
     """`since 0.12`, `until 0.11`, or both; empty for an operator that all versions from 0.10 on have."""
-    words = [f"since {cls.since}"] if cls.since != FIRST else []
-    return ", ".join([*words, *([f"until {cls.until}"] if cls.until else [])])
+    versions = [f"since {cls.since}"] if cls.since != FIRST else []
+    return ", ".join([*versions, *([f"until {cls.until}"] if cls.until else [])])
 
 
 def _number(version: str) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ def explain_operator(name: str) -> str:
             else []
         )
         out += ["cases:", *(f"  {case.line}" for case in cases[:_SHOWN]), *more]
-    known = [f"  {fact}: {said}" for fact, said in facts_of(cls).items() if said]
+    known = [f"  {fact}: {value}" for fact, value in facts_of(cls).items() if value]
     out += ["known to passes:", *(known or ["  its class only"])]
     if missing := lacks(cls):
         out.append(f"still lacks: {', '.join(missing)}")

@@ -232,7 +232,7 @@ def command(
             target=target,
             instruments=instruments,
             allow_no_match=allow_no_match,
-            warn=lambda found: click.echo(render([found]), err=True),
+            warn=lambda warning: click.echo(render([warning]), err=True),
             **chosen.context,
         )
     except (InternalError, PluginError) as error:

@@ -88,24 +88,24 @@ class OutputChecks:
         differing = False
         for n, got in enumerate(outputs):
             named = names[n] if n < len(names) else ""
-            wanted = arrays.get(f"out{n}", arrays.get(named, by_position[n] if by_position else None))
-            if wanted is None:
+            expected = arrays.get(f"out{n}", arrays.get(named, by_position[n] if by_position else None))
+            if expected is None:
                 from ..diagnostics import IrError
 
                 have = ", ".join(list(arrays)[:_SHOWN])
                 raise IrError(f"the file has no array out{n}; it has {have}", filename=self.expect)
-            differing |= self._differs(f"out{n}", got, wanted)
+            differing |= self._differs(f"out{n}", got, expected)
         if differing:
             raise click.exceptions.Exit(1)
         click.echo(f"the outputs agree with {self.expect}")
 
-    def _differs(self, name: str, got: Any, wanted: Any) -> bool:
+    def _differs(self, name: str, got: Any, expected: Any) -> bool:
         """True if an output differs; the difference is printed."""
         import numpy as np
 
         from .ulps import ulp_distance
 
-        x, y = np.asarray(got), np.asarray(wanted)
+        x, y = np.asarray(got), np.asarray(expected)
         if x.shape != y.shape or x.dtype != y.dtype:
             click.echo(f"{name}: {x.dtype}{list(x.shape)} instead of {y.dtype}{list(y.shape)}")
             return True
@@ -116,15 +116,15 @@ class OutputChecks:
             fits = (x == y) | (np.isnan(p) & np.isnan(q)) | (gap <= self.atol + self.rtol * np.abs(q))
         if ulps is not None and self.ulp:
             fits |= ulps <= self.ulp
-        places = np.argwhere(~fits)
-        if not len(places):
+        positions = np.argwhere(~fits)
+        if not len(positions):
             return False
-        click.echo(f"{name}: {len(places)} of {x.size} element{'' if x.size == 1 else 's'} differ")
-        for place in map(tuple, places[:_SHOWN].tolist()):
+        click.echo(f"{name}: {len(positions)} of {x.size} element{'' if x.size == 1 else 's'} differ")
+        for place in map(tuple, positions[:_SHOWN].tolist()):
             far = f", {int(ulps[place])} ulp" if ulps is not None else ""
             click.echo(f"  {list(place)}  {x[place]} instead of {y[place]} (by {gap[place]:.3g}{far})")
-        if len(places) > _SHOWN:
-            click.echo(f"  … and {len(places) - _SHOWN} more")
+        if len(positions) > _SHOWN:
+            click.echo(f"  … and {len(positions) - _SHOWN} more")
         return True
 
     def dump(self, module: Module, entry: str, values: Sequence[Any]) -> None:

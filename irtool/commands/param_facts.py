@@ -127,8 +127,8 @@ class ParamFacts:
             have = ", ".join("%" + n for n in names) or "none"
             notes = [(f"the parameters are {have}", f"the value of %{n} is from {self.origins[n]}") for n in wrong]
             raise IrError(
-                Diagnostic(f"there is no parameter %{n}", notes=told, help=nearest(n, names))
-                for n, told in zip(wrong, notes, strict=True)
+                Diagnostic(f"there is no parameter %{n}", notes=note, help=nearest(n, names))
+                for n, note in zip(wrong, notes, strict=True)
             )
 
     def bind(self, module: Module, entry: str, say: Callable[[Diagnostic], None] | None = None) -> Module:
@@ -144,9 +144,11 @@ class ParamFacts:
 
     def key(self) -> tuple[object, ...]:
         """A key that is equal for equal facts and contents of files."""
-        told = tuple(sorted(said.items()) for said in (self.shapes, self.dtypes, self.single, self.dims, self.fixed))
+        fact_items = tuple(
+            sorted(facts.items()) for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed)
+        )
         files = (self.params, self.inputs, tuple(self.single.values()))
-        return (*told, *[tuple(map(digest, paths)) for paths in files])
+        return (*fact_items, *[tuple(map(digest, paths)) for paths in files])
 
 
 def warn(diagnostic: Diagnostic) -> None:

@@ -84,19 +84,21 @@ class NameList(click.ParamType):
         from click.shell_completion import CompletionItem
 
         before, comma, typed = incomplete.rpartition(",") if self.are_many else ("", "", incomplete)
-        found = [(name, said) for name, said in self.known(ctx) if name.lower().startswith(typed.lower())]
-        return [CompletionItem(f"{before}{comma}{name}{self.ending}", help=said or None) for name, said in found]
+        matches = [(name, meaning) for name, meaning in self.known(ctx) if name.lower().startswith(typed.lower())]
+        return [
+            CompletionItem(f"{before}{comma}{name}{self.ending}", help=meaning or None) for name, meaning in matches
+        ]
 
 
 def _passes(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..plugin.listing import listed
 
     yield from listed("pass").items()
-    yield from ((f"{name}<O3>", said) for name, said in listed("pipeline").items())
+    yield from ((f"{name}<O3>", meaning) for name, meaning in listed("pipeline").items())
 
 
 def _pass_names(ctx: click.Context) -> Iterator[tuple[str, str]]:
-    return ((name, said) for name, said in _passes(ctx) if "<" not in name)
+    return ((name, meaning) for name, meaning in _passes(ctx) if "<" not in name)
 
 
 def _manuals(ctx: click.Context) -> Iterator[tuple[str, str]]:
@@ -128,8 +130,8 @@ def _codes(ctx: click.Context) -> Iterator[tuple[str, str]]:
 def _options(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..plugin.listing import from_outside, listed
 
-    found = {key: option.meaning for _, cls in from_outside("pass") for key, option in cls.config.items()}
-    yield from sorted({**found, **listed("option")}.items())
+    meanings = {key: option.meaning for _, cls in from_outside("pass") for key, option in cls.config.items()}
+    yield from sorted({**meanings, **listed("option")}.items())
 
 
 def _targets(ctx: click.Context) -> Iterator[tuple[str, str]]:
@@ -165,8 +167,8 @@ def _ways(ctx: click.Context) -> Iterator[tuple[str, str]]:
 def _functions(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """The functions of the files that stand on the command line, before the cursor or behind it."""
     typed = [v for v in ctx.params.values() if isinstance(v, str)]
-    words = [*typed, *re.split(r"\s+", os.environ.get("COMP_WORDS", ""))]
-    for path in dict.fromkeys(w for w in words if w and os.path.isfile(w)):
+    tokens = [*typed, *re.split(r"\s+", os.environ.get("COMP_WORDS", ""))]
+    for path in dict.fromkeys(w for w in tokens if w and os.path.isfile(w)):
         if os.path.getsize(path) <= _LARGEST:
             with open(path, encoding="utf-8", errors="replace") as source:
                 text = source.read()

@@ -21,7 +21,7 @@ def parameter_values(
     param_facts: ParamFacts,
     seed: int,
     random: bool,
-    places: Mapping[str, int],
+    numbering: Mapping[str, int],
 ) -> tuple[list[Any], list[str]]:
     """The values of the parameters, in order, and the names of those that have random ones.
 
@@ -39,30 +39,30 @@ def parameter_values(
     from ..ir.inputs import check_inputs
     from .images import OPTIONS, is_image
 
-    found, origins = param_facts.values, param_facts.origins
+    known_values, origins = param_facts.values, param_facts.origins
     names = [p.name for p in function.params]
-    for name in found:
+    for name in known_values:
         if name not in names:
             have = ", ".join("%" + n for n in names) or "none"
             notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
             raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes, code=MissingValue)
-    missing = [p for p in function.params if p.name not in found]
+    missing = [p for p in function.params if p.name not in known_values]
     if missing and not random:
         raise IrError(map(_missing, missing))
     earlier = before[entry]
-    uses = Uses(earlier, before) if missing else None
+    value_uses = Uses(earlier, before) if missing else None
     written = {p.name: p for p in earlier.params}
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
-        if p.name in found:
-            values.append(found[p.name])
+        if p.name in known_values:
+            values.append(known_values[p.name])
         elif ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:
-            assert uses is not None
-            kind = partial(uses.of, written.get(p.name, p))
-            values.append(random_value(ty, p.name, seed, places.get(p.name, place), p.span, kind))
+            assert value_uses is not None
+            kind = partial(value_uses.of, written.get(p.name, p))
+            values.append(random_value(ty, p.name, seed, numbering.get(p.name, place), p.span, kind))
     try:
         return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
     except IrError as error:

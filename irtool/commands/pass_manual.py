@@ -124,8 +124,8 @@ def explain_instrument(name: str) -> str:
 
 def list_instruments() -> str:
     """One line for each instrument: name, summary."""
-    said = ((c.name, c.summary()) for c in instruments)
-    lines = [show_table([("instrument", "what it does"), *said], (19,))]
+    summaries = ((c.name, c.summary()) for c in instruments)
+    lines = [show_table([("instrument", "what it does"), *summaries], (19,))]
     lines.append("\n--instrument NAME{option=value} adds an instrument; `irtool passes NAME` explains it.")
     return "\n".join(lines)
 
@@ -133,7 +133,7 @@ def list_instruments() -> str:
 def list_config() -> str:
     """One line for each option of the pass context: name, kind, default, the passes that read it, and its meaning."""
     rows = [("option", "kind", "default", "read by", "meaning")]
-    rows += [_config_row(*found) for found in config_options()]
+    rows += [_config_row(*option_facts) for option_facts in config_options()]
     rows += _ineffective()
     return show_table(rows, [max(len(r[i]) for r in rows) for i in range(4)])
 
@@ -220,7 +220,7 @@ def reference() -> str:
     out += [f"| `{_levels(n)}` | {p.summary} |" for n, p in PIPELINES.items() if n not in ("build", "default", "vm")]
     out += ["", "## Options of the pass context", "", "| option | kind | default | read by | meaning |"]
     out += ["| --- | --- | --- | --- | --- |"]
-    for key, kind, default, readers, meaning in (_config_row(*found) for found in config_options()):
+    for key, kind, default, readers, meaning in (_config_row(*option_facts) for option_facts in config_options()):
         out.append(f"| `{key}` | {kind} | {default} | {readers} | {meaning} |")
     out += ["| " + " | ".join((f"`{key}`", *rest)) + " |" for key, *rest in _ineffective()]
     out += ["", "## Instruments", "", "| instrument | effect |", "| --- | --- |"]

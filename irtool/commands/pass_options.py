@@ -45,15 +45,15 @@ def split_names(ctx: click.Context, option: click.Parameter, values: Sequence[st
 
 
 def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[tuple[str, Any], ...]:
-    found: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     for value in values:
         key, equals, text = value.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{value!r} is not KEY=VALUE", ctx, option)
         from ..passes.core.pipeline import parse_value
 
-        found[key] = parse_value(text)
-    return tuple(found.items())
+        config[key] = parse_value(text)
+    return tuple(config.items())
 
 
 def _made(texts: Sequence[str]) -> tuple[Any, ...]:
@@ -104,9 +104,9 @@ def _choice(
     load: tuple[str, ...],
 ) -> PassChoice:
     """The options as one value; unknown names are refused at once, before anything is read."""
-    made = _made(instrument_texts)
+    instruments = _made(instrument_texts)
     passes = tuple(p for p in pipelines if p.strip())
-    chosen = PassChoice(passes, require_pass, disable_pass, pass_config, load, instrument_texts, made)
+    chosen = PassChoice(passes, require_pass, disable_pass, pass_config, load, instrument_texts, instruments)
     if require_pass or disable_pass or pass_config:
         from ..passes.core.context import PassContext
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The property that a module must keep, from a command line; `words` is the command that checks it, or empty."""
+    """The property that a module must keep, from a command line; `check_command` is the command that checks it, or empty."""
 
     crash: bool = False
     diff: bool = False
@@ -39,18 +39,18 @@ class Expectation:
     atol: float = 1e-4
     timeout: float = 60.0
 
-    def predicate(self, words: tuple[str, ...], chosen: PassChoice, level: int | None) -> Any:
+    def predicate(self, check_command: tuple[str, ...], chosen: PassChoice, level: int | None) -> Any:
         """The predicate of a case. Raises UsageError unless exactly one thing is expected."""
         from ..diagnostics import UsageError
 
-        said = [self.crash, self.diff, self.pattern is not None]
-        if sum(said) + (not any(said) and bool(words)) != 1:
+        choices = [self.crash, self.diff, self.pattern is not None]
+        if sum(choices) + (not any(choices) and bool(check_command)) != 1:
             raise UsageError(
                 "one thing to look for is needed",
                 help="--expect-crash, --expect-diff, --expect-text RE, or a command behind --",
                 code=ClashingOptions,
             )
-        if words:
+        if check_command:
             if self.diff or chosen.passes or level is not None or self.via != "interp":
                 raise UsageError(
                     "a command that judges runs passes itself: it goes with --expect-crash and --expect-text only",
@@ -58,7 +58,7 @@ class Expectation:
                 )
             from ..reduction.predicates.command import Accepted
 
-            return Accepted(words, self.crash, self.pattern, self.timeout)
+            return Accepted(check_command, self.crash, self.pattern, self.timeout)
         how: dict[str, Any] = {"via": self.via, "entry": self.entry, "level": None if self.via == "interp" else level}
         if self.crash:
             from ..reduction.predicates.crash import Crashes
@@ -115,7 +115,7 @@ expectation_options = grouped(
     name="reduce", cls=Command, short_help="Reduce a module and a pipeline to small ones that reproduce a bug."
 )
 @click.argument("file", type=param_types.MODULE)
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
+@click.argument("check_command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND]")
 @pass_options("Passes to run on each candidate; they are reduced, too.")
 @click.option("-O", "level", type=click.IntRange(0, 4), default=None, help="Also run the build pipeline at this level.")
 @click.option("--opt-level", type=click.IntRange(0, 4), default=2, show_default=True, help="Level of the pass context.")
@@ -136,7 +136,7 @@ expectation_options = grouped(
 @click.option("-q", "--quiet", is_flag=True, help="Do not report the sizes in the end.")
 def command(
     file: str,
-    words: tuple[str, ...],
+    check_command: tuple[str, ...],
     chosen: PassChoice,
     level: int | None,
     opt_level: int,
@@ -169,22 +169,22 @@ def command(
     from ..infer import infer_types
     from ..reduction import Case
 
-    predicate = expected.predicate(words, chosen, level)
+    predicate = expected.predicate(check_command, chosen, level)
     passes = [*chosen.passes, *([f"default<O{level}>"] if level is not None and expected.via == "interp" else [])]
     context = {**chosen.context, "opt_level": opt_level, "target": target, "instruments": chosen.instruments}
     case = Case(infer_types(_read(file, param_facts, expected)), _single(passes), context)
     if not predicate(case):
         if expected.diff:
             _require_inputs(case.module, expected)
-        raise IrError(f"{file} is not interesting: {_missing(expected, words)}")
+        raise IrError(f"{file} is not interesting: {_missing(expected, check_command)}")
     if not quiet:
         click.echo(f"looking for: {predicate.said()}", err=True)
     start = time.monotonic()
     best, tried = _reduced(case, predicate, verbose)
-    _finish(best, predicate, words, expected, chosen, level, output)
+    _finish(best, predicate, check_command, expected, chosen, level, output)
     if not quiet:
-        told = f"{_sizes(case)} → {_sizes(best)}, {tried} candidates, {time.monotonic() - start:.1f} s"
-        click.echo(told, err=True)
+        summary = f"{_sizes(case)} → {_sizes(best)}, {tried} candidates, {time.monotonic() - start:.1f} s"
+        click.echo(summary, err=True)
 
 
 def _read(file: str, param_facts: ParamFacts, expected: Expectation) -> Module:
@@ -213,8 +213,8 @@ def _single(texts: list[str]) -> tuple[str, ...]:
     return tuple(p.text() for text in texts for p in parse_pipeline(text))
 
 
-def _missing(expected: Expectation, words: tuple[str, ...]) -> str:
-    if words:
+def _missing(expected: Expectation, check_command: tuple[str, ...]) -> str:
+    if check_command:
         return "the command does not accept it as it is"
     if expected.crash:
         return "nothing fails"
@@ -256,7 +256,7 @@ def _plural(word: str, count: int) -> str:
 def _finish(
     best: Case,
     predicate: Callable[[Case], bool],
-    words: tuple[str, ...],
+    check_command: tuple[str, ...],
     expected: Expectation,
     chosen: PassChoice,
     level: int | None,
@@ -277,4 +277,4 @@ def _finish(
         shows = False
     if not shows:
         click.echo("warning: the module shows it in memory only, and no more when its text is read", err=True)
-    write_text(output, ("" if words else run_line(best, expected, chosen, level)) + text)
+    write_text(output, ("" if check_command else run_line(best, expected, chosen, level)) + text)

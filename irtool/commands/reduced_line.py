@@ -15,18 +15,18 @@ def run_line(case: Case, expected: Any, chosen: PassChoice, level: int | None) -
     from ..passes.core.option_text import show_value
 
     way = expected.via
-    words = ["irtool"]
+    parts = ["irtool"]
     if way == "interp":
-        words += ["opt", f"--opt-level={case.context['opt_level']}", *(["--check-values"] if expected.diff else [])]
-        words += [f"--target={case.context['target']}"] if case.context["target"] else []
+        parts += ["opt", f"--opt-level={case.context['opt_level']}", *(["--check-values"] if expected.diff else [])]
+        parts += [f"--target={case.context['target']}"] if case.context["target"] else []
     else:
-        words += ["run", f"--compare=interp,{way}"] if expected.diff else ["run", f"--via={way}"]
-        words += ["--entry", expected.entry] if expected.entry != "main" else []
-        words += [f"-O{level}"] if level is not None else []
-    words += [f"--load={path}" for path in chosen.load]
-    words += [f"--passes={','.join(case.passes)}"] if case.passes else []
-    words += [f"--require-pass={name}" for name in chosen.required_pass]
-    words += [f"--disable-pass={name}" for name in chosen.disabled_pass]
-    words += [f"--pass-config={key}={show_value(value)}" for key, value in chosen.config]
-    words += [f"--instrument={text}" for text in chosen.instrument_texts]
-    return f"// RUN: {shlex.join(w.replace('%', '%%') for w in words)} %s\n"
+        parts += ["run", f"--compare=interp,{way}"] if expected.diff else ["run", f"--via={way}"]
+        parts += ["--entry", expected.entry] if expected.entry != "main" else []
+        parts += [f"-O{level}"] if level is not None else []
+    parts += [f"--load={path}" for path in chosen.load]
+    parts += [f"--passes={','.join(case.passes)}"] if case.passes else []
+    parts += [f"--require-pass={name}" for name in chosen.required_pass]
+    parts += [f"--disable-pass={name}" for name in chosen.disabled_pass]
+    parts += [f"--pass-config={key}={show_value(value)}" for key, value in chosen.config]
+    parts += [f"--instrument={text}" for text in chosen.instrument_texts]
+    return f"// RUN: {shlex.join(w.replace('%', '%%') for w in parts)} %s\n"

@@ -43,18 +43,16 @@ def write_reproducer(
             path = os.path.join(tempfile.mkdtemp(prefix="irtool-"), "reproducer.relay")
         rewriter = ReproducerCommand(os.path.dirname(os.path.abspath(path)), group)
         if failing:
-            words = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]  # a pass that failed is noted on its error
+            parts = ["opt", f"--passes={error.failed.text()}", *_of_context(error), *further, _SUBJECT]  # type: ignore[attr-defined]  # a pass that failed is noted on its error
             text = failing
-            words = rewriter.rewrite(words, _SUBJECT)
+            parts = rewriter.rewrite(parts, _SUBJECT)
         else:
             input_file, text = _input_file(command, texts, rewriter)
-            words = rewriter.rewrite(command, input_file)
+            parts = rewriter.rewrite(command, input_file)
             rewriter.bring_constants(input_file, text)
-        told = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
-        shorter = _reduction(words, os.path.basename(path), bool(failing)) if is_bug(error) else ""
-        head = (
-            f"// RUN: irtool {shlex.join(words)}\n// irtool {__version__} said: {told.partition(chr(10))[0]}\n{shorter}"
-        )
+        message = error.diagnostics[0].message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+        shorter = _reduction(parts, os.path.basename(path), bool(failing)) if is_bug(error) else ""
+        head = f"// RUN: irtool {shlex.join(parts)}\n// irtool {__version__} said: {message.partition(chr(10))[0]}\n{shorter}"
         with Draft(path) as draft:
             draft.out.write((head + silenced(text)).encode("utf-8", "surrogatepass"))
     except OSError:
@@ -80,18 +78,18 @@ def is_bug(error: BaseException) -> bool:
     return not isinstance(error, IrError) or error.exit_code == InternalError.exit_code or hasattr(error, "failed")
 
 
-def _reduction(words: Sequence[str], name: str, of_pass: bool) -> str:
+def _reduction(arguments: Sequence[str], name: str, of_pass: bool) -> str:
     """The line with the command that makes the module of the reproducer `name` small.
 
     Where a pass failed, `reduce` runs it itself; any other command judges each candidate.
     """
-    if "%s" not in words:
+    if "%s" not in arguments:
         return ""
-    if of_pass and not any(w.startswith(_NOT_OF_REDUCE) for w in words):
-        rest = [w.replace("%%", "%") for w in words[1:] if w != "%s"]
+    if of_pass and not any(w.startswith(_NOT_OF_REDUCE) for w in arguments):
+        rest = [w.replace("%%", "%") for w in arguments[1:] if w != "%s"]
         line = ["irtool", "reduce", name, "--expect-crash", *rest]
     else:
-        rest = [w.replace("%t/", "{}.").replace("%s", "{}").replace("%%", "%") for w in words]
+        rest = [w.replace("%t/", "{}.").replace("%s", "{}").replace("%%", "%") for w in arguments]
         line = ["irtool", "reduce", name, "--expect-crash", "--", "irtool", *rest]
     return f"// To make it smaller: {shlex.join(line)}\n"
 
@@ -105,15 +103,15 @@ def _of_context(error: Any) -> list[str]:
     from ..passes.core.option_text import show_value
     from ..plugin.loading import loaded_files
 
-    said = [f"--load={path}" for path in loaded_files()]
+    options = [f"--load={path}" for path in loaded_files()]
     context = error.context
     if context is None:
-        return said
-    said += [f"--require-pass={name}" for name in sorted(context.required_pass)]
-    said += [f"--disable-pass={name}" for name in sorted(context.disabled_pass)]
-    said += [f"--pass-config={key}={show_value(value)}" for key, value in context.config.items()]
-    said += [f"--target={context.target}"] if context.target is not None else []
-    return [*said, f"--opt-level={context.opt_level}"]
+        return options
+    options += [f"--require-pass={name}" for name in sorted(context.required_pass)]
+    options += [f"--disable-pass={name}" for name in sorted(context.disabled_pass)]
+    options += [f"--pass-config={key}={show_value(value)}" for key, value in context.config.items()]
+    options += [f"--target={context.target}"] if context.target is not None else []
+    return [*options, f"--opt-level={context.opt_level}"]
 
 
 def _input_file(

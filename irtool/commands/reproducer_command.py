@@ -47,14 +47,14 @@ class ReproducerCommand:
 
     def modules(self, arguments: Sequence[str]) -> tuple[list[str], bool]:
         """The Relay files that a command line names, and whether they are of equal standing (`check a b c`)."""
-        found = [w for w in self._words(arguments) if isinstance(w.parameter, click.Argument) and _reads(w.parameter)]
-        return [w.text for w in found], any(w.parameter is not None and w.parameter.nargs == -1 for w in found)
+        inputs = [w for w in self._words(arguments) if isinstance(w.parameter, click.Argument) and _reads(w.parameter)]
+        return [w.text for w in inputs], any(w.parameter is not None and w.parameter.nargs == -1 for w in inputs)
 
     def rewrite(self, arguments: Sequence[str], input_file: str) -> list[str]:
         """The words with `%s` for the file `input_file`, and with the other files where they are now."""
         out = []
-        words = list(self._words(arguments))
-        for word in words:
+        tokens = list(self._words(arguments))
+        for word in tokens:
             parameter, value = word.parameter, word.value
             if input_file and value == input_file and isinstance(parameter, click.Argument):
                 out.append("%s")
@@ -70,15 +70,15 @@ class ReproducerCommand:
                 out.append(_escaped(word.text))
         if input_file == "-" and "%s" not in out:  # standard input is read though nobody said so
             out.append("%s")
-        return [*out, *self._unsaid_outputs(words)]
+        return [*out, *self._unsaid_outputs(tokens)]
 
     def bring_constants(self, path: str, text: str) -> None:
         """Brings the file along that holds the constants of a text, if they are not in it."""
         from ..printer.external import named_file
 
-        beside = named_file(text)
-        if beside:
-            self._bring(os.path.join(os.path.dirname(path), beside), os.path.basename(beside))
+        constants_path = named_file(text)
+        if constants_path:
+            self._bring(os.path.join(os.path.dirname(path), constants_path), os.path.basename(constants_path))
 
     def _bring(self, path: str, name: str = "") -> str:
         """Copies a file to the folder; returns the name that it has there, or its full path where it cannot be copied."""
@@ -107,12 +107,12 @@ class ReproducerCommand:
             if file and file.endswith(".py") and os.path.dirname(os.path.abspath(file)) == folder:
                 self._bring(file)
 
-    def _unsaid_outputs(self, words: Sequence[_Word]) -> Iterator[str]:
+    def _unsaid_outputs(self, tokens: Sequence[_Word]) -> Iterator[str]:
         """Options for outputs that the command writes to a place of its own where none is named."""
-        command = self._command([w.text for w in words if w.parameter is None])
-        said = {w.parameter for w in words}
+        command = self._command([w.text for w in tokens if w.parameter is None])
+        stated = {w.parameter for w in tokens}
         for option in command.params if command is not None else ():
-            if getattr(option.type, "is_always_written", False) and option not in said:
+            if getattr(option.type, "is_always_written", False) and option not in stated:
                 yield from (option.opts[0], "%t/out")
 
     def _command(self, names: Sequence[str]) -> click.Command | None:

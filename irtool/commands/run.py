@@ -244,7 +244,7 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
         chosen.passes,
         opt_level=level,
         instruments=chosen.instruments,
-        warn=lambda found: click.echo(render([found]), err=True),
+        warn=lambda warning: click.echo(render([warning]), err=True),
         **chosen.context,
     )
     if entry not in module.functions:

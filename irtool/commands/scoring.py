@@ -93,8 +93,8 @@ class Scoring:
         read = {kind: _arrays(path) for kind, path in sources.items()}
         return cls(read.get("labels", {}), read.get("wanted", {}), names, count, sources)
 
-    def rows(self, outputs: Sequence[Any], beside: Sequence[Any] | None) -> list[OutputScore]:
-        """The measures of each output; samples are along the first axis. `beside`: the outputs of the float network.
+    def rows(self, outputs: Sequence[Any], exact_outputs: Sequence[Any] | None) -> list[OutputScore]:
+        """The measures of each output; samples are along the first axis. `exact_outputs`: the outputs of the float network.
 
         Raises IrError for labels and outputs that do not fit, and for such of no output.
         """
@@ -102,19 +102,19 @@ class Scoring:
         rows = []
         for n, output in enumerate(outputs):
             own = self.names[n] if n < len(self.names) else ""
-            label, wanted = (self._of(kind, n, own) for kind in ("labels", "wanted"))
+            label, expected = (self._of(kind, n, own) for kind in ("labels", "wanted"))
             values: dict[str, float] = {}
             if label is not None:
                 values |= self._against_labels(f"out{n}", output, label)
-                if beside is not None:
-                    exact = self._against_labels(f"out{n}", beside[n], label)
+                if exact_outputs is not None:
+                    exact = self._against_labels(f"out{n}", exact_outputs[n], label)
                     values |= {f"float_{k}": v for k, v in exact.items()}
-            if wanted is not None:
-                wanted = self._fit(wanted, output.shape, f"out{n}", "wanted")
-            elif beside is not None:
-                wanted = beside[n]
-            if wanted is not None:
-                values |= differences(output, wanted)
+            if expected is not None:
+                expected = self._fit(expected, output.shape, f"out{n}", "wanted")
+            elif exact_outputs is not None:
+                expected = exact_outputs[n]
+            if expected is not None:
+                values |= differences(output, expected)
             rows.append(OutputScore(f"out{n}", own, values))
         return rows
 
@@ -194,15 +194,15 @@ class Scoring:
         return scored | ({"top5": float(hits[:, :TOP].any(axis=1).mean())} if count > TOP else {})
 
 
-def differences(output: Any, wanted: Any) -> dict[str, float]:
+def differences(output: Any, expected: Any) -> dict[str, float]:
     """The difference of an output from another: dB, the largest difference, and for rows of floats the share with the same largest
     element."""
     from ..driver.precision import precision_error
 
-    error = precision_error(wanted, output)
-    values = {"snr": error.snr, "largest_difference": float(_largest(output, wanted))}
+    error = precision_error(expected, output)
+    values = {"snr": error.snr, "largest_difference": float(_largest(output, expected))}
     if output.dtype.kind not in "iub" and output.ndim > 1 and output.shape[-1] > 1:
-        values["same_top1"] = float((output.argmax(axis=-1) == wanted.argmax(axis=-1)).mean())
+        values["same_top1"] = float((output.argmax(axis=-1) == expected.argmax(axis=-1)).mean())
     return values
 
 

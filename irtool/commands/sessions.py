@@ -43,10 +43,10 @@ class Terminal:
     def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder / "work"
         programs = folder / "bin"
-        for made in (self.folder, programs):
-            made.mkdir()
-        for name, words in (("irtool", irtool_command()), ("python", python_alone())):
-            (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+        for path in (self.folder, programs):
+            path.mkdir()
+        for name, command in (("irtool", irtool_command()), ("python", python_alone())):
+            (programs / name).write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
             (programs / name).chmod(0o755)
         (self.folder / "samples").symlink_to(ROOT / "samples")
         self.environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "CFLAGS", "CC")}

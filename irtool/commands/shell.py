@@ -160,10 +160,10 @@ def execute(arguments: Sequence[str]) -> int:
             return 1
         if debug:
             _print_traceback()
-        theirs = blame_code(error)
-        if theirs is not None:
-            _say(render(theirs))
-            return theirs.exit_code
+        blame = blame_code(error)
+        if blame is not None:
+            _say(render(blame))
+            return blame.exit_code
         import traceback
 
         where = traceback.extract_tb(error.__traceback__)[-1]

@@ -127,16 +127,16 @@ def examine_text(text: str, name: str) -> tuple[Module | None, list[Diagnostic]]
     from ..parser.mistakes import MissingMetadata
     from ..printer.external import read_constants, with_constants
 
-    module, found = read_with_diagnostics(text, name)
+    module, problems = read_with_diagnostics(text, name)
     path = constants_beside(text, name)
     if module is None or not path:
-        return module, found
-    found = [d for d in found if d.code is not MissingMetadata]
+        return module, problems
+    problems = [d for d in problems if d.code is not MissingMetadata]
     try:
-        return with_constants(module, read_constants(path)), found
+        return with_constants(module, read_constants(path)), problems
     except FileNotFoundError:
         message = f"the constants are in {path}, which is not there: they are unknown"
-        return module, [*found, Diagnostic(message, level="warning", filename=name)]
+        return module, [*problems, Diagnostic(message, level="warning", filename=name)]
     except OSError as error:
         raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
 
@@ -145,8 +145,8 @@ def constants_beside(text: str, name: str) -> str:
     """The path of the file with the constants of a text that comes from the file `name`; empty if they are in the text."""
     from ..printer.external import named_file
 
-    beside = named_file(text)
-    return os.path.join(os.path.dirname(name), beside) if beside else ""
+    constants_name = named_file(text)
+    return os.path.join(os.path.dirname(name), constants_name) if constants_name else ""
 
 
 def read_arrays(*paths: str) -> ParameterFile:
@@ -156,12 +156,12 @@ def read_arrays(*paths: str) -> ParameterFile:
     files = []
     for path in paths:
         try:
-            found = read_params(path)
+            params = read_params(path)
         except OSError as error:
             raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
-        if not found:
+        if not params:
             raise IrError("the file has no arrays", filename=path)
-        files.append(found)
+        files.append(params)
     return ParameterFile.merged(files)
 
 

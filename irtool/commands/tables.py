@@ -53,8 +53,8 @@ def _fit(rows: Sequence[Sequence[str]], count: int, width: int) -> list[int] | N
     """
     for share in (1, 3, 4, 5):
         columns = [max((len(r[i]) for r in rows if len(r[i]) <= width // share), default=0) for i in range(count)]
-        room = width - sum(columns) - 2 * count
-        if room >= (_NARROWEST if share > 1 else min(width // 2, max(len(r[-1]) for r in rows))):
+        free = width - sum(columns) - 2 * count
+        if free >= (_NARROWEST if share > 1 else min(width // 2, max(len(r[-1]) for r in rows))):
             return columns
     return None
 

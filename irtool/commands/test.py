@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--update", is_flag=True, help="Overwrite the expected output with the current one.")
 @click.option("-v", "--verbose", is_flag=True, help="Also list passing cases.")
 @click.option(
-    "-k", "words", metavar="TEXT", multiple=True, help="Only cases with TEXT in their path. Repeatable: any of them."
+    "-k", "texts", metavar="TEXT", multiple=True, help="Only cases with TEXT in their path. Repeatable: any of them."
 )
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Run so many files at a time. Default: 1."
@@ -47,7 +47,7 @@ def command(
     paths: tuple[str, ...],
     update: bool,
     verbose: bool,
-    words: tuple[str, ...],
+    texts: tuple[str, ...],
     jobs: int,
     lists: bool,
     features: bool,
@@ -82,7 +82,7 @@ def command(
     if features:
         _show_features()
         return
-    tasks, names = _tasks(paths or (".",), words, update)
+    tasks, names = _tasks(paths or (".",), texts, update)
     if lists:
         click.echo("\n".join(names))
         return
@@ -104,7 +104,7 @@ def _show_features() -> None:
     click.echo(show_table(rows, [max(len(r[0]) for r in rows)], stream=sys.stdout))
 
 
-def _tasks(paths: Sequence[str], words: Sequence[str], update: bool) -> tuple[list[Task], list[str]]:
+def _tasks(paths: Sequence[str], texts: Sequence[str], update: bool) -> tuple[list[Task], list[str]]:
     """The tasks to run, and the names of the cases. Raises IrError if no case is found."""
     import os
 
@@ -121,18 +121,20 @@ def _tasks(paths: Sequence[str], words: Sequence[str], update: bool) -> tuple[li
     names: list[str] = []
     try:
         files = list(dict.fromkeys(f for p in paths for f in find_goldens(p)))
-        found = [(f, {f: 0} if stale_expectation(f) else {c.name: c.number for c in read_cases(f)}) for f in files]
+        cases_of_files = [
+            (f, {f: 0} if stale_expectation(f) else {c.name: c.number for c in read_cases(f)}) for f in files
+        ]
     except OSError as error:
         raise IrError(f"cannot read {error.filename}: {error.strerror}", code=UnreadableFile) from None
-    for file, cases in found:
-        chosen = {name: n for name, n in cases.items() if not words or any(w in name for w in words)}
+    for file, cases in cases_of_files:
+        chosen = {name: n for name, n in cases.items() if not texts or any(t in name for t in texts)}
         if chosen:
             names += chosen
             tasks.append(Task(file, None if len(chosen) == len(cases) else frozenset(chosen.values()), update))
     if not files:
         raise IrError(f"no file with a `// RUN:` line in {', '.join(paths)}")
     if not tasks:
-        raise IrError(f"no golden file in {', '.join(paths)} has {' or '.join(words)} in its path")
+        raise IrError(f"no golden file in {', '.join(paths)} has {' or '.join(texts)} in its path")
     return tasks, names
 
 
@@ -173,8 +175,8 @@ def _show(outcome: Outcome, verbose: bool) -> None:
     elif outcome.state == SKIPPED:
         say("skip", "yellow", f" {outcome.name}: {outcome.message}")
     elif verbose:
-        said = "" if outcome.state == PASSED else f": {outcome.state}: {outcome.message}"
-        say("ok", "green", f"   {outcome.name}{said}")
+        message = "" if outcome.state == PASSED else f": {outcome.state}: {outcome.message}"
+        say("ok", "green", f"   {outcome.name}{message}")
 
 
 def _sum_up(results: Sequence[Result]) -> bool:
@@ -184,9 +186,9 @@ def _sum_up(results: Sequence[Result]) -> bool:
     from .goldens.outcome import FAILED, PASSED, SKIPPED, XFAILED
 
     counts = Counter(outcome.state for result in results for outcome in result.outcomes)
-    said = [f"{counts[PASSED]} passed", f"{counts[FAILED]} failed"]
-    said += [f"{counts[state]} {state}" for state in (SKIPPED, XFAILED) if counts[state]]
+    counts_shown = [f"{counts[PASSED]} passed", f"{counts[FAILED]} failed"]
+    counts_shown += [f"{counts[state]} {state}" for state in (SKIPPED, XFAILED) if counts[state]]
     updated = sum(result.is_written for result in results)
     if counts[FAILED] or not is_quiet():
-        click.echo(", ".join(said + ([f"{updated} updated"] if updated else [])))
+        click.echo(", ".join(counts_shown + ([f"{updated} updated"] if updated else [])))
     return not counts[FAILED]

@@ -37,14 +37,14 @@ def _weights_options(required: bool, help: str) -> Callable[[Callable[..., Any]]
         show_default=True,
         help="Where weights go: to a file of this format beside the text, for --params; or into the text, as constants.",
     )
-    beside = click.option(
+    params_option = click.option(
         "--params-out",
         type=param_types.WRITTEN,
         metavar="FILE",
         default=None,
         help="The file for the weights. Default: the text's name with the ending of the format.",
     )
-    return lambda function: out(form(beside(function)))
+    return lambda function: out(form(params_option(function)))
 
 
 def check_options(output: str | None, form: str, params_out: str | None) -> None:
@@ -78,15 +78,15 @@ def write_with_weights(
     """Writes the text and, where there are any, the weights, and says so. Raises IrError, and nothing is written then."""
     from .output import write_text
 
-    beside = _params_path(output, form, params_out) if weights else ""
-    if output == "-" and not beside:
+    weights_path = _params_path(output, form, params_out) if weights else ""
+    if output == "-" and not weights_path:
         write_text(None, text)
         return
-    _write(output, text, beside, form, weights, {output, params_out})
+    _write(output, text, weights_path, form, weights, {output, params_out})
     if output == "-":
         write_text(None, text)
     elif not quiet:
-        for path in filter(None, (output, beside)):
+        for path in filter(None, (output, weights_path)):
             click.echo(f"wrote {path} ({os.path.getsize(path)} bytes)")
 
 
@@ -111,7 +111,7 @@ def _params_path(output: str, form: str, named: str | None) -> str:
 
 
 def _write(
-    output: str, text: str, beside: str, form: str, weights: Mapping[str, Any], named: Collection[str | None]
+    output: str, text: str, weights_path: str, form: str, weights: Mapping[str, Any], named: Collection[str | None]
 ) -> None:
     """Writes both files, or neither; links are followed under `named` paths alone. Raises IrError."""
     from ..diagnostics import IrError
@@ -119,8 +119,8 @@ def _write(
     from ..parser.params import write_draft
 
     files: list[tuple[str, Callable[[Draft], object]]] = []
-    if beside:
-        files.append((beside, lambda draft: write_draft(draft, weights, f".{form}")))
+    if weights_path:
+        files.append((weights_path, lambda draft: write_draft(draft, weights, f".{form}")))
     if output != "-":
         files.append((output, lambda draft: draft.out.write(text.encode("utf-8"))))
     path = ""

@@ -153,9 +153,9 @@ def command(
     if output == "-":
         raise UsageError("-o names a file: the table is read and written", code=ClashingOptions)
     table = Table.read(output) if os.path.exists(output) else Table()
-    said: list[str] = []
-    with conversions_as_notes(said):
-        module, param_facts = module_to_build(read_input(file), param_facts, entry, missing_constants, said)
+    notes: list[str] = []
+    with conversions_as_notes(notes):
+        module, param_facts = module_to_build(read_input(file), param_facts, entry, missing_constants, notes)
         source = bind_weights(
             module, param_facts.weights if param_facts.params or param_facts.bound is not None else {}, (entry,), None
         )

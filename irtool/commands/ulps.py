@@ -15,12 +15,12 @@ def ulp_distance(x: Any, y: Any) -> Any | None:
 
     if x.dtype != y.dtype or x.dtype.kind != "f" or x.dtype.itemsize > 8:
         return None
-    places = []
+    ordered = []
     for array in (x, y):
         bits = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").reshape(array.shape)
         bits = bits.astype(np.int64 if array.dtype.itemsize < 8 else object)  # differences of 64 bits need 65
         least = -(1 << (8 * array.dtype.itemsize - 1))
-        places.append(np.where(bits < 0, least - bits, bits))
-    gap = np.abs(places[0] - places[1]).astype(np.float64)
+        ordered.append(np.where(bits < 0, least - bits, bits))
+    gap = np.abs(ordered[0] - ordered[1]).astype(np.float64)
     one, other = np.isnan(x), np.isnan(y)
     return np.where(one & other, 0.0, np.where(one | other, np.inf, gap))

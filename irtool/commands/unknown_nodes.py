@@ -30,18 +30,18 @@ def find_unknown(module: Module, name: str, param_facts: ParamFacts, entry: str 
         "sweeps": result.sweeps,
     }
     message = " ".join(f"{k}={v}" for k, v in counts.items() if k != "sweeps")
-    found = [Unknown(message, level="notice", filename=name, details=counts)]
+    unknown_nodes = [Unknown(message, level="notice", filename=name, details=counts)]
     for node in result.unknown:
-        told = {"function": node.function, "node": node.text, "shape": node.shape, "dtype": node.dtype}
+        node_facts = {"function": node.function, "node": node.text, "shape": node.shape, "dtype": node.dtype}
         unknown = {"shape_unknown": node.shape_unknown, "dtype_unknown": node.dtype_unknown}
         message = f"{node.text} of @{node.function}: shape {node.shape}, dtype {node.dtype}"
-        found.append(Unknown(message, node.span, "notice", filename=name, details={**told, **unknown}))
-    return found
+        unknown_nodes.append(Unknown(message, node.span, "notice", filename=name, details={**node_facts, **unknown}))
+    return unknown_nodes
 
 
-def show_unknown(name: str, found: Sequence[Unknown]) -> str:
+def show_unknown(name: str, unknown: Sequence[Unknown]) -> str:
     """The same as text: a line for the file, one for each expression."""
-    counts, *nodes = found
+    counts, *nodes = unknown
     lines = [f"{name}: {counts.message}"]
     for d in nodes:
         place = ""

@@ -32,13 +32,13 @@ _OTHERS_WORDS = {
 """Options of tvmc, mlir-opt, opt and other commands of irtool, and what they are called here."""
 
 
-def describe(error: click.UsageError, words: Sequence[str]) -> str:
+def describe(error: click.UsageError, command_line: Sequence[str]) -> str:
     """The message on a command line of these words."""
     command = error.ctx.command if error.ctx is not None else None
-    lines = [f"error[{_code(error).name}]: {_sentence(error, words)}"]
+    lines = [f"error[{_code(error).name}]: {_sentence(error, command_line)}"]
     if error.ctx is not None and command is not None:
         lines.append(f"usage: {' '.join([error.ctx.command_path, *command.collect_usage_pieces(error.ctx)])}")
-    help = error.hint if isinstance(error, WrongUsage) and error.hint else _help(error, words)
+    help = error.hint if isinstance(error, WrongUsage) and error.hint else _help(error, command_line)
     if help:
         lines.append(f"help: {help}")
     elif error.ctx is not None:
@@ -58,13 +58,13 @@ def _code(error: click.UsageError) -> type[Code]:
     return BadValue
 
 
-def _sentence(error: click.UsageError, words: Sequence[str]) -> str:
+def _sentence(error: click.UsageError, command_line: Sequence[str]) -> str:
     if isinstance(error, MissingParameter):
         return _missing(error)
     if isinstance(error, NoSuchOption):
         return f"there is no option {error.option_name}"
     if isinstance(error, click.BadParameter):
-        return _bad_value(error, refused_value(error, words))
+        return _bad_value(error, refused_value(error, command_line))
     if isinstance(error, BadOptionUsage):
         return f"{error.option_name} {'takes no value' if _is_flag(error) else 'needs a value'}"
     if isinstance(error, ExtraArguments) and error.ctx is not None:
@@ -122,7 +122,7 @@ def _range(kind: click.IntRange | click.FloatRange) -> str:
     return f" of at most {kind.max}" if kind.max is not None else ""
 
 
-def _help(error: click.UsageError, words: Sequence[str]) -> str:
+def _help(error: click.UsageError, command_line: Sequence[str]) -> str:
     """The suggestion; empty if none is known."""
     if isinstance(error, NoSuchOption) and error.ctx is not None:
         known = [
@@ -134,7 +134,7 @@ def _help(error: click.UsageError, words: Sequence[str]) -> str:
         other = _OTHERS_WORDS.get(error.option_name, "")
         return ask([other] if other.partition("=")[0] in known else most_alike(error.option_name, known))
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
-        value = refused_value(error, words)
+        value = refused_value(error, command_line)
         return ask(most_alike(value, map(str, error.param.type.choices))) if value is not None else ""
     if (
         isinstance(error, MissingParameter)
@@ -143,7 +143,7 @@ def _help(error: click.UsageError, words: Sequence[str]) -> str:
     ):
         return "name a file of Relay text, or - for standard input"
     if isinstance(error, ExtraArguments):
-        return lost_braces(words) or _one_by_one(error)
+        return lost_braces(command_line) or _one_by_one(error)
     return ""
 
 
@@ -152,11 +152,11 @@ def _one_by_one(error: click.UsageError) -> str:
     return f"run irtool {error.ctx.info_name} once for each file" if is_build and error.ctx is not None else ""
 
 
-def lost_braces(words: Sequence[str]) -> str:
+def lost_braces(command_line: Sequence[str]) -> str:
     """Advice where a shell has taken `A{x=1,y=2}` apart into `Ax=1` and `Ay=2`."""
     from ..passes.core.pipeline import pass_before_option, quote_braces
 
-    for word in words:
+    for word in command_line:
         match = _BRACES_LOST.fullmatch(word)
         if match is not None and (name := pass_before_option(match[1])):
             return quote_braces(name, match[1][len(name) :])

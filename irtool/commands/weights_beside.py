@@ -48,11 +48,9 @@ def forgotten_weights(module: Module, text: str, param_facts: ParamFacts) -> lis
         without = [p.name for p in function.params if p.name in names]
         without = [n for n in without if n not in param_facts.weights and n not in param_facts.values]
         if without:
-            subject = (
-                f"%{without[0]} has no value" if len(without) == 1 else f"{len(without)} parameters have no values"
-            )
+            what = f"%{without[0]} has no value" if len(without) == 1 else f"{len(without)} parameters have no values"
             them = "it" if len(without) == 1 else "them"
-            message = f"{subject}; {os.path.basename(path)} beside the text has {them}"
+            message = f"{what}; {os.path.basename(path)} beside the text has {them}"
             notes.append(Diagnostic(message, level="note", help=f"--params {shlex.quote(path)}", filename=text))
     return notes
 

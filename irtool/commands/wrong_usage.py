@@ -94,7 +94,7 @@ def _refuse_swallowed_options(command: click.Command, args: Sequence[str], ctx: 
             )
 
 
-def refused_value(error: click.BadParameter, words: Sequence[str]) -> str | None:
+def refused_value(error: click.BadParameter, command_line: Sequence[str]) -> str | None:
     """The value of a parameter whose type refuses it; None if its type does not.
 
     Args:
@@ -103,12 +103,12 @@ def refused_value(error: click.BadParameter, words: Sequence[str]) -> str | None
     parameter, ctx = error.param, error.ctx
     if parameter is None or ctx is None:
         return None
-    param_facts: list[str] = list(words if ctx.parent is None else ctx.meta.get(_WORDS, ()))
+    param_facts: list[str] = list(command_line if ctx.parent is None else ctx.meta.get(_WORDS, ()))
     parser = ctx.command.make_parser(ctx)
     parser.ignore_unknown_options = True
     values, _, _ = parser.parse_args(param_facts)
-    found = values.get(parameter.name or "")
-    for value in found if isinstance(found, list | tuple) else [found]:
+    refused = values.get(parameter.name or "")
+    for value in refused if isinstance(refused, list | tuple) else [refused]:
         if isinstance(value, str):
             try:
                 parameter.type.convert(value, parameter, ctx)

@@ -118,15 +118,17 @@ def _whole(path: str, part: _Part, marker: str) -> Case:
 
 def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, marker: str) -> Case:
     errors, mistakes = read_expectations(part.found, part.lines, part.first, marker)
-    said = part.mistakes + mistakes
+    problems = part.mistakes + mistakes
     reasons = part.texts(XFAIL)
     if len(reasons) > 1:
-        said.append(Mistake(part.first, "there is more than one XFAIL"))
+        problems.append(Mistake(part.first, "there is more than one XFAIL"))
     own = part.texts(RUN)
     if number and not own and not part.has_text(marker):
-        said.append(Mistake(part.first, f"case {number} is empty"))
-    elif number and not (own or head.texts(RUN)) and not said:
-        said.append(Mistake(part.first, f"case {number} has no `{marker} RUN:` line, and neither has the first part"))
+        problems.append(Mistake(part.first, f"case {number} is empty"))
+    elif number and not (own or head.texts(RUN)) and not problems:
+        problems.append(
+            Mistake(part.first, f"case {number} has no `{marker} RUN:` line, and neither has the first part")
+        )
     required = part.texts(REQUIRES) if head is part else head.texts(REQUIRES) + part.texts(REQUIRES)
     return Case(
         path,
@@ -137,7 +139,7 @@ def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, ma
         tuple(errors),
         reasons[0] if reasons else "",
         tuple(dict.fromkeys(name.strip() for names in required for name in names.split(",") if name.strip())),
-        tuple(map(str, sorted(said, key=lambda m: m.line))),
+        tuple(map(str, sorted(problems, key=lambda m: m.line))),
     )
 
 

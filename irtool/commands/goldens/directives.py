@@ -63,8 +63,8 @@ def marker_of(path: str) -> str:
 
 def is_golden(text: str) -> bool:
     """True for a text with a directive, or with a misspelt one."""
-    words = set(_SIGN.findall(text))
-    return any(w in KNOWN for w in words) or any(most_alike(w, KNOWN) for w in words - _NOTES)
+    signs = set(_SIGN.findall(text))
+    return any(w in KNOWN for w in signs) or any(most_alike(w, KNOWN) for w in signs - _NOTES)
 
 
 def silenced(text: str) -> str:
@@ -74,7 +74,7 @@ def silenced(text: str) -> str:
 
 def read_directives(lines: list[str], marker: str, first: int = 1) -> tuple[list[Directive], list[Mistake]]:
     """The directives in lines that begin with line number `first`, and the mistakes in them."""
-    found: list[Directive] = []
+    directives: list[Directive] = []
     mistakes: list[Mistake] = []
     for line, comment, is_alone in _comments(lines, marker, first):
         match = _WORD.match(comment)
@@ -84,8 +84,8 @@ def read_directives(lines: list[str], marker: str, first: int = 1) -> tuple[list
         if problem := _problem(name, at, colon, text, is_alone):
             mistakes.append(Mistake(line, problem))
         elif name in KNOWN and colon:
-            found.append(Directive(name, text, line, is_alone, at or ""))
-    return found, mistakes
+            directives.append(Directive(name, text, line, is_alone, at or ""))
+    return directives, mistakes
 
 
 def _problem(name: str, at: str | None, colon: str | None, text: str, is_alone: bool) -> str:
@@ -101,7 +101,7 @@ def _problem(name: str, at: str | None, colon: str | None, text: str, is_alone: 
         return "" if is_alone or name == ERROR else f"{name}: stands on a line of its own"
     if not colon or name in _NOTES or len(name) < 3 or not (is_alone or most_alike(name, KNOWN)):
         return ""
-    known = next((said for other, said in _OF_OTHERS.items() if name.startswith(other)), "")
+    known = next((suggestion for other, suggestion in _OF_OTHERS.items() if name.startswith(other)), "")
     hint = known or nearest(name, KNOWN) or f"known are {', '.join(KNOWN)}; a note begins with NOTE:"
     return f"unknown directive {name}: ({hint})"
 

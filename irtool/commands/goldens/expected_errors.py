@@ -50,11 +50,11 @@ def _pattern(text: str) -> str:
 
 
 def read_expectations(
-    found: Sequence[Directive], lines: Sequence[str], first: int, marker: str
+    directives: Sequence[Directive], lines: Sequence[str], first: int, marker: str
 ) -> tuple[list[Expectation], list[Mistake]]:
     """Expectations of ERROR lines in the lines of a case, which begin with line number `first`; and the mistakes in them."""
     expected, mistakes = [], []
-    for d in found:
+    for d in directives:
         if d.name != ERROR:
             continue
         try:
@@ -90,14 +90,14 @@ def _line(directive: Directive, lines: Sequence[str], first: int, marker: str) -
 
 def read_reported(messages: str, name: str) -> list[Reported]:
     """The errors in commands' standard error; `name` is that of the golden file."""
-    found: list[tuple[str, str, list[str]]] = []
+    reported: list[tuple[str, str, list[str]]] = []
     for line in messages.splitlines():
         if head := _HEAD.match(line):
             at = f"{head[1]}:{head[2]}" if head[2] else ""
-            found.append((at, head[3], [line[head.start(3) :]]))
-        elif found and not line.startswith("  "):  # not the line of the text, which has the ERROR itself
-            found[-1][2].append(line)
-    return [Reported(_own_line(at, name), "\n".join(text)) for at, level, text in found if level == "error"]
+            reported.append((at, head[3], [line[head.start(3) :]]))
+        elif reported and not line.startswith("  "):  # not the line of the text, which has the ERROR itself
+            reported[-1][2].append(line)
+    return [Reported(_own_line(at, name), "\n".join(text)) for at, level, text in reported if level == "error"]
 
 
 def _own_line(at: str, name: str) -> int | None:

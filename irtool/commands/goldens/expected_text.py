@@ -53,8 +53,8 @@ def write_parts(path: str, parts: Sequence[str]) -> bool:
     from ..output import write_text
 
     text = f"{LINE}\n".join(parts)
-    there = read_parts(path, 0)
-    if (there is None and not "".join(parts)) or there == [text]:
+    current = read_parts(path, 0)
+    if (current is None and not "".join(parts)) or current == [text]:
         return False
     if "".join(parts):
         write_text(expected_path(path), text, follow=False)

@@ -13,10 +13,10 @@ def features() -> dict[str, Callable[[], bool]]:
     from ...backends.base import backends
     from ..examination import extra_features
 
-    found: dict[str, Callable[[], bool]] = {}
+    known_features: dict[str, Callable[[], bool]] = {}
     for cls in dict.fromkeys(backends):
-        found |= cls().features()
-    return found | extra_features()
+        known_features |= cls().features()
+    return known_features | extra_features()
 
 
 def unmet(required: Iterable[str]) -> tuple[list[str], str]:

@@ -35,13 +35,15 @@ class Golden:
         self.path = path
         self.update = update
         self.cases = read_cases(path)
-        found = read_parts(path, self.cases[0].number)
-        self.is_there = found is not None
-        self.fits = found is None or len(found) == len(self.cases)
-        self.count = len(found or ())
+        recorded_parts = read_parts(path, self.cases[0].number)
+        self.is_there = recorded_parts is not None
+        self.fits = recorded_parts is None or len(recorded_parts) == len(self.cases)
+        self.count = len(recorded_parts or ())
         """How many parts are there."""
-        self.parts: list[str | None] = [*found] if found is not None and self.fits else [None] * len(self.cases)
-        if found is None and not update:
+        self.parts: list[str | None] = (
+            [*recorded_parts] if recorded_parts is not None and self.fits else [None] * len(self.cases)
+        )
+        if recorded_parts is None and not update:
             self.parts = [""] * len(self.cases)
 
     def run(self, index: int) -> Outcome:
@@ -57,8 +59,8 @@ class Golden:
         trial = _try(case)
         if case.xfail and trial.output and not self.is_there:
             name = os.path.basename(expected_path(self.path))
-            said = f"{name} is missing; write the right output of the case with XFAIL into it by hand"
-            return Outcome(case.name, FAILED, said)
+            message = f"{name} is missing; write the right output of the case with XFAIL into it by hand"
+            return Outcome(case.name, FAILED, message)
         result = self._judge(index, trial)
         if not case.xfail:
             return result
@@ -78,8 +80,8 @@ class Golden:
         name = os.path.basename(expected_path(self.path))
         want = self.parts[index]
         if not self.fits:
-            said = f"{name} has {_parts(self.count)} for {len(self.cases)} cases; --update writes it"
-            return Outcome(case.name, FAILED, said)
+            message = f"{name} has {_parts(self.count)} for {len(self.cases)} cases; --update writes it"
+            return Outcome(case.name, FAILED, message)
         if want == trial.output or (want is None and not trial.output):
             return Outcome(case.name)
         if not self.is_there:
@@ -87,8 +89,8 @@ class Golden:
         lines = difflib.unified_diff(
             (want or "").splitlines(), trial.output.splitlines(), "expected", "printed", lineterm=""
         )
-        said = "\n".join(lines)
-        return Outcome(case.name, FAILED, said or "line ends differ")
+        message = "\n".join(lines)
+        return Outcome(case.name, FAILED, message or "line ends differ")
 
     def write(self) -> tuple[bool, str]:
         """Writes new expected output; returns whether any was written, and an error message. Raises IrError."""
@@ -109,8 +111,8 @@ def run_golden(path: str, update: bool = False, chosen: Collection[int] | None =
 
     With `update` the expected file is rewritten where the output differs; the second value says whether it was.
     """
-    if said := stale_expectation(path):
-        return [Outcome(path, FAILED, said)], False
+    if stale := stale_expectation(path):
+        return [Outcome(path, FAILED, stale)], False
     golden = Golden(path, update)
     indices = [n for n, case in enumerate(golden.cases) if chosen is None or case.number in chosen]
     outcomes = [golden.run(n) for n in indices]
@@ -135,11 +137,11 @@ def _try(case: Case) -> _Trial:
     outputs = []
     with (
         tempfile.TemporaryDirectory(prefix="irtool-test-") as temporary,
-        tempfile.TemporaryDirectory(prefix="irtool-case-") as beside,
+        tempfile.TemporaryDirectory(prefix="irtool-case-") as golden_folder,
     ):
         file = name
         if case.text is not None:
-            file = os.path.join(beside, name)
+            file = os.path.join(golden_folder, name)
             with open(file, "w", encoding="utf-8", errors="surrogateescape", newline="") as out:
                 out.write(case.text)
         place = Place(folder, file, name, temporary)

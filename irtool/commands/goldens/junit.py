@@ -17,17 +17,17 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_xml(results: Iterable[Result]) -> str:
     """The report: a `testcase` for each case, the folder of its file as the class, with the seconds of the file shared out evenly.
     Failures have the message; cases that were skipped or failed as expected have the reason."""
-    found = [(outcome, r.seconds / len(r.outcomes)) for r in results for outcome in r.outcomes]
-    failed = sum(not outcome.passed for outcome, _ in found)
-    skipped = sum(outcome.state in (SKIPPED, XFAILED) for outcome, _ in found)
-    numbers = f'tests="{len(found)}" failures="{failed}" errors="0" skipped="{skipped}"'
-    numbers += f' time="{sum(s for _, s in found):.3f}"'
+    timed = [(outcome, r.seconds / len(r.outcomes)) for r in results for outcome in r.outcomes]
+    failed = sum(not outcome.passed for outcome, _ in timed)
+    skipped = sum(outcome.state in (SKIPPED, XFAILED) for outcome, _ in timed)
+    numbers = f'tests="{len(timed)}" failures="{failed}" errors="0" skipped="{skipped}"'
+    numbers += f' time="{sum(s for _, s in timed):.3f}"'
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f"<testsuites {numbers}>",
         f'<testsuite name="irtool" {numbers}>',
     ]
-    for outcome, seconds in found:
+    for outcome, seconds in timed:
         folder, name = os.path.split(outcome.name)
         head = f'<testcase classname={_quoted(folder or ".")} name={_quoted(name)} time="{seconds:.3f}"'
         if outcome.state == PASSED:

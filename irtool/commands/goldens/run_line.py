@@ -43,11 +43,11 @@ def parse_run_line(line: str) -> list[_Command]:
     reader.whitespace_split = True
     reader.commenters = ""
     try:
-        words = list(reader)
+        tokens = list(reader)
     except ValueError as error:
         raise ValueError(f"the line cannot be read: {str(error).lower()}") from None
     stages: list[list[str]] = [[]]
-    for word in words:
+    for word in tokens:
         if word == "|":
             stages.append([])
         elif set(word) == {"|"}:
@@ -57,20 +57,20 @@ def parse_run_line(line: str) -> list[_Command]:
     return [_command(stage, n, len(stages)) for n, stage in enumerate(stages, 1)]
 
 
-def _command(words: list[str], number: int, count: int) -> _Command:
-    both = "2>&1" in words
-    words = [w for w in words if w != "2>&1"]
-    must_fail = words[:1] == ["not"]
-    words = words[1:] if must_fail else words
-    if not words:
+def _command(tokens: list[str], number: int, count: int) -> _Command:
+    both = "2>&1" in tokens
+    tokens = [w for w in tokens if w != "2>&1"]
+    must_fail = tokens[:1] == ["not"]
+    tokens = tokens[1:] if must_fail else tokens
+    if not tokens:
         where = f": command {number} of {count} is missing" if count > 1 else ", not nothing"
         raise ValueError(f"a RUN line runs irtool{where}")
-    if words[0] != "irtool":
-        raise ValueError(f"a RUN line runs irtool, not {words[0]}")
-    for word in words:
+    if tokens[0] != "irtool":
+        raise ValueError(f"a RUN line runs irtool, not {tokens[0]}")
+    for word in tokens:
         if word in ("&&", "&", ";", ">", ">>", "<", "2>", "|&") or re.match(r"[0-9]?>>?[^=]", word):
             raise ValueError(f"a RUN line has no {word}: only | and 2>&1 (write files with -o, to %t)")
-    return _Command(tuple(words[1:]), must_fail, both)
+    return _Command(tuple(tokens[1:]), must_fail, both)
 
 
 @dataclass(frozen=True)
@@ -117,24 +117,24 @@ def run_line(line: str, place: Place, reports_errors: bool = False) -> Ran:
         return Ran(problem=str(error))
     if reports_errors:
         commands[-1] = replace(commands[-1], must_fail=True)
-    given = b""
+    standard_input = b""
     output, messages = "", ""
     for number, command in enumerate(commands, 1):
         err = _Text()
         out = _Text()
         counts = command.both or (command.must_fail and not reports_errors)
-        code = _run(command, place, given, out, _Copied(err, out) if counts else err)
-        given, output = out.value(), place.tidy(out.text())
+        code = _run(command, place, standard_input, out, _Copied(err, out) if counts else err)
+        standard_input, output = out.value(), place.tidy(out.text())
         messages += place.tidy(err.text())
         which = f"command {number} ({command.text}): " if len(commands) > 1 else ""
         if command.must_fail == (code == 0) or (reports_errors and code == _BUG):
-            said = output if counts else output + place.tidy(err.text())
-            return Ran(said, messages, f"{which}exit code {code}{', though it should fail' if code == 0 else ''}")
+            printed = output if counts else output + place.tidy(err.text())
+            return Ran(printed, messages, f"{which}exit code {code}{', though it should fail' if code == 0 else ''}")
     is_told = commands[-1].must_fail and not reports_errors
     return Ran(output + (f"exit code {code}\n" if is_told else ""), messages)
 
 
-def _run(command: _Command, place: Place, given: bytes, out: _Text, err: _Text) -> int:
+def _run(command: _Command, place: Place, standard_input: bytes, out: _Text, err: _Text) -> int:
     from ...plugin.loading import plugins_kept
     from ..colour import uncoloured
     from ..shell import INTERRUPTED, execute
@@ -143,7 +143,7 @@ def _run(command: _Command, place: Place, given: bytes, out: _Text, err: _Text) 
         contextlib.chdir(place.folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
-        _standard_input(given),
+        _standard_input(standard_input),
         plugins_kept(),
         uncoloured(),
     ):

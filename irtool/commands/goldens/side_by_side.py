@@ -73,10 +73,10 @@ class _Worker:
             process.stdin.flush()
             return pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
-            said = f"the process that ran it {_end(process)}"
+            message = f"the process that ran it {_end(process)}"
             if not self.is_ended:
                 self.process = self._start()
-            return Result((Outcome(task.path, FAILED, said),), 0.0)
+            return Result((Outcome(task.path, FAILED, message),), 0.0)
 
     def end(self) -> None:
         """Ends the process, in the middle of a task if there is one."""

@@ -43,8 +43,8 @@ def perform(task: Task) -> Result:
     try:
         outcomes, is_written = run_golden(task.path, task.update, task.chosen)
     except (IrError, OSError) as error:  # expected output that cannot be read or written is no reason to stop
-        said = render(error) if isinstance(error, IrError) else f"cannot read {error.filename}: {error.strerror}"
-        outcomes, is_written = [Outcome(task.path, FAILED, said)], False
+        message = render(error) if isinstance(error, IrError) else f"cannot read {error.filename}: {error.strerror}"
+        outcomes, is_written = [Outcome(task.path, FAILED, message)], False
     return Result(tuple(outcomes), time.perf_counter() - begin, is_written)
 
 

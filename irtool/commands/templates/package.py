@@ -32,11 +32,14 @@ def write_package(kind: str, name: str, folder: str | None) -> Package:
 
     Raises WrongUsage for a name that cannot be used, IrError for a folder that exists or cannot be made.
     """
-    words = names_of(name)
-    target = folder or words["distribution"]
+    substitutions = names_of(name)
+    target = folder or substitutions["distribution"]
     if os.path.lexists(target):
         raise IrError(f"{target} exists; name another folder with -o", code=UnwritableFile)
-    files = {Template(path).substitute(words): Template(text).substitute(words) for path, text in _read(kind).items()}
+    files = {
+        Template(path).substitute(substitutions): Template(text).substitute(substitutions)
+        for path, text in _read(kind).items()
+    }
     parent = os.path.dirname(os.path.abspath(target))
     try:
         os.makedirs(parent, exist_ok=True)
@@ -59,8 +62,8 @@ def names_of(name: str) -> dict[str, str]:
         hint = f"did you mean {hint}?" if hint[:1].isupper() and hint.isascii() else ""
         raise WrongUsage(f"{name!r} is not a name like MyPass: letters and digits, a capital first", BadValue, hint)
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    if said := _taken(name, module):
-        raise WrongUsage(said, BadValue)
+    if problem := _taken(name, module):
+        raise WrongUsage(problem, BadValue)
     return {"name": name, "module": module, "distribution": module.replace("_", "-")}
 
 
