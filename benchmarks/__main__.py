@@ -21,9 +21,9 @@ def main() -> None:
     here = Path(__file__).parent
     known = sorted(p.stem for p in here.glob("*.py") if "\ndef run(" in p.read_text(encoding="utf-8"))
     usual = [name for name in known if name not in BY_NAME]
-    given = sys.argv[1:]
-    first = next((n for n, a in enumerate(given) if a.startswith("-")), len(given))
-    options, chosen = given[first:], given[:first] or usual
+    arguments = sys.argv[1:]
+    first = next((n for n, a in enumerate(arguments) if a.startswith("-")), len(arguments))
+    options, chosen = arguments[first:], arguments[:first] or usual
     if options and len(chosen) != 1:
         sys.exit("options go to one benchmark: name it before them")
     for name in chosen:
@@ -47,10 +47,10 @@ def _processor() -> str:
 def _compiler() -> str:
     """What the C compiler says that it is, in the first line."""
     try:
-        said = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
+        version = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "no C compiler"
-    return said.splitlines()[0]
+    return version.splitlines()[0]
 
 
 if __name__ == "__main__":

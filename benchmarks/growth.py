@@ -45,7 +45,7 @@ def work_of(shape: Shape, n: int) -> dict[str, Callable[[], Action]]:
     """What is done with a module of that shape and size. Each entry makes a stage ready to run, and may be refused."""
     text = shape(n)
     module = irtool.infer_types(parse(text))
-    found: dict[str, Callable[[], Action]] = {
+    actions: dict[str, Callable[[], Action]] = {
         "parse": lambda: lambda: parse(text),
         "infer": lambda: _inference(text),
         "print": lambda: lambda: irtool.to_text(module),
@@ -54,8 +54,8 @@ def work_of(shape: Shape, n: int) -> dict[str, Callable[[], Action]]:
         "default<O3>": lambda: lambda: _run(module, "default<O3>"),
     }
     for name in ALL:
-        found[name] = lambda name=name: _pass(module, name)  # type: ignore[misc]
-    return found
+        actions[name] = lambda name=name: _pass(module, name)  # type: ignore[misc]
+    return actions
 
 
 def _inference(text: str) -> Action:
@@ -123,7 +123,7 @@ def measure(
     """For each stage: `sizes`, `seconds` and `bytes` (the peak of what Python allocates, at small sizes), the exponents of
     both (None for a single size), or why it is `refused`. `left_out` are the sizes that would have taken longer than
     `patience`, or that the `budget` of seconds for the whole shape did not reach, with the reason."""
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     end = time.monotonic() + budget
     for size in sizes:
         left = end - time.monotonic()
@@ -132,13 +132,13 @@ def measure(
                 ready_by_stage = work_of(shape, size)
         except _Late:
             short = left < _TIMES * patience
-            for entry in found.values():
+            for entry in entries.values():
                 _leave_out(entry, size, "the budget is used up" if short else "the module itself takes too long")
             continue
         for stage, ready in ready_by_stage.items():
             if stages and stage not in stages:
                 continue
-            entry = found.setdefault(
+            entry = entries.setdefault(
                 stage,
                 {"shape": shape.__name__, "stage": stage, "sizes": [], "seconds": [], "bytes": [], "left_out": {}},
             )
@@ -160,7 +160,7 @@ def measure(
                     _leave_out(entry, size, f"stopped after {limit:.0f} s")
             except IrError as error:
                 entry["refused"] = error.diagnostics[0].message
-    for entry in found.values():
+    for entry in entries.values():
         entry["time"] = _fit(entry["sizes"], entry["seconds"])
         entry["memory"] = _fit(entry["sizes"], entry["bytes"])
         yield entry
@@ -214,8 +214,8 @@ def run(arguments: Sequence[str] = ()) -> None:
     options.add_argument("--patience", type=float, default=PATIENCE, help="seconds that a stage may take")
     options.add_argument("--budget", type=float, default=BUDGET, help="seconds for all of it; shapes share them evenly")
     chosen = options.parse_args(list(arguments))
-    wanted = chosen.shapes.split(",")
-    if unknown := [n for n in wanted if n not in names]:
+    shape_names = chosen.shapes.split(",")
+    if unknown := [n for n in shape_names if n not in names]:
         options.error(f"there is no shape {unknown[0]}; there are {', '.join(names)}")
     sizes = [int(s) for s in chosen.sizes.split(",")]
     stages = [s for s in chosen.stages.split(",") if s]
@@ -224,9 +224,9 @@ def run(arguments: Sequence[str] = ()) -> None:
         f"growth: exponents of time and memory, at up to {sizes[-1]} nodes, as far as a stage takes {chosen.patience} s"
     )
     for shape in SHAPES:
-        if shape.__name__ not in wanted:
+        if shape.__name__ not in shape_names:
             continue
-        for entry in measure(shape, sizes, stages, chosen.patience, chosen.budget / len(wanted)):
+        for entry in measure(shape, sizes, stages, chosen.patience, chosen.budget / len(shape_names)):
             rows.append(entry)
             print(f"  {shape.__name__:22s} {entry['stage']:24s} {_shown(entry)}", flush=True)
     if chosen.json:

@@ -65,9 +65,9 @@ def _threads() -> None:
         (quiet if other.seconds < _QUIET * (a + b) else busy).append(a / b)
         others, wall, alone = others + other.seconds, wall + a + b, alone + a
     counted = quiet if len(quiet) >= _ROUNDS // 2 else quiet + busy
-    found = statistics.quantiles(counted, n=4)
+    quartiles = statistics.quantiles(counted, n=4)
     print(
-        f"  ResNet-50, two threads: {found[1]:.2f} times one (quartiles {found[0]:.2f} and {found[2]:.2f} of {len(counted)} "
+        f"  ResNet-50, two threads: {quartiles[1]:.2f} times one (quartiles {quartiles[0]:.2f} and {quartiles[2]:.2f} of {len(counted)} "
         f"rounds), {os.cpu_count()} cores"
     )
     print(

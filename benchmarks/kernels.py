@@ -102,13 +102,13 @@ SMALL = (
 
 def _rows(net: Compiled, operator: str) -> list[Row]:
     """Every kernel with an operator of that name, in order of execution."""
-    found = []
+    rows = []
     for k in net.kernels:
         if any(operator in o for o in k.operators):
             timed = net.kernel(k)
             share, limit = max((timed.of_peak, "peak"), (timed.of_copy, "copy"))
-            found.append(Row(_title(k), timed.seconds, share, limit, sum(x is k for x in net.calls)))
-    return found
+            rows.append(Row(_title(k), timed.seconds, share, limit, sum(x is k for x in net.calls)))
+    return rows
 
 
 def _alone(title: str, text: str, instructions: int = 0) -> Row:

@@ -27,14 +27,14 @@ def ratio(a: Callable[[], object], b: Callable[[], object], runs: int = 7) -> fl
     """Median of time(a) / time(b), the two called in turn, so that drift of the machine's speed cancels."""
     a()
     b()
-    found = []
+    ratios = []
     for _ in range(runs):
         start = time.perf_counter()
         a()
         middle = time.perf_counter()
         b()
-        found.append((middle - start) / (time.perf_counter() - middle))
-    return statistics.median(found)
+        ratios.append((middle - start) / (time.perf_counter() - middle))
+    return statistics.median(ratios)
 
 
 class OtherWork:

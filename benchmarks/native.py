@@ -217,26 +217,26 @@ class Compiled:
             if read:
                 again = self._library.bench_read(ctypes.c_void_p(plain.ctypes.data), ctypes.c_long(read), reads)
                 readings.append(again / reads / took)
-        found = [statistics.median(x) if x else 0.0 for x in (peaks, bandwidths, readings)]
-        return Timed(statistics.median(seconds), *found)
+        medians = [statistics.median(x) if x else 0.0 for x in (peaks, bandwidths, readings)]
+        return Timed(statistics.median(seconds), *medians)
 
 
 def weights_of(module: irtool.Module, inputs: Sequence[str], seed: int = 0) -> dict[str, np.ndarray]:
     """Random weights for every parameter but the inputs: uniform, scaled by fan-in; vectors between 1/2 and 1."""
     generator = np.random.default_rng(seed)
-    made = {}
+    weights = {}
     for p in module["main"].params:
         if p.name in inputs:
             continue
         shape = tuple(int(d) for d in p.checked_type.shape)
         if "int" in p.checked_type.dtype:
-            made[p.name] = generator.integers(-127, 128, shape).astype(p.checked_type.dtype)
+            weights[p.name] = generator.integers(-127, 128, shape).astype(p.checked_type.dtype)
             continue
-        made[p.name] = generator.random(shape, "float32") * 0.5 + 0.5
+        weights[p.name] = generator.random(shape, "float32") * 0.5 + 0.5
         if len(shape) > 1:
             fan = int(np.prod(shape[1:]))
-            made[p.name] = ((made[p.name] * 4 - 3) * (3.0 / fan) ** 0.5).astype("float32")
-    return made
+            weights[p.name] = ((weights[p.name] * 4 - 3) * (3.0 / fan) ** 0.5).astype("float32")
+    return weights
 
 
 def traffic(k: PrimFunc) -> int:
@@ -260,18 +260,18 @@ def _filled(nbytes: int, dtype: str) -> np.ndarray:
     """Memory on a cache line's boundary, with numbers in it that are neither zero nor subnormal, or bytes; zeros for other dtypes."""
     raw = np.zeros(nbytes + 64, "uint8")
     start = -raw.ctypes.data % 64
-    made = raw[start : start + nbytes]
+    buffer = raw[start : start + nbytes]
     if dtype in ("float32", "float64"):
-        made.view(dtype)[:] = np.random.default_rng(1).random(nbytes // np.dtype(dtype).itemsize, dtype) + 0.5
+        buffer.view(dtype)[:] = np.random.default_rng(1).random(nbytes // np.dtype(dtype).itemsize, dtype) + 0.5
     if dtype in ("int8", "uint8"):
-        made[:] = np.random.default_rng(1).integers(0, 256, nbytes, "uint8")
-    return made
+        buffer[:] = np.random.default_rng(1).integers(0, 256, nbytes, "uint8")
+    return buffer
 
 
 def _buffers(k: PrimFunc, arena: int) -> list[np.ndarray]:
     """Operands of a kernel and its scratch memory, which may lie anywhere in the network's workspace."""
-    made = [_filled(b.nbytes, b.dtype) for b in k.params]
-    return [*made, _filled(arena if k.has_workspace else 0, "uint8")]
+    buffers = [_filled(b.nbytes, b.dtype) for b in k.params]
+    return [*buffers, _filled(arena if k.has_workspace else 0, "uint8")]
 
 
 def _pointers(arrays: Sequence[np.ndarray]) -> Any:

@@ -191,9 +191,9 @@ def patterns(n: int) -> str:
 
 def clauses(n: int) -> str:
     """A `match` with many clauses."""
-    kinds = "type Kind { " + ", ".join(f"K{i}" for i in range(n)) + " }\n"
+    type_text = "type Kind { " + ", ".join(f"K{i}" for i in range(n)) + " }\n"
     body = "".join(f"    K{i} => {'tanh' if i % 2 else 'exp'}(%x),\n" for i in range(n))
-    return _main(f"%x: {T}, %k: Kind", f"  match (%k) {{\n{body}  }}", kinds)
+    return _main(f"%x: {T}, %k: Kind", f"  match (%k) {{\n{body}  }}", type_text)
 
 
 def lists(n: int) -> str:
@@ -251,16 +251,16 @@ def _ring(n: int, turn: str) -> str:
 
 def constructors(n: int) -> str:
     """Constructors with fields, and values of all of them."""
-    kinds = "type Kind[A] { " + ", ".join(f"K{i}(A, Kind[A])" for i in range(n)) + ", Last }\n"
+    type_text = "type Kind[A] { " + ", ".join(f"K{i}(A, Kind[A])" for i in range(n)) + ", Last }\n"
     body = "".join(f"    K{i}(%a{i}, _) => %a{i},\n" for i in range(n))
-    return _main(f"%x: {T}, %k: Kind[{T}]", f"  match (%k) {{\n{body}    Last => %x\n  }}", kinds)
+    return _main(f"%x: {T}, %k: Kind[{T}]", f"  match (%k) {{\n{body}    Last => %x\n  }}", type_text)
 
 
 def columns(n: int) -> str:
     """A `match` on a tuple of two, with a clause for each pair of equal constructors."""
-    kinds = "type Kind { " + ", ".join(f"K{i}" for i in range(n)) + " }\n"
+    type_text = "type Kind { " + ", ".join(f"K{i}" for i in range(n)) + " }\n"
     body = "".join(f"    (K{i}, K{i}) => tanh(%x),\n" for i in range(n))
-    return _main(f"%x: {T}, %k: (Kind, Kind)", f"  match (%k) {{\n{body}    _ => %x\n  }}", kinds)
+    return _main(f"%x: {T}, %k: (Kind, Kind)", f"  match (%k) {{\n{body}    _ => %x\n  }}", type_text)
 
 
 def composed(n: int) -> str:
@@ -293,15 +293,15 @@ def type_params(n: int) -> str:
 
 def wide_results(n: int) -> str:
     """A function whose result is a tuple of many fields, taken apart by its caller."""
-    made = f"def @f(%x: {T}) {{\n  %0 = nn.softmax(%x);\n  ({', '.join(['%0'] * n)},)\n}}\n"
+    callee = f"def @f(%x: {T}) {{\n  %0 = nn.softmax(%x);\n  ({', '.join(['%0'] * n)},)\n}}\n"
     body = "".join(f"  %{2 * i + 2} = %0.{i};\n  %{2 * i + 3} = add(%{2 * i + 1}, %{2 * i + 2});\n" for i in range(n))
-    return _main(f"%x: {T}", f"  %0 = @f(%x);\n  %1 = negative(%x);\n{body}  %{2 * n + 1}", made)
+    return _main(f"%x: {T}", f"  %0 = @f(%x);\n  %1 = negative(%x);\n{body}  %{2 * n + 1}", callee)
 
 
 def same_constants(n: int) -> str:
     """Functions that all use the same constants."""
-    uses = "".join(f"  %{i + 1} = add(%{i}, {i}f);\n" for i in range(4))
-    defs = "".join(f"def @f{i}(%x: {T}) -> {T} {{\n  %0 = tanh(%x);\n{uses}  %4\n}}\n" for i in range(n))
+    sums = "".join(f"  %{i + 1} = add(%{i}, {i}f);\n" for i in range(4))
+    defs = "".join(f"def @f{i}(%x: {T}) -> {T} {{\n  %0 = tanh(%x);\n{sums}  %4\n}}\n" for i in range(n))
     lines = "".join(f"  %{i + 1} = @f{i}(%{i});\n" for i in range(n))
     return _main(f"%x: {T}", f"  %0 = negative(%x);\n{lines}  %{n}", defs)
 

@@ -30,16 +30,24 @@ def main() -> None:
     options.add_argument("--time", default="3m", help="for each model")
     options.add_argument("--openmp", action="store_true")
     options.add_argument("--keep", type=Path, default=Path("build/tuned"), metavar="DIR")
-    given = options.parse_args()
-    path = FOLDER / f"{given.name}.json"
+    arguments = options.parse_args()
+    path = FOLDER / f"{arguments.name}.json"
     data = json.loads(path.read_text(encoding="utf-8"))
-    given.keep.mkdir(parents=True, exist_ok=True)
-    target = choose_options("c", ({"mcpu": "native", "openmp": given.openmp},)).backend.machine()
-    stages = data["machines"].setdefault(conditions(target.vector_bytes, given.openmp), {"stages": {}})["stages"]
-    for model in given.models:
-        table = given.keep / f"{model.stem}{'.threads' if given.openmp else ''}.json"
-        words = ["tune", str(model), "-o", str(table), "--time", given.time, *(["--openmp"] if given.openmp else [])]
-        done = subprocess.run([sys.executable, "-m", "irtool", *words], check=False)
+    arguments.keep.mkdir(parents=True, exist_ok=True)
+    target = choose_options("c", ({"mcpu": "native", "openmp": arguments.openmp},)).backend.machine()
+    stages = data["machines"].setdefault(conditions(target.vector_bytes, arguments.openmp), {"stages": {}})["stages"]
+    for model in arguments.models:
+        table = arguments.keep / f"{model.stem}{'.threads' if arguments.openmp else ''}.json"
+        command = [
+            "tune",
+            str(model),
+            "-o",
+            str(table),
+            "--time",
+            arguments.time,
+            *(["--openmp"] if arguments.openmp else []),
+        ]
+        done = subprocess.run([sys.executable, "-m", "irtool", *command], check=False)
         if done.returncode:
             sys.exit(f"{model} was not tuned")
         merge(stages, json.loads(table.read_text(encoding="utf-8")))

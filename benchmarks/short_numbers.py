@@ -70,10 +70,10 @@ class DotPeak:
         self.lanes = compiler.machine().lanes(4)
         self.kind = kind
         accs = [f"acc{n}" for n in range(_ACCUMULATORS)]
-        sums, words = vector_type(kind.sums, self.lanes), vector_type("int32", self.lanes)
+        sums, word_type = vector_type(kind.sums, self.lanes), vector_type("int32", self.lanes)
         call = c_name(kind.function, kind.sums, self.lanes)
         body = (
-            _LOOP.replace("WORDS", words)
+            _LOOP.replace("WORDS", word_type)
             .replace("SUMS", sums)
             .replace("DECLARATIONS", "".join(f"  {sums} {a} = {{{n}}};\n" for n, a in enumerate(accs)))
             .replace("STEP", " ".join(f"BENCH_OTHER(a); {a} = {call}({a}, a, b);" for a in accs))

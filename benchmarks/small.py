@@ -38,9 +38,9 @@ def run(options: Sequence[str] = ()) -> None:
     chosen = [o.lstrip("-") for o in options]
     mcpu = next((o.removeprefix("mcpu=") for o in chosen if o.startswith("mcpu=")), "native")
     chosen = [o for o in chosen if not o.startswith("mcpu=")]
-    for title, (beside, cases) in GROUPS.items():
+    for title, (share, cases) in GROUPS.items():
         if not chosen or any(title.startswith(c) for c in chosen):
-            print(f"  {title}: ns an element, of which {beside} takes; share")
+            print(f"  {title}: ns an element, of which {share} takes; share")
             nets = [Compiled(case.text, inputs=("data", "exponent"), mcpu=mcpu) for case in cases]
             for case, net in zip(cases, nets, strict=True):
                 print(row(case, net))
@@ -63,16 +63,16 @@ def measure(case: Case, net: Compiled) -> tuple[float, float]:
     return each, c_library.seconds(case.beside, case.dtype, operands) / case.count * 1e9
 
 
-def _one(op: str, *shape: int, dtype: str = "float32", given: str = "", **attrs: object) -> Case:
+def _one(op: str, *shape: int, dtype: str = "float32", label: str = "", **attrs: object) -> Case:
     """A call of one operator on one tensor."""
     t = Text()
     text = t.text(t.call(op, t.param("data", *shape, dtype=dtype), **attrs))
-    about = given or " ".join(f"{k}={v}" for k, v in attrs.items())
+    about = label or " ".join(f"{k}={v}" for k, v in attrs.items())
     return Case(f"{op} {shape} {'' if dtype == 'float32' else dtype + ' '}{about}".rstrip(), text, math.prod(shape))
 
 
 def _transpose(*shape: int, axes: Sequence[int], dtype: str = "float32") -> Case:
-    return _one("transpose", *shape, dtype=dtype, given=", ".join(map(str, axes)), axes=list(axes))
+    return _one("transpose", *shape, dtype=dtype, label=", ".join(map(str, axes)), axes=list(axes))
 
 
 def _scaled_transpose(*shape: int, axes: Sequence[int]) -> Case:

@@ -46,9 +46,9 @@ def run() -> None:
     _row("peak memory of this process so far", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:8.2f} GB")
     values = np.random.default_rng(0).standard_normal(25_000_000, dtype=np.float32).reshape(25, -1)
     big = Module({"main": Function((), Tuple(tuple(Constant(v) for v in values)))})
-    held = irtool.to_text(big)
+    printed = irtool.to_text(big)
     _row("100 MB of constants: print", f"{seconds(lambda: irtool.to_text(big), runs=3):8.2f} s")
-    _row("100 MB of constants: parse", f"{seconds(lambda: parse(held), runs=3):8.2f} s")
+    _row("100 MB of constants: parse", f"{seconds(lambda: parse(printed), runs=3):8.2f} s")
     _row("peak memory of this process", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:8.2f} GB")
     _row("lark", lark.__version__)
 
@@ -56,8 +56,8 @@ def run() -> None:
 def _network(calls: int) -> str:
     """Calls of several kinds, with types and attributes: about 69 characters for each."""
     shape = "Tensor[(1, 16), float32]"
-    kinds = ("nn.dense(%{}, %w, units=16)", "add(%{}, %x)", "nn.relu(%{})", "multiply(%{}, 0.5f)")
-    lines = [f"  %{i + 1} = {kinds[i % 4].format(i)} /* ty={shape} */;\n" for i in range(calls - 1)]
+    templates = ("nn.dense(%{}, %w, units=16)", "add(%{}, %x)", "nn.relu(%{})", "multiply(%{}, 0.5f)")
+    lines = [f"  %{i + 1} = {templates[i % 4].format(i)} /* ty={shape} */;\n" for i in range(calls - 1)]
     head = f'#[version = "0.0.5"]\ndef @main(%x: {shape}, %w: Tensor[(16, 16), float32]) -> {shape} {{\n  %0 = nn.relu(%x);\n'
     return "".join([head, *lines, f"  %{calls - 1}\n}}\n"])
 

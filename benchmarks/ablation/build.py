@@ -94,7 +94,7 @@ class Builder:
     def build(self, off: Sequence[str] = ()) -> Build:
         """The network with these stages and strategies switched off; `active` is that of a build with all. Raises whatever scheduling
         raises."""
-        folder, held = tempfile.TemporaryDirectory(), ExitStack()
+        folder, resources = tempfile.TemporaryDirectory(), ExitStack()
         backend, changes = self._options.backend, Changes()
         watching = () if off else (changes,)
         with without(*off):
@@ -102,11 +102,11 @@ class Builder:
                 program = run_stages(self._prepared, (_ENTRY,), backend.machine(), watching)
             active = changes.stages | {choose_strategy(s)[0].name for s in (() if off else tuple(stages))}
         flush_constants(program)
-        request = Request(_NAME, "c", _no_sample, Path(folder.name), held)
+        request = Request(_NAME, "c", _no_sample, Path(folder.name), resources)
         sources = backend.emit(program, request)
         digest, c_bytes = _read(sources, Path(folder.name))
         report = make_report(program, _NAME, sources)
-        return Build(digest, report, c_bytes, active, sources, request, backend, held, folder)
+        return Build(digest, report, c_bytes, active, sources, request, backend, resources, folder)
 
 
 def _read(sources: Sources, folder: Path) -> tuple[str, int]:

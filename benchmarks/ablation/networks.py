@@ -110,11 +110,11 @@ def _transformer(
     return Listed(kind, "transformers", Network(model, make))
 
 
-def _tokens(count: int = 64, words: int = 1000, name: str = "input_ids") -> Callable[[], dict[str, Any]]:
+def _tokens(count: int = 64, vocabulary: int = 1000, name: str = "input_ids") -> Callable[[], dict[str, Any]]:
     def draw() -> dict[str, Any]:
         import torch
 
-        return {name: torch.randint(3, words - 1, (1, count))}
+        return {name: torch.randint(3, vocabulary - 1, (1, count))}
 
     return draw
 

@@ -113,8 +113,8 @@ def _row(switch: str, records: Sequence[Record]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _extreme(found: list[tuple[float, str]], sign: float) -> str:
-    return "".join(f"{x:.2f} {name}" for x, name in found if sign * (x - 1) > 0)
+def _extreme(ratios: list[tuple[float, str]], sign: float) -> str:
+    return "".join(f"{x:.2f} {name}" for x, name in ratios if sign * (x - 1) > 0)
 
 
 def _title(r: Record) -> str:

@@ -29,12 +29,12 @@ def compare(first: Artifact, second: Artifact, inputs: Mapping[str, Any], second
     machine may be the reason. Raises RuntimeError if the process ends without a result.
     """
     context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(there, first, second, inputs, seconds))
+    parent, child = context.Pipe(duplex=False)
+    process = context.Process(target=_measure, args=(child, first, second, inputs, seconds))
     process.start()
-    there.close()
+    child.close()
     try:
-        result: dict[str, Any] = here.recv()
+        result: dict[str, Any] = parent.recv()
     except EOFError:
         process.join()
         raise RuntimeError(f"the process that ran it ended with code {process.exitcode}") from None

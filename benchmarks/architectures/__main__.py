@@ -36,15 +36,15 @@ def main() -> None:
     unknown = [n for n in chosen if n not in ARCHITECTURES]
     if unknown:
         sys.exit(f"unknown architecture {unknown[0]}; there are {', '.join(ARCHITECTURES)}")
-    kept = options.models / "results.json"
-    results: dict[str, dict[str, Any]] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    results_path = options.models / "results.json"
+    results: dict[str, dict[str, Any]] = json.loads(results_path.read_text("utf-8")) if results_path.exists() else {}
     for name in chosen:
         results.setdefault(name, {})
         for exporter in options.exporters.split(","):
-            found = _result(name, exporter, options)
-            results[name][exporter] = found
-            print(f"{name} {exporter}: {_cell(found)}", flush=True)
-            kept.write_text(json.dumps(results), encoding="utf-8")
+            outcome = _result(name, exporter, options)
+            results[name][exporter] = outcome
+            print(f"{name} {exporter}: {_cell(outcome)}", flush=True)
+            results_path.write_text(json.dumps(results), encoding="utf-8")
     if options.write:
         known = {name: results[name] for name in ARCHITECTURES if name in results}
         (ROOT / "docs" / "architectures.md").write_text(_page(known), encoding="utf-8")
@@ -57,14 +57,14 @@ def main() -> None:
 def _result(name: str, exporter: str, options: Any) -> dict[str, Any]:
     path = options.models / f"{name}.{exporter}.onnx"
     if not path.with_suffix(".npz").exists():
-        said = _process(["export", name, str(options.models), exporter], options)
+        output = _process(["export", name, str(options.models), exporter], options)
         if not path.with_suffix(".npz").exists():
-            return {"stage": "export", "error": said.strip().splitlines()[-1] if said.strip() else "no word"}
-    said = _process(["check", str(path)], options)
+            return {"stage": "export", "error": output.strip().splitlines()[-1] if output.strip() else "no word"}
+    output = _process(["check", str(path)], options)
     try:
-        return json.loads(said.strip().splitlines()[-1])
+        return json.loads(output.strip().splitlines()[-1])
     except (ValueError, IndexError):
-        return {"stage": "process", "error": said.strip()[-300:] or "it ended without a word: out of memory or time"}
+        return {"stage": "process", "error": output.strip()[-300:] or "it ended without a word: out of memory or time"}
 
 
 def _process(command: list[str], options: Any) -> str:
@@ -90,15 +90,15 @@ def _process(command: list[str], options: Any) -> str:
     return done.stdout if command[0] == "check" and done.stdout else done.stdout + done.stderr
 
 
-def _agrees(found: dict[str, Any]) -> bool:
-    return found.get("stage") == "done" and found["difference"] <= TOLERANCE
+def _agrees(result: dict[str, Any]) -> bool:
+    return result.get("stage") == "done" and result["difference"] <= TOLERANCE
 
 
-def _cell(found: dict[str, Any]) -> str:
-    if found.get("stage") != "done":
-        return f"{found.get('stage')}: {found.get('error')}"
-    word = "agrees" if _agrees(found) else "DIFFERS"
-    return f"{word}, {found['difference']:.1e}" + ("" if found["static"] else ", extents open")
+def _cell(result: dict[str, Any]) -> str:
+    if result.get("stage") != "done":
+        return f"{result.get('stage')}: {result.get('error')}"
+    word = "agrees" if _agrees(result) else "DIFFERS"
+    return f"{word}, {result['difference']:.1e}" + ("" if result["static"] else ", extents open")
 
 
 def _page(results: dict[str, dict[str, Any]]) -> str:

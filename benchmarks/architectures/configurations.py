@@ -56,8 +56,8 @@ class Architecture:
     opset: int = 17
 
 
-def _named(*found: tuple[str, Architecture]) -> dict[str, Architecture]:
-    return dict(found)
+def _named(*architectures: tuple[str, Architecture]) -> dict[str, Architecture]:
+    return dict(architectures)
 
 
 def _t5(**more: Any) -> dict[str, Any]:
@@ -445,8 +445,8 @@ def _first_output(model: Any, names: list[str]) -> Any:
             super().__init__()
             self.model = model
 
-        def forward(self, *given: Any) -> Any:
-            out = self.model(**dict(zip(names, given, strict=True)))
+        def forward(self, *tensors: Any) -> Any:
+            out = self.model(**dict(zip(names, tensors, strict=True)))
             return out[0]
 
     return FirstOutput().eval()

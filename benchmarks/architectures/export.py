@@ -22,11 +22,11 @@ def main() -> None:
     path = Path(folder) / f"{name}.{exporter}.onnx"
     path.parent.mkdir(parents=True, exist_ok=True)
     names = list(inputs)
-    given = tuple(inputs.values())
+    tensors = tuple(inputs.values())
     with torch.no_grad():
         torch.onnx.export(
             model,
-            given,
+            tensors,
             str(path),
             input_names=names,
             output_names=["out"],

@@ -89,22 +89,22 @@ def main() -> None:
     unknown = [n for n in chosen if n not in NETWORKS]
     if unknown:
         sys.exit(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
-    given = [Path(f) for f in options.files]
-    for path in given:
+    exported = [Path(f) for f in options.files]
+    for path in exported:
         for needed in (path, path.with_suffix(".npz")):
             if not needed.is_file():
                 parser.error(f"{needed} is missing" + (": the inputs of the model by name" if needed != path else ""))
     counts = options.threads.split(",")
     compileall.compile_dir(ROOT / "irtool", quiet=2)  # the others are installed with their bytecode
     results: dict[str, Any] = {}
-    if given:
-        for path in given:
+    if exported:
+        for path in exported:
             results[str(path)] = _compared(path, path.stem, counts, options)
         print(speed_table(results, counts), resource_table(results, counts[0]), sep="\n")
-    for name in chosen if not given else ():
+    for name in chosen if not exported else ():
         results[name] = _compared(_exported(name), NETWORKS[name].title, counts, options)
     wrong = wrong_outputs(results, precision.difference)
-    if given:
+    if exported:
         sys.exit("\n".join(wrong) or None)
     page = precision.page + ("_avx2" if options.mcpu == older.LEVEL else "")
     text = _page(results, counts, options, page)
@@ -126,13 +126,13 @@ def _compared(exported: Path, title: str, counts: list[str], options: argparse.N
     path = precision.model(exported)
     result: dict[str, Any] = {"title": title, "threads": {}}
     for t in counts:
-        found = measure(path, list(ENGINES), int(t), options.seconds, options.precision, options.mcpu)
-        result["threads"][t] = {e: _summary(m) for e, m in found.items()}
-        said = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in found.items())
-        own = found["irtool"]
+        measured = measure(path, list(ENGINES), int(t), options.seconds, options.precision, options.mcpu)
+        result["threads"][t] = {e: _summary(m) for e, m in measured.items()}
+        summary = ", ".join(f"{e} {m.error or f'{m.best * 1e3:.2f} ms'}" for e, m in measured.items())
+        own = measured["irtool"]
         if own.equal is not None:
-            said += f"; outputs as the file says {100 * own.equal:.2f} %, others {own.steps} steps away at most"
-        print(f"{title}, threads {t}: {said}", file=sys.stderr, flush=True)
+            summary += f"; outputs as the file says {100 * own.equal:.2f} %, others {own.steps} steps away at most"
+        print(f"{title}, threads {t}: {summary}", file=sys.stderr, flush=True)
     if precision.quantized:
         result["layers"] = _layers(path, options.mcpu)
     return result
@@ -150,19 +150,19 @@ def _layers(path: Path, mcpu: str) -> dict[str, Any]:
     """`values.compare_layers` of a network, in a process of its own, with the shares of equal values; said as well."""
     command = [sys.executable, "-m", "benchmarks.compare.values", str(path), mcpu]
     environment = {**os.environ, **older.environment(mcpu)}
-    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-    found: dict[str, Any] = json.loads(said.splitlines()[-1])
-    for engine, a in found.items():
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
+    agreements: dict[str, Any] = json.loads(output.splitlines()[-1])
+    for engine, a in agreements.items():
         a["equal"] = Agreement(**a).equal
         print(f"  layer by layer, {engine}: {a['unequal']} of {a['values']} differ; {a['worst']}", file=sys.stderr)
-    return found
+    return agreements
 
 
 def _summary(m: Measured) -> dict[str, Any]:
     if m.error:
         return {"error": m.error}
-    kept = {k: v for k, v in asdict(m).items() if k not in ("times", "error", "turns")}
-    return {"best": m.best, "median": m.median, "runs": len(m.times), **kept}
+    settings = {k: v for k, v in asdict(m).items() if k not in ("times", "error", "turns")}
+    return {"best": m.best, "median": m.median, "runs": len(m.times), **settings}
 
 
 def _page(results: dict[str, Any], counts: list[str], options: argparse.Namespace, page: str) -> str:
@@ -216,8 +216,8 @@ def _scaling(results: dict[str, Any], counts: list[str]) -> str:
 
 def _variant(options: argparse.Namespace) -> str:
     """What the title says of another precision and processor."""
-    said = [options.precision] if options.precision != "float32" else []
-    return "".join(f", {s}" for s in [*said, *([options.mcpu] if options.mcpu != "native" else [])])
+    parts = [options.precision] if options.precision != "float32" else []
+    return "".join(f", {s}" for s in [*parts, *([options.mcpu] if options.mcpu != "native" else [])])
 
 
 def _command() -> str:

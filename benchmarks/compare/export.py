@@ -27,10 +27,10 @@ def _image(size: int = 224) -> Any:
     return torch.randn(1, 3, size, size)
 
 
-def _tokens(count: int, words: int) -> Any:
+def _tokens(count: int, vocabulary: int) -> Any:
     import torch
 
-    return torch.randint(0, words, (1, count))
+    return torch.randint(0, vocabulary, (1, count))
 
 
 def _vision(model: str, config: str, size: int = 224, **options: Any) -> Callable[[], tuple[Any, dict[str, Any]]]:
@@ -153,11 +153,11 @@ def _write(model: Any, inputs: dict[str, Any], path: Path) -> None:
     """Writes the file with the exporter by tracing, or with the newer one where that lacks an operator."""
     import torch
 
-    given = {"input_names": list(inputs), "external_data": False}
+    export_options = {"input_names": list(inputs), "external_data": False}
     try:
-        torch.onnx.export(model, tuple(inputs.values()), str(path), opset_version=17, dynamo=False, **given)
+        torch.onnx.export(model, tuple(inputs.values()), str(path), opset_version=17, dynamo=False, **export_options)
     except torch.onnx.errors.UnsupportedOperatorError:
-        torch.onnx.export(model, tuple(inputs.values()), str(path), dynamo=True, verbose=False, **given)
+        torch.onnx.export(model, tuple(inputs.values()), str(path), dynamo=True, verbose=False, **export_options)
 
 
 def _first_output_only(model: Any) -> Any:
@@ -171,8 +171,8 @@ def _first_output_only(model: Any) -> Any:
             self.keyword = _first_argument(model)
 
         def forward(self, x: Any) -> Any:
-            found = self.model(**{self.keyword: x}) if self.keyword else self.model(x)
-            return found if isinstance(found, torch.Tensor) else found[0]
+            outputs = self.model(**{self.keyword: x}) if self.keyword else self.model(x)
+            return outputs if isinstance(outputs, torch.Tensor) else outputs[0]
 
     return FirstOutput().eval()
 

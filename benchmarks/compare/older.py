@@ -38,10 +38,10 @@ def environment(mcpu: str) -> dict[str, str]:
         partial = site.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
         for package in PACKAGES:
-            found = find_spec(package)
-            assert found is not None
-            assert found.origin is not None
-            shutil.copytree(Path(found.origin).parent, partial / package)
+            spec = find_spec(package)
+            assert spec is not None
+            assert spec.origin is not None
+            shutil.copytree(Path(spec.origin).parent, partial / package)
         for library in sorted(partial.rglob("*.so*")):
             replace_questions(library)
         partial.rename(site)
@@ -50,9 +50,9 @@ def environment(mcpu: str) -> dict[str, str]:
 
 def answers(place: Path) -> Path:
     """The library that answers in place of `cpuid`, made in a folder."""
-    made, source = place / "cpuid.so", Path(__file__).with_name("older.c")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source)], check=True)
-    return made
+    library, source = place / "cpuid.so", Path(__file__).with_name("older.c")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    return library
 
 
 def replace_questions(library: Path) -> None:

@@ -23,9 +23,9 @@ def quantized(path: Path) -> Path:
     QuantizeLinear and DequantizeLinear stand around each operator that the quantizer knows. Activations are uint8 with one scale,
     weights int8 with one for each output channel; ranges are the least and the largest values.
     """
-    made = path.with_name(f"{path.stem}_int8.onnx")
-    if made.exists() and made.with_suffix(".npz").exists():
-        return made
+    quantized_path = path.with_name(f"{path.stem}_int8.onnx")
+    if quantized_path.exists() and quantized_path.with_suffix(".npz").exists():
+        return quantized_path
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -42,9 +42,9 @@ def quantized(path: Path) -> Path:
             activation_type=quantization.QuantType.QUInt8,
             weight_type=quantization.QuantType.QInt8,
         )
-        shutil.copyfile(path.with_suffix(".npz"), made.with_suffix(".npz"))
-        shutil.move(partial, made)
-    return made
+        shutil.copyfile(path.with_suffix(".npz"), quantized_path.with_suffix(".npz"))
+        shutil.move(partial, quantized_path)
+    return quantized_path
 
 
 def output_step(path: Path) -> float | None:

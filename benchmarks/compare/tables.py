@@ -22,8 +22,8 @@ def ratio(engines: Mapping[str, Any]) -> float | None:
 
 def geometric_mean(results: Results, threads: str) -> float | None:
     """The geometric mean of the ratios of all networks."""
-    found = [r for n in results.values() if (r := ratio(n["threads"].get(threads, {}))) is not None]
-    return math.exp(sum(map(math.log, found)) / len(found)) if found else None
+    ratios = [r for n in results.values() if (r := ratio(n["threads"].get(threads, {}))) is not None]
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
 
 def speed_table(results: Results, counts: list[str]) -> str:
@@ -145,14 +145,14 @@ def values_table(results: Results, threads: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _equal(found: Mapping[str, Any], digits: int, share: str = "equal", steps: str = "steps") -> str:
+def _equal(agreement: Mapping[str, Any], digits: int, share: str = "equal", steps: str = "steps") -> str:
     """The share of equal values, never rounded up to all, and how many steps others are away."""
-    if found.get(share) is None:
+    if agreement.get(share) is None:
         return "–"  # noqa: RUF001  # an empty cell
-    if not found[steps]:
+    if not agreement[steps]:
         return "all"
     unit = 10**digits
-    return f"{math.floor(100 * found[share] * unit) / unit:.{digits}f} %, {found[steps]} away"
+    return f"{math.floor(100 * agreement[share] * unit) / unit:.{digits}f} %, {agreement[steps]} away"
 
 
 def _cell(measured: Mapping[str, Any], name: str, unit: float = 1.0, digits: int = 1) -> str:

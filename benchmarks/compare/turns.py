@@ -103,8 +103,8 @@ class Worker:
         about = self._answer()
         if about is None:
             self.log.seek(0)
-            said = self.log.read().strip().splitlines()
-            self.measured.error = said[-1] if said else f"exit code {self.process.wait()}"
+            log_lines = self.log.read().strip().splitlines()
+            self.measured.error = log_lines[-1] if log_lines else f"exit code {self.process.wait()}"
             return
         for name, value in about.items():
             setattr(self.measured, name, value)
@@ -179,29 +179,29 @@ def measure(
             near = near_turns([w.measured for w in working])
             if n + 1 >= rounds and (not together or 2 * min(map(len, near), default=rounds) >= rounds):
                 break
-        found = {engine: w.end() for engine, w in workers.items()}
-        settle([m for m in found.values() if not m.error])
+        measured = {engine: w.end() for engine, w in workers.items()}
+        settle([m for m in measured.values() if not m.error])
         step = output_step(model)
-        compare_outputs(found, Path(place), step, literal_output(model) if step is not None else None)
-        return found
+        compare_outputs(measured, Path(place), step, literal_output(model) if step is not None else None)
+        return measured
 
 
 _NEAR = 2.0
 """Processors that wait so many times as long as they ever do are apart."""
 
 
-def near_turns(found: Sequence[Measured]) -> list[list[tuple[float, list[float]]]]:
+def near_turns(measured: Sequence[Measured]) -> list[list[tuple[float, list[float]]]]:
     """The turns of each engine in which processors waited as short as they can: those of a virtual machine may move apart, from one
     second to the next, which takes a network up to twice the time."""
-    least = min((waited for m in found for waited, _ in m.turns), default=0.0)
-    return [[t for t in m.turns if t[0] <= _NEAR * least] for m in found]
+    least = min((waited for m in measured for waited, _ in m.turns), default=0.0)
+    return [[t for t in m.turns if t[0] <= _NEAR * least] for m in measured]
 
 
-def settle(found: Sequence[Measured]) -> None:
+def settle(measured: Sequence[Measured]) -> None:
     """Keeps the times of such turns, if every engine has two or more of them, so that all are measured alike."""
-    near = near_turns(found)
+    near = near_turns(measured)
     alike = min(map(len, near), default=0) >= 2
-    for m, turns in zip(found, near):
+    for m, turns in zip(measured, near):
         turns = turns if alike else m.turns
         if turns:
             m.times = [t for _, times in turns for t in times]
@@ -209,28 +209,28 @@ def settle(found: Sequence[Measured]) -> None:
 
 
 def compare_outputs(
-    found: dict[str, Measured], place: Path, step: float | None = None, reference: Any | None = None
+    measured: dict[str, Measured], place: Path, step: float | None = None, reference: Any | None = None
 ) -> None:
     """Sets the difference of each from the reference, out of the folders of the engines, and says which are empty. `step`:
     between neighbours of the quantized values that the output has. `reference`: the output to compare with, if it is not
     that of ONNX Runtime."""
-    outputs = {e: np.load(p) for e in found if (p := place / e / "output.npy").exists()}
+    outputs = {e: np.load(p) for e in measured if (p := place / e / "output.npy").exists()}
     for engine, output in outputs.items():
-        found[engine].empty, found[engine].outputs = emptiness(output), output.size
+        measured[engine].empty, measured[engine].outputs = emptiness(output), output.size
     peer = outputs.get("onnxruntime")
-    wanted = peer if reference is None else reference
-    if wanted is None or emptiness(wanted):
+    expected = peer if reference is None else reference
+    if expected is None or emptiness(expected):
         return
     for engine, output in outputs.items():
-        own = found[engine]
-        own.difference = float(np.abs(output.astype("float64") - wanted).max() / np.abs(wanted).max())
+        own = measured[engine]
+        own.difference = float(np.abs(output.astype("float64") - expected).max() / np.abs(expected).max())
         if step is not None:
-            own.equal, own.steps = _in_steps(output, wanted, step)
+            own.equal, own.steps = _in_steps(output, expected, step)
             if peer is not None:
                 own.alike, own.apart = _in_steps(output, peer, step)
 
 
-def _in_steps(output: Any, wanted: Any, step: float) -> tuple[float, int]:
+def _in_steps(output: Any, expected: Any, step: float) -> tuple[float, int]:
     """The share of equal quantized values, and how many steps the others are away at most."""
-    steps = np.rint(np.abs(output.astype("float64") - wanted) / step)
+    steps = np.rint(np.abs(output.astype("float64") - expected) / step)
     return float((steps == 0).mean()), int(steps.max())

@@ -73,9 +73,9 @@ def parted(model: Any, values: dict[str, Any]) -> Any:
     """A model cut at each of these quantized tensors: its own is an output, with `MADE` behind its name; what reads it reads an input."""
     import onnx
 
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    graph = made.graph
+    parted_model = onnx.ModelProto()
+    parted_model.CopyFrom(model)
+    graph = parted_model.graph
     del graph.output[:]
     for n in graph.node:
         if n.output[0] in values:
@@ -94,18 +94,18 @@ def parted(model: Any, values: dict[str, Any]) -> Any:
     del graph.node[:], graph.input[:]
     graph.node.extend(reversed(nodes))
     graph.input.extend(inputs)
-    return made
+    return parted_model
 
 
-def agreement(found: list[Any], wanted: dict[str, Any]) -> Agreement:
+def agreement(outputs: list[Any], expected: dict[str, Any]) -> Agreement:
     """How far quantized tensors are from those of the reference, in the same order."""
     unequal, steps, worst = 0, 0, (0.0, "")
-    for (name, w), f in zip(wanted.items(), found, strict=True):
+    for (name, w), f in zip(expected.items(), outputs, strict=True):
         away = np.abs(np.asarray(f).astype("int64") - w)
         count = int(np.count_nonzero(away))
         unequal, steps = unequal + count, max(steps, int(away.max(initial=0)))
         worst = max(worst, (count / away.size, f"{name}: {100 * count / away.size:.3f} %" if count else ""))
-    return Agreement(len(wanted), sum(w.size for w in wanted.values()), unequal, steps, worst[1])
+    return Agreement(len(expected), sum(w.size for w in expected.values()), unequal, steps, worst[1])
 
 
 def compare_layers(path: Path, mcpu: str = "native") -> dict[str, Agreement]:
@@ -117,18 +117,18 @@ def compare_layers(path: Path, mcpu: str = "native") -> dict[str, Agreement]:
     model, inputs = onnx.load(path), dict(np.load(path.with_suffix(".npz")))
     values = quantized_values(model, inputs)
     cut = parted(model, values)
-    given = {i.name: values[i.name] if i.name in values else inputs[i.name] for i in cut.graph.input}
-    found = {}
+    graph_inputs = {i.name: values[i.name] if i.name in values else inputs[i.name] for i in cut.graph.input}
+    by_engine = {}
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "parted.onnx"
         onnx.save(cut, file)
         module, params = irtool.from_onnx(file)
         names = [p.name for p in module["main"].params if p.name not in params]
-        result = irtool.build(module, params, mcpu=mcpu).run(dict(zip(names, given.values(), strict=True)))
-        found["irtool"] = list(result) if isinstance(result, tuple | list) else [result]
+        result = irtool.build(module, params, mcpu=mcpu).run(dict(zip(names, graph_inputs.values(), strict=True)))
+        by_engine["irtool"] = list(result) if isinstance(result, tuple | list) else [result]
         session = exact_session(file)
-        found["onnxruntime"] = session.run([n + MADE for n in values], given)
-    return {engine: agreement(outputs, values) for engine, outputs in found.items()}
+        by_engine["onnxruntime"] = session.run([n + MADE for n in values], graph_inputs)
+    return {engine: agreement(outputs, values) for engine, outputs in by_engine.items()}
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ def openvino(
     request = compiled.create_infer_request()
 
     def run() -> Any:
-        found = request.infer(inputs)
-        return [found[o] for o in compiled.outputs]
+        results = request.infer(inputs)
+        return [results[o] for o in compiled.outputs]
 
     return run, {"bytes": os.path.getsize(model)}
 
@@ -80,10 +80,10 @@ def main() -> None:
     inputs = dict(np.load(Path(model).with_suffix(".npz")))
     began = time.perf_counter()
     run, about = ENGINES[engine](model, inputs, int(threads), folder, PRECISIONS[precision], mcpu)
-    found = run()
+    outputs = run()
     first = time.perf_counter() - began
-    found = found if isinstance(found, tuple | list) else [found]
-    np.save(Path(folder) / "output.npy", np.asarray(found[0]))
+    outputs = outputs if isinstance(outputs, tuple | list) else [outputs]
+    np.save(Path(folder) / "output.npy", np.asarray(outputs[0]))
     _say({"first_seconds": first, **about})
     for line in sys.stdin:
         times = []

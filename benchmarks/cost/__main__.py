@@ -33,7 +33,7 @@ def main() -> None:
     options = parser.parse_args()
     options.table.parent.mkdir(parents=True, exist_ok=True)
     for file in options.files:
-        words = (
+        arguments = (
             file,
             options.table,
             options.offers,
@@ -41,7 +41,7 @@ def main() -> None:
             options.precision,
             *(["again"] if options.again else []),
         )
-        output = _run([sys.executable, "-m", "benchmarks.cost.worker", *map(str, words)], options.limit)
+        output = _run([sys.executable, "-m", "benchmarks.cost.worker", *map(str, arguments)], options.limit)
         print(f"{file.stem}: {output or 'measured'}", flush=True)
     stages = stages_of(read_json(options.table))
     if options.write:

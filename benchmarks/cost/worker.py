@@ -67,12 +67,12 @@ def _measure(
 ) -> dict[str, float]:
     """Microseconds by label: the shortest of several turns. What does not compile is left out."""
     seconds: dict[str, float] = {}
-    with ExitStack() as held:
+    with ExitStack() as resources:
         runs = {}
         for label in labels:
             try:
                 job = t.job(options.backend, target, {stage.key: label}, conditions)
-                runs[label] = held.enter_context(_by_processor_time(job).compiled())
+                runs[label] = resources.enter_context(_by_processor_time(job).compiled())
             except ToolError as error:
                 print(f"{t.kernel.name}, {label}: {error.diagnostics[0].message}", file=sys.stderr)
         for _ in range(_TURNS):

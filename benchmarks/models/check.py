@@ -44,8 +44,8 @@ def main() -> None:
         _commands(model, folder, result["commands"])
         _compare(model, _row_of(package, model), folder, result)
     except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
-        words = " ".join(str(error).split())[:300]
-        result["error"] = words if isinstance(error, Refused) else f"{type(error).__name__}: {words}"
+        message = " ".join(str(error).split())[:300]
+        result["error"] = message if isinstance(error, Refused) else f"{type(error).__name__}: {message}"
     print(json.dumps(result))
 
 
@@ -69,8 +69,8 @@ def _commands(model: Path, folder: Path, answers: dict[str, str]) -> None:
         answers[name] = "" if done.returncode == 0 else _error(done)
 
 
-def _irtool(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*_IRTOOL, *words], capture_output=True, text=True, check=False)
+def _irtool(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*_IRTOOL, *arguments], capture_output=True, text=True, check=False)
 
 
 def _error(done: subprocess.CompletedProcess[str]) -> str:
@@ -90,7 +90,7 @@ def _compare(model: Path, row: Row, folder: Path, result: dict[str, Any]) -> Non
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     draws = [inputs_of(session, row, seed) for seed in range(DRAWS)]
     start = perf_counter()
-    said = _irtool(
+    run = _irtool(
         "build",
         str(model),
         "-o",
@@ -101,8 +101,8 @@ def _compare(model: Path, row: Row, folder: Path, result: dict[str, Any]) -> Non
         *_options(session, row, draws[0], folder),
     )
     result["build"] = perf_counter() - start
-    if said.returncode:
-        raise Refused(f"{REFUSED}{_error(said)}")
+    if run.returncode:
+        raise Refused(f"{REFUSED}{_error(run)}")
     artifact = irtool.load(str(folder / "out"))
     differences = [_difference(session, artifact, row, inputs) for inputs in draws]
     result["difference"] = max(differences)
@@ -114,12 +114,12 @@ def _compare(model: Path, row: Row, folder: Path, result: dict[str, Any]) -> Non
 
 def _options(session: Any, row: Row, inputs: dict[str, np.ndarray], folder: Path) -> list[str]:
     """Extents that the row gives; those that it leaves to irtool are left to irtool."""
-    words = [f"--dim={name}={extent}" for name, extent in row.dims.items() if name in _symbols(session)]
-    words += [f"--shape={name}={','.join(map(str, shape))}" for name, shape in row.shapes.items() if name in inputs]
+    flags = [f"--dim={name}={extent}" for name, extent in row.dims.items() if name in _symbols(session)]
+    flags += [f"--shape={name}={','.join(map(str, shape))}" for name, shape in row.shapes.items() if name in inputs]
     for name in row.fixed:
         if name in inputs:
-            words.append(f"--value={name}={inputs[name].item()}")
-    return words
+            flags.append(f"--value={name}={inputs[name].item()}")
+    return flags
 
 
 def _symbols(session: Any) -> set[str]:
@@ -137,21 +137,21 @@ def _difference(session: Any, artifact: Any, row: Row, inputs: dict[str, np.ndar
 
 def _sensitivity(session: Any, inputs: dict[str, np.ndarray]) -> float:
     """The largest difference of ONNX Runtime's outputs for inputs that differ by `NUDGE`."""
-    wanted = session.run(None, inputs)
+    expected = session.run(None, inputs)
     rng = np.random.default_rng(0)
 
     def nudged(a: np.ndarray) -> np.ndarray:
         return (a * (1 + NUDGE * rng.standard_normal(a.shape))).astype(a.dtype) if a.dtype.kind == "f" else a
 
-    return max(_largest(wanted, session.run(None, {k: nudged(a) for k, a in inputs.items()})) for _ in range(NUDGES))
+    return max(_largest(expected, session.run(None, {k: nudged(a) for k, a in inputs.items()})) for _ in range(NUDGES))
 
 
-def _largest(wanted: list[Any], outputs: list[Any]) -> float:
+def _largest(expected: list[Any], outputs: list[Any]) -> float:
     """The largest difference of two runs, relative to the largest element of each output. Raises ValueError where they cannot be compared."""
-    if len(outputs) != len(wanted):
-        raise ValueError(f"{len(outputs)} outputs, not {len(wanted)}")
+    if len(outputs) != len(expected):
+        raise ValueError(f"{len(outputs)} outputs, not {len(expected)}")
     largest = 0.0
-    for k, (w, o) in enumerate(zip(wanted, outputs, strict=True)):
+    for k, (w, o) in enumerate(zip(expected, outputs, strict=True)):
         w, o = np.asarray(w), np.asarray(o)
         if o.shape != w.shape:
             raise ValueError(f"output {k} has the shape {o.shape}, not {w.shape}")

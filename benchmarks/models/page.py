@@ -20,7 +20,9 @@ def page(records: list[Record]) -> str:
     records = [r for r in records if r.models]
     results = [result for r in records for result in r.models.values()]
     counts = Counter(map(verdict, results))
-    summary = ", ".join(f"{counts[v]} {words}" for v, words in _VERDICTS.items() if counts[v] or v != "not compared")
+    summary = ", ".join(
+        f"{counts[v]} {meaning}" for v, meaning in _VERDICTS.items() if counts[v] or v != "not compared"
+    )
     answering = sum(map(answers, results))
     rows = [_row(record, name, result) for record in records for name, result in sorted(record.models.items())]
     return f"""# Pretrained models

@@ -97,11 +97,11 @@ def _in_torch(single: Single, inputs: Sequence[np.ndarray]) -> Callable[[], obje
 def _difference(actual: object, expected: object) -> float:
     """The largest difference over all tensors of a result, relative to the largest element of each."""
     worst = 0.0
-    for ours, theirs in zip(_tensors(actual), _tensors(expected), strict=True):
-        if ours.shape != theirs.shape:
+    for ours, reference in zip(_tensors(actual), _tensors(expected), strict=True):
+        if ours.shape != reference.shape:
             return math.inf
-        apart = np.abs(ours.astype("float64") - theirs)
-        worst = max(worst, float(apart.max() / max(np.abs(theirs).max(), 1e-6)))
+        apart = np.abs(ours.astype("float64") - reference)
+        worst = max(worst, float(apart.max() / max(np.abs(reference).max(), 1e-6)))
     return worst
 
 
