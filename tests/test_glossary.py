@@ -1,14 +1,43 @@
-"""The words of docs/glossary.md: pages and sources of irtool do not use those of its column "not"."""
+"""The words of docs/glossary.md: pages and sources of irtool do not use those of its column "not"; names of values are nouns."""
 
 from __future__ import annotations
 
 import re
+import symtable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
+FREE = (
+    "benchmarks",
+    "irtool/benchmark",
+    "irtool/commands",
+    "irtool/driver",
+    "irtool/exports",
+    "irtool/frontends",
+    "irtool/infer",
+    "irtool/interp",
+    "irtool/ir",
+    "irtool/lower",
+    "irtool/lsp",
+    "irtool/ops",
+    "irtool/parser",
+    "irtool/passes",
+    "irtool/plugin",
+    "irtool/printer",
+    "irtool/quantization",
+    "irtool/reduction",
+    "irtool/relay",
+    "irtool/te",
+    "irtool/tir",
+    "irtool/tir_passes",
+    "irtool/tune",
+    "irtool/viz",
+)
+"""Folders whose values have no name of the section "Names of values". It grows."""
 
 
 def rows() -> list[list[str]]:
@@ -31,8 +60,8 @@ def pattern(word: str) -> re.Pattern[str]:
 def texts() -> dict[str, str]:
     """Pages, and sources with their docstrings, help texts and messages."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(p for p in (ROOT / "docs").glob("*.md") if p != GLOSSARY)]
-    found = [*pages, *(ROOT / "irtool").rglob("*.py"), *(ROOT / "irtool").rglob("*.template")]
-    return {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in found}
+    files = [*pages, *(ROOT / "irtool").rglob("*.py"), *(ROOT / "irtool").rglob("*.template")]
+    return {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in files}
 
 
 @pytest.mark.parametrize("word", unused())
@@ -67,3 +96,45 @@ def test_rows_are_whole() -> None:
 )
 def test_words_are_matched_as_wholes(text: str, matches: bool) -> None:
     assert any(pattern(w).search(text) for w in ("solved_steps", "that there is not")) == matches
+
+
+def vague_names() -> set[str]:
+    """The words that the section "Names of values" has in front of its colons."""
+    section = GLOSSARY.read_text(encoding="utf-8").partition("\n## Names of values\n")[2]
+    heads = [line[2:].partition(":")[0] for line in section.splitlines() if line.startswith("- ")]
+    return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
+
+
+def local_names(source: str, name: str) -> Iterator[tuple[str, int]]:
+    """Each local and each parameter of the functions of a module, and the line of its function."""
+    stack = [symtable.symtable(source, name, "exec")]
+    while stack:
+        table = stack.pop()
+        stack += table.get_children()
+        if isinstance(table, symtable.Function):
+            yield from ((n, table.get_lineno()) for n in table.get_locals())
+
+
+@pytest.mark.parametrize("folder", FREE)
+def test_names_of_values_are_nouns(folder: str) -> None:
+    vague = vague_names()
+    sources = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in (ROOT / folder).rglob("*.py")}
+    assert sources
+    used = [f"{f}:{line} {n}" for f, text in sources.items() for n, line in local_names(text, f) if n in vague]
+    assert not used, f"docs/glossary.md, Names of values, has nouns for {', '.join(used)}"
+
+
+def test_vague_names_are_seen_wherever_they_are_bound() -> None:
+    assert {"found", "made", "wanted", "given", "held", "kept", "said", "told"} <= vague_names()
+    source = """
+def f(given, *, wanted=0):
+    made: int = 1
+    with g() as held, h(lambda said: [kept for kept in said]):
+        for told, (gone, x) in ():
+            if (found := x): pass
+    class C:
+        there = 1
+        def m(self): theirs = self.beside
+"""
+    names = {n for n, _ in local_names(source, "f") if n in vague_names()}
+    assert names == {"given", "wanted", "made", "held", "said", "kept", "told", "gone", "found", "theirs"}

@@ -75,23 +75,23 @@ class Scoring:
     """The references that outputs are measured against.
 
     Attributes:
-        labels, wanted: arrays by `out0`, …, or by an output's own name.
+        labels, expected: arrays by `out0`, …, or by an output's own name.
         names: of the outputs in the model.
         count: how many samples there are.
     """
 
     labels: Mapping[str, Any]
-    wanted: Mapping[str, Any]
+    expected: Mapping[str, Any]
     names: Sequence[str]
     count: int
     sources: Mapping[str, str]
 
     @classmethod
-    def read(cls, labels: str | None, wanted: str | None, names: Sequence[str], count: int) -> Scoring:
+    def read(cls, labels: str | None, expected: str | None, names: Sequence[str], count: int) -> Scoring:
         """Reads the files. Raises IrError for those that cannot be read."""
-        sources = {kind: path for kind, path in (("labels", labels), ("wanted", wanted)) if path is not None}
+        sources = {kind: path for kind, path in (("labels", labels), ("expected", expected)) if path is not None}
         read = {kind: _arrays(path) for kind, path in sources.items()}
-        return cls(read.get("labels", {}), read.get("wanted", {}), names, count, sources)
+        return cls(read.get("labels", {}), read.get("expected", {}), names, count, sources)
 
     def rows(self, outputs: Sequence[Any], exact_outputs: Sequence[Any] | None) -> list[OutputScore]:
         """The measures of each output; samples are along the first axis. `exact_outputs`: the outputs of the float network.
@@ -102,7 +102,7 @@ class Scoring:
         rows = []
         for n, output in enumerate(outputs):
             own = self.names[n] if n < len(self.names) else ""
-            label, expected = (self._of(kind, n, own) for kind in ("labels", "wanted"))
+            label, expected = (self._of(kind, n, own) for kind in ("labels", "expected"))
             values: dict[str, float] = {}
             if label is not None:
                 values |= self._against_labels(f"out{n}", output, label)
@@ -110,7 +110,7 @@ class Scoring:
                     exact = self._against_labels(f"out{n}", exact_outputs[n], label)
                     values |= {f"float_{k}": v for k, v in exact.items()}
             if expected is not None:
-                expected = self._fit(expected, output.shape, f"out{n}", "wanted")
+                expected = self._fit(expected, output.shape, f"out{n}", "expected")
             elif exact_outputs is not None:
                 expected = exact_outputs[n]
             if expected is not None:

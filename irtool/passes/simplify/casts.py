@@ -67,14 +67,14 @@ def widens(source: str, target: str) -> bool:
     """
     if source == target:
         return True
-    kinds = kind_and_bits(source)[0], kind_and_bits(target)[0]
+    number_kinds = kind_and_bits(source)[0], kind_and_bits(target)[0]
     if target in _MANTISSAS:
         return (source, target) in _EXACT_FLOATS or (
-            kinds[0] in (_KINDS["int"], _KINDS["uint"]) and _magnitude(source) <= _MANTISSAS[target]
+            number_kinds[0] in (_KINDS["int"], _KINDS["uint"]) and _magnitude(source) <= _MANTISSAS[target]
         )
-    if source in _MANTISSAS or target == "bool" or not set(kinds) <= {_KINDS["int"], _KINDS["uint"]}:
+    if source in _MANTISSAS or target == "bool" or not set(number_kinds) <= {_KINDS["int"], _KINDS["uint"]}:
         return False
-    if kinds == (_KINDS["int"], _KINDS["uint"]):
+    if number_kinds == (_KINDS["int"], _KINDS["uint"]):
         return False
     return _magnitude(source) <= _magnitude(target)
 

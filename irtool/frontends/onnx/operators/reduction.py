@@ -66,7 +66,7 @@ def _log_of_sum(x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
 def _log_of_sum_of_exponentials(x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
     """`log(sum(exp(x - m))) + m` with the largest element m, so that nothing overflows; 0 for one that is not finite."""
 
-    def found(x: Value) -> Value:
+    def logarithm(x: Value) -> Value:
         if 0 in (x.shape[a] for a in axes):
             return along("sum", x, axes, keepdims).call("log")
         largest = along("max", x, axes, True)
@@ -77,7 +77,7 @@ def _log_of_sum_of_exponentials(x: Value, axes: tuple[int, ...], keepdims: bool)
             shift = shift.call("squeeze", axis=list(axes))
         return total.call("add", shift)
 
-    return _as_float(x, found)
+    return _as_float(x, logarithm)
 
 
 def _as_float(x: Value, function: Callable[[Value], Value]) -> Value:
