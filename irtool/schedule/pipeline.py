@@ -22,7 +22,6 @@ from .graph.bound_stack import bound_stack
 from .graph.canonical_views import read_canonical_views
 from .graph.fuse_epilogues import fuse_epilogues
 from .graph.fuse_kernels import fuse_kernels
-from .graph.fuse_padding import fuse_padding
 from .graph.fuse_row_loops import fuse_row_loops
 from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
@@ -157,13 +156,6 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FuseEpilogues",
         "merges a kernel into the one kernel whose result it reads, past reshapes and transposes; runs before layouts are chosen",
         fuse_epilogues,
-        vectors=True,
-        once=True,
-    ),
-    ProgramStage(
-        "FusePadding",
-        "makes padding with a zero point a stage of the product that reads it; runs before the bytes are packed into words",
-        fuse_padding,
         vectors=True,
         once=True,
     ),

@@ -1,4 +1,4 @@
-"""Padding with a zero point is a stage of the kernel that multiplies what is padded: no pass over memory of its own."""
+"""Padding of bytes with a zero point before a product of words, on several processors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.backends.instructions import ARM, require
 from tests.backends.requantized import rounded
 
 CASES = {
-    "uint8": ("uint8", 7, 32, "", True),
-    "int8": ("int8", -3, 32, "", True),
-    "words that are not full": ("uint8", 7, 30, "", True),
-    "zero": ("uint8", 0, 32, "", True),
-    "read twice": ("uint8", 7, 32, "%p", False),
-    "groups": ("uint8", 7, 32, "groups", False),
+    "uint8": ("uint8", 7, 32, ""),
+    "int8": ("int8", -3, 32, ""),
+    "words that are not full": ("uint8", 7, 30, ""),
+    "zero": ("uint8", 0, 32, ""),
+    "read twice": ("uint8", 7, 32, "%p"),
+    "groups": ("uint8", 7, 32, "groups"),
 }
-"""By name: dtype, number, channels, what else there is, whether the padding is fused."""
+"""By name: dtype, number, channels, what else there is."""
 BUILDS = {
     "native": ("cc", {"mcpu": "native"}, ["-march=native"], ""),
     "x86-64-v3": ("gcc", {"mcpu": "x86-64-v3"}, ["-march=x86-64-v3"], ""),
@@ -44,7 +44,7 @@ BUILDS = {
 
 def padded(case: str) -> tuple[irtool.Module, np.ndarray]:
     """A convolution, padding, and another one; with its input."""
-    dtype, number, c, more, _ = CASES[case]
+    dtype, number, c, more = CASES[case]
     groups = f", groups={c}" if more == "groups" else ""
     second = (c, 1, 3, 3) if groups else (c, c, 3, 3)
     text = f"""{V}def @main(%x: Tensor[(1, {c}, 7, 9), {dtype}], %w: Tensor[({c}, {c}, 1, 1), int8], %v: Tensor[{second}, int8]) {{
@@ -73,12 +73,3 @@ def test_results_are_those_of_the_interpreter(build: str, tmp_path: Path) -> Non
     got = [y for outputs in bundle.run(["-O1", *flags], cc=cc, prefix=emulator.split()) for y in outputs]
     for g, w in zip(got, want, strict=True):
         np.testing.assert_array_equal(g.ravel(), w.ravel())
-
-
-@pytest.mark.parametrize("mcpu", ["cascadelake", "x86-64-v3"])
-@pytest.mark.parametrize("case", CASES)
-def test_where_there_is_no_kernel_for_padding(case: str, mcpu: str, tmp_path: Path) -> None:
-    module, _ = padded(case)
-    made = irtool.build(module, name="m", emit="c", out_dir=tmp_path, weights="file", mcpu=mcpu)
-    operators = [k["operators"] for k in made.report["kernels"]]
-    assert (["nn.pad"] not in operators) == CASES[case][-1], operators
