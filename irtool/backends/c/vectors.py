@@ -11,12 +11,8 @@ from ...tir.expr import Cast, Const, Expr, Load
 from ...tir.native_halves import HALF
 from ...tir.stmt import Buffer, Scope
 from ..c_types import bare, enclose, half_bits, literal
-from ..formulas import vector_shifts as shifts
-from ..formulas import vector_squares as squares
 from ..formulas.support import HOLD, TO_BITS
-from ..formulas.vector_conversions import TYPES as CONVERTED
-from ..formulas.vector_dots import TYPES as DOTTED
-from ..formulas.vector_matrices import TYPES as MATRIX_TYPES
+from ..formulas.vector_math import types as types_of
 from ..formulas.vector_types import vector_type
 from .expression import Writer
 
@@ -80,9 +76,7 @@ class VectorPrinter:
         """A call of the function."""
         name, dtype, lanes = function
         t = VectorType(dtype, lanes)
-        self.types[t.mask] = None
-        self.types.update({(other, lanes): None for other in (*CONVERTED.get(name, ()), *DOTTED.get(name, ()))})
-        self.types.update(dict.fromkeys((*squares.types(name, t), *shifts.types(name, t), *MATRIX_TYPES.get(name, ()))))
+        self.types.update(dict.fromkeys((t.mask, *sorted(types_of(*function)))))
         return f"irt_v{name}_{self._type(t)[4:]}({', '.join(bare(a) for a in args)})"
 
     def _scalar(self, e: Expr, lines: list[str]) -> str:

@@ -82,14 +82,6 @@ _WORDS = {
 
 NAMES = ("log", "log2", "log10")
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "log_parts": ("log_normal", "select"),
-    "log_ends": ("select",),
-    "unusual": ("any",),
-    **{f"far_{name}": ("log_parts", "log_ends") for name in NAMES},
-    **{name: ("log_normal", "unusual", f"far_{name}") for name in NAMES},
-}
-
 
 def bases(dtype: str) -> dict[tuple[str, str], str]:
     """The functions of a precision by name and dtype."""

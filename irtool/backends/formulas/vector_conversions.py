@@ -188,24 +188,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     **{("widen", d): _widen(d) for d in ("uint8", "int8", "uint16", "int16")},
     **{(f"narrow_{d}", "int32"): _narrow(d) for d in ("uint8", "int8")},
 }
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "h2f": ("select",),
-    "round_float16": ("h2f", "f2h"),
-    "round_bfloat16": ("b2f", "f2b"),
-    "to_int32": ("select",),
-}
-
-EXACT: tuple[str, ...] = tuple(name for name, _ in FUNCTIONS)
-
-TYPES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        ("h2f", "f2h", "round_float16", "b2f", "f2b", "round_bfloat16"), ("int16", "uint16", "int32", "uint32")
-    ),
-    "to_int32": ("int32",),
-    "odd": ("float32", "int32"),
-    "widen": ("int16", "uint16", "int32"),
-    "narrow_uint8": ("uint8",),
-    "narrow_int8": ("int8",),
-}
-"""The dtypes of vectors that a function uses beside its own."""

@@ -23,12 +23,6 @@ _LOADED = {
 }
 """What loads words: of which numbers, and how one is made of them."""
 
-TYPES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys((*DOTS, *_LOADED, DOT_WIDE), ("uint32",)),
-    DOT_PAIR: ("int32", "uint32"),
-}
-"""The dtypes of vectors that a function uses beside its own."""
-
 _PLAIN = {
     DOT_WIDE: """
   const $t al = ($t)(($u)a << 16) >> 16, bl = ($t)(($u)b << 16) >> 16, ah = a >> 16, bh = b >> 16;
@@ -65,7 +59,7 @@ def written(name: str, t: VectorType) -> str:
     if name in _LOADED:
         number, word = _LOADED[name]
         text = fill(_WORDS, name=name, number=number, word=word, **words)
-    elif name in TYPES:
+    elif name in (*DOTS, *_PLAIN):
         operand = words["i"] if name == DOT_PAIR else whole
         head = f"IRT_INLINE {whole} irt_v{name}_{whole[4:]}({whole} acc, {operand} a, {operand} b) {{"
         plain = _PLAIN[name] if name in _PLAIN else _plain(*DOTS[name])

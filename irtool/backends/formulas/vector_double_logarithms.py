@@ -68,7 +68,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("tanh", "float64"): _TANH,
     **hyperbolics("float64"),
 }
-
-NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {("tanh", "float64"): ("expm1", "fabs", "min")}
-
-EXACT: tuple[str, ...] = ()

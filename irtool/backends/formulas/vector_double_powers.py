@@ -64,10 +64,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("far_pow", "float64"): _FAR_POW,
     ("pow", "float64"): _POW,
 }
-
-NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
-    ("pow_exponent", "float64"): ("less", "select"),
-    ("far_pow", "float64"): (),
-}
-
-EXACT: tuple[str, ...] = ()

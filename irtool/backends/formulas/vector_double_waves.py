@@ -60,7 +60,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("asin_half", "float64"): _ASIN_HALF,
     **arcs("float64"),
 }
-
-NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {}
-
-EXACT: tuple[str, ...] = ()

@@ -50,7 +50,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("ratio", "float64"): _RATIO,
     ("sigmoid", "float64"): SIGMOID,
 }
-
-NEEDS: dict[str, tuple[str, ...]] = {}
-
-EXACT: tuple[str, ...] = ()

@@ -201,20 +201,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("expm1", "float32"): _EXPM1,
     **vector_hyperbolics.hyperbolics("float32"),
 }
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "exp": ("clamp", "bounded_exp"),
-    "falling_exp": ("max",),
-    "flushed_exp": (),
-    "sigmoid": ("falling_exp", "fabs", "select", "ratio"),
-    "normal_exp2": (),
-    "tanh": ("normal_exp2", "ratio", "fabs", "min", "select"),
-    "erf": ("normal_exp2", "fabs", "min", "select"),
-    "erfc": ("normal_exp2", "ratio", "fabs", "min", "select"),
-    "exp2": ("clamp", "scale"),
-    "exp10": ("clamp", "scale"),
-    "expm1": ("clamp",),
-    **vector_hyperbolics.NEEDS,
-}
-
-EXACT: tuple[str, ...] = ()

@@ -85,13 +85,6 @@ def written(name: str, t: VectorType) -> str:
     return _in_ways(t, one, x86, fill(_LESSER_ARM, order=order))
 
 
-def needs(name: str, t: VectorType) -> list[tuple[str, str, int]]:
-    """What such a function calls."""
-    if t.dtype == HALF and name in ("minimum", "maximum") and t.lanes <= _ARM_LANES:
-        return [("less", *t), ("equal", *t)]
-    return []
-
-
 def _root(t: VectorType) -> tuple[str, str]:
     return (
         _assembled("v", "vsqrtph %1, %0", ("x",)),

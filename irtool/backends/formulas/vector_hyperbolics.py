@@ -71,12 +71,6 @@ _WORDS = {
 }
 """The lowest bits of a sum with `magic` have k and the exponent of ¼."""
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "exp_parts": ("fabs", "min"),
-    "cosh": ("exp_parts",),
-    "sinh": ("exp_parts",),
-}
-
 
 def hyperbolics(dtype: str) -> dict[tuple[str, str], str]:
     """The functions of a precision by name and dtype."""

@@ -41,5 +41,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     for d, words in _WORDS.items()
     for name, text in (("any", _ANY), ("any_beyond", _ANY_BEYOND))
 }
-NEEDS: dict[str, tuple[str, ...]] = {"any_beyond": ("any", "fabs")}
-EXACT: tuple[str, ...] = ()

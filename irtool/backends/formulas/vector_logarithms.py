@@ -94,15 +94,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("acosh", "float32"): _ACOSH,
     ("atanh", "float32"): _ATANH,
 }
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "log_normal": ("log_series",),
-    **vector_bases.NEEDS,
-    "log_twice": ("log_normal", "select"),
-    "log1p": ("log_series", "log_ends"),
-    "asinh": ("log_twice", "fabs", "sqrt", "select"),
-    "acosh": ("log_twice", "sqrt", "select"),
-    "atanh": ("log_normal", "fabs", "select"),
-}
-
-EXACT: tuple[str, ...] = ()

@@ -5,11 +5,15 @@ function's name, `{f}` what ends its numbers, `{lanes}` the number of elements. 
 place: after the usual reduction of the argument, polynomials fitted to the function in the relative error (weighted least
 squares, made minimax by Lawson's iteration). They handle infinities, NaN and results that are subnormal.
 
-Each family has a module with three tables: `FUNCTIONS`, the texts by name and dtype; `NEEDS`, what a function calls, by name, or by name and dtype where dtypes differ;
-`EXACT`, the names of those that give what the C library's functions give, which `--math=strict` uses as well.
+Each family is a module: with a table, `FUNCTIONS`, of texts by name and dtype, or with `written`, which makes the text for a type of
+vectors. The functions that a function calls, and the types of vectors that it uses, are found in its text.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from functools import cache
 
 from ...selection.vectors.types import VectorType, compute_dtype
 from ...tir import dtypes
@@ -37,7 +41,7 @@ from . import (
     vector_tables,
     vector_trigonometry,
 )
-from .vector_types import vector_type
+from .vector_types import find_types, read_type, vector_type
 
 _SELECT = """IRT_INLINE {t} irt_vselect_{n}({i} m, {t} a, {t} b) {{
   return ({t})((m & ({i})a) | (~m & ({i})b));
@@ -142,6 +146,18 @@ _FAMILIES = (
     vector_trigonometry,
 )
 
+_WRITTEN = (
+    vector_squares.written,
+    vector_places.written,
+    vector_channels.written,
+    vector_dots.written,
+    vector_halves.written,
+    vector_matrices.written,
+    vector_power_tables.written,
+    vector_tables.written,
+)
+"""By families whose texts depend on the type of vectors: the text of a function; empty for others."""
+
 FUNCTIONS: dict[tuple[str, str], str] = {
     **{("fabs", d): _FABS for d in ("float32", "float64")},
     **{("sqrt", d): _SQRT for d in ("float32", "float64")},
@@ -149,8 +165,12 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     **{key: text for family in _FAMILIES for key, text in family.FUNCTIONS.items()},
 }
 
-EXACT = frozenset({"fabs", "sqrt", "rsqrt"}.union(*(family.EXACT for family in _FAMILIES)))
-"""Those that give what the C library's functions give."""
+EXACT = frozenset(
+    {"fabs", "sqrt", "rsqrt", *vector_rounding.EXACT}.union(
+        name for family in (vector_conversions, vector_shifts) for name, _ in family.FUNCTIONS
+    )
+)
+"""Those that give what the C library's functions give, which `--math=strict` uses as well."""
 
 _ON_EVERY_TYPE = {
     "select": _SELECT,
@@ -163,12 +183,6 @@ _ON_EVERY_TYPE = {
     "third": _THIRD,
     "load": _LOAD,
     "put": _PUT,
-}
-
-_NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
-    "rsqrt": ("sqrt",),
-    "clamp": ("min", "max"),
-    **{name: needed for family in _FAMILIES for name, needed in family.NEEDS.items()},
 }
 
 
@@ -187,24 +201,32 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
     return f"irt_v{name}_{vector_type(dtype, lanes)[4:]}"
 
 
-def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int], str]]:
-    """Definitions of the function and of what it calls, by key, in an order in which C accepts them."""
+@cache
+def define(name: str, dtype: str, lanes: int) -> Sequence[tuple[tuple[str, str, int], str]]:
+    """Definitions of the function and of those that it calls, by key, in an order in which C accepts them."""
+    made = _text(name, dtype, lanes)
+    called = {(f, *read_type(t)) for f, t in _CALL.findall(made)} - {(name, dtype, lanes)}
+    return [*(d for function in sorted(called) for d in define(*function)), ((name, dtype, lanes), made)]
+
+
+@cache
+def types(name: str, dtype: str, lanes: int) -> Set[VectorType]:
+    """The types of vectors that the function uses, and those that it calls."""
+    return {t for _, text in define(name, dtype, lanes) for t in find_types(text)}
+
+
+_CALL = re.compile(r"\birt_v(\w+?)_([fiu]\d+x\d+)\b")
+"""The name of a function of vectors: its own, and its type."""
+
+
+def _text(name: str, dtype: str, lanes: int) -> str:
+    """The definition of a function."""
     own = VectorType(dtype, lanes)
-    families = (
-        vector_squares,
-        vector_places,
-        vector_channels,
-        vector_dots,
-        vector_halves,
-        vector_matrices,
-        vector_power_tables,
-        vector_tables,
-    )
-    written = next(filter(None, (f.written(name, own) for f in families)), "")
+    written = next(filter(None, (text(name, own) for text in _WRITTEN)), "")
     text = written or _ON_EVERY_TYPE.get(name) or FUNCTIONS[(name, dtype)]
     wide = dtypes.bits(dtype) == 64
     short, end = _instruction(name, dtype, lanes) if text in (_EXTREME, _NAN_EXTREME) else ("", "")
-    made = text.format(
+    return text.format(
         name=name,
         sign="<" if name in ("min", "minimum") else ">",
         short=short,
@@ -214,21 +236,13 @@ def define(name: str, dtype: str, lanes: int) -> list[tuple[tuple[str, str, int]
         e=value_type(dtype),
         n=vector_type(dtype, lanes)[4:],
         lanes=lanes,
+        permuted=_EVEN_X86.format(t=vector_type(dtype, lanes)) if dtypes.bits(dtype) == 32 and lanes == 8 else "",
         int_max="INT64_MAX" if wide else "INT32_MAX",
         f="" if wide else "f",
-        permuted=_EVEN_X86.format(t=vector_type(dtype, lanes)) if dtypes.bits(dtype) == 32 and lanes == 8 else "",
         evens=", ".join(str(2 * k if 2 * k < lanes else 2 * k + 1) for k in range(lanes)),
         thirds=", ".join(str(3 * k if 3 * k < 2 * lanes else 0) for k in range(lanes)),
         rest=", ".join(str(k if 3 * k < 2 * lanes else 3 * k - lanes + 2) for k in range(lanes)),
     )
-    usual = () if written else _NEEDS.get((name, dtype), _NEEDS.get(name, ()))
-    more = (
-        f
-        for family in (vector_squares, vector_power_tables, vector_matrices, vector_halves)
-        for f in family.needs(name, own)
-    )
-    needed = [d for function in (*((n, dtype, lanes) for n in usual), *more) for d in define(*function)]
-    return [*needed, ((name, dtype, lanes), made)]
 
 
 def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:

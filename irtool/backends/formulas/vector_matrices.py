@@ -14,11 +14,6 @@ from .templates import fill
 from .vector_types import vector_type
 from .words import half_of
 
-TYPES: dict[str, tuple[tuple[str, int], ...]] = dict.fromkeys(
-    PRODUCTS, (("int32", 4), ("uint32", 4), ("int64", 2))
-) | dict.fromkeys(REORDERED, (("int32", 4),))
-"""The types of vectors that a function uses."""
-
 _PLAIN = """#ifdef __clang__
   const $t a0 = __builtin_shufflevector(($t)a, ($t)a, 0, 0, 2, 2), a1 = __builtin_shufflevector(($t)a, ($t)a, 1, 1, 3, 3);
   const $t b0 = __builtin_shufflevector(($t)b, ($t)b, 0, 2, 0, 2), b1 = __builtin_shufflevector(($t)b, ($t)b, 1, 3, 1, 3);
@@ -54,8 +49,3 @@ def written(name: str, t: VectorType) -> str:
     else:
         return ""
     return text.strip().replace("{", "{{").replace("}", "}}")
-
-
-def needs(name: str, t: VectorType) -> list[tuple[str, str, int]]:
-    """What such a function calls."""
-    return [(half_of(PRODUCTS[name]), *t)] if name in PRODUCTS else []

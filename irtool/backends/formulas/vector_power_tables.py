@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterable
 from math import log, log2
 
-from ...selection.vectors.ir import Function
 from ...selection.vectors.types import VectorType
 from .polynomials import horner
 
@@ -64,11 +63,6 @@ def written(name: str, t: VectorType) -> str:
     if name == "pick":
         return _PICK
     return _EXPONENT % (*_vectors(), horner("r", _TERMS)) if name == "pow_exponent" else ""
-
-
-def needs(name: str, t: VectorType) -> list[Function]:
-    """What such a function calls."""
-    return [("less", *t), ("pick", *t)] if name == "pow_exponent" and written(name, t) else []
 
 
 def factors() -> list[tuple[float, float, float]]:

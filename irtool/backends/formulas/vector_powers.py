@@ -143,15 +143,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     **{(name, d): fill(_ROOTS, text=text) for name, text in _OF_ROOTS.values() for d in _EACH},
     **{(n, d): fill(_PRODUCTS, first=q, text=text) for n, q, text in _OF_PRODUCTS.values() for d in _EACH},
 }
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "beyond": ("any",),
-    "pow_exponent": ("inverse", "less"),
-    "far_pow": ("pow_exponent", "scale", "select"),
-    "pow": ("pow_exponent", "far_pow", "beyond"),
-    "hypot": ("select", "fabs", "sqrt"),
-    "root_of": ("select",),
-    **{name: ("root_of", "sqrt") for name, _ in _OF_ROOTS.values()},
-}
-
-EXACT: tuple[str, ...] = ()

@@ -96,11 +96,4 @@ def _texts(dtype: str) -> dict[str, str]:
 
 FUNCTIONS: dict[tuple[str, str], str] = {(name, d): text for d in _KINDS for name, text in _texts(d).items()}
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_BODIES, ("fabs", "select", "nearest")),
-    "fmod": ("fabs", "select", "nearest", "any", "far_fmod"),
-    "isinf": ("fabs",),
-    "isfinite": ("fabs",),
-}
-
 EXACT: tuple[str, ...] = (*_BODIES, *_QUESTIONS, "copysign", "fmod", "product")

@@ -7,7 +7,6 @@ as 64 bits.
 
 from __future__ import annotations
 
-from ...selection.vectors.types import VectorType
 from ...tir import dtypes
 from .templates import fill
 
@@ -73,19 +72,3 @@ def _texts(dtype: str) -> dict[str, str]:
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {(name, d): text for d in _DTYPES for name, text in _texts(d).items()}
-NEEDS: dict[str, tuple[str, ...]] = {
-    "shl_any": ("shl",),
-    "shr_any": ("shr",),
-    "extend": ("shr",),
-    "mul_low": ("extend",),
-}
-
-
-def types(name: str, t: VectorType) -> tuple[VectorType, ...]:
-    """The types of vectors that a function uses beside its own."""
-    if (name, t.dtype) not in FUNCTIONS or t.dtype.startswith("u"):
-        return ()
-    return (VectorType(f"u{t.dtype}", t.lanes),)
-
-
-EXACT: tuple[str, ...] = tuple(dict.fromkeys(name for name, _ in FUNCTIONS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...selection.vectors.ir import Function
 from ...selection.vectors.squares import Exchange, Mask, begins_with_halves, is_in_pieces, piece_lanes, stages
 from ...selection.vectors.types import VectorType
 from ...tir.memory import CACHE_LINE
@@ -100,28 +99,6 @@ def written(name: str, t: VectorType) -> str:
         return _PAIR.format(name=name, half=t.lanes // 2, start=start, every=every, mask=_listed(mask))
     mixed = _masks(t).get(name) if name.startswith("mix_") else None
     return _MIXED.format(name=name, mask=_listed(mixed)) if mixed is not None else ""
-
-
-def needs(name: str, t: VectorType) -> list[Function]:
-    """What such a function calls."""
-    if name.startswith("stream_"):
-        return [(name.removeprefix("stream_"), *t), ("stream", *t)]
-    if name == "strip":
-        return [(mix, *t) for mix in _mixes(_inner(t))]
-    if name not in _SQUARES:
-        return []
-    if t.lanes // _SQUARES[name] == piece_lanes(t) < t.lanes:
-        join = "pair_low" if t.lanes == 2 * piece_lanes(t) else "pieces"
-        return [(join, *t), *((mix, *t) for mix in _mixes(_inner(t)))]
-    pairs = [(pair, *t) for pair in ("pair_low", "pair_high")] if begins_with_halves(t) else []
-    if not is_in_pieces(t):
-        return [*pairs, *((mix, *t) for mix in _mixes(_left(t)))]
-    return [*pairs, *((f"mix_{_block(t, s)}_{which}", *_quads(t)) for s in _outer(t) for which in _ENDS), ("strip", *t)]
-
-
-def types(name: str, t: VectorType) -> list[VectorType]:
-    """The types that such a function names, its own and its mask apart."""
-    return [_quads(t)] if name.removeprefix("stream_") == "square" and is_in_pieces(t) else []
 
 
 def _quads(t: VectorType) -> VectorType:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .polynomials import horner
 from .vector_arcs import arcs
-from .vector_waves import NEEDS as NEEDS_OF_WAVES
 from .vector_waves import waves
 
 _WAVE_TERMS = (-0.16666659712791443, 0.00833306647837162, -0.0001980959641514346, 2.605765757834888e-06)
@@ -62,13 +61,3 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("atan", "float32"): _ATAN,
     ("atan2", "float32"): _ATAN2,
 }
-
-NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
-    **NEEDS_OF_WAVES,
-    "asin": ("fabs", "select", "sqrt", "asin_half"),
-    "acos": ("fabs", "select", "sqrt", "asin_half"),
-    "atan": ("fabs", "select", "atan_unit"),
-    "atan2": ("fabs", "select", "atan_unit"),
-}
-
-EXACT: tuple[str, ...] = ()

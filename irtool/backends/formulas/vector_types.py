@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from ...selection.vectors.types import VectorType
 from ...tir import dtypes
 from ..c_types import stored_type, value_type
 
@@ -22,3 +25,17 @@ def define_type(dtype: str, lanes: int) -> str:
         f"typedef {element} {name} __attribute__((vector_size({size})));\n"
         f"typedef {element} {name}_u __attribute__((vector_size({size}), aligned({dtypes.itemsize(dtype)}), may_alias));"
     )
+
+
+_NAME = re.compile(r"\birt_([fiu]\d+x\d+)(?:_u)?\b")
+
+
+def find_types(text: str) -> set[VectorType]:
+    """The vector types that a text names."""
+    return {read_type(t) for t in _NAME.findall(text)}
+
+
+def read_type(short: str) -> VectorType:
+    """The vector type of a name without its prefix: `f32x16`."""
+    element, lanes = short.split("x")
+    return VectorType({"f": "float", "i": "int", "u": "uint"}[element[0]] + element[1:], int(lanes))

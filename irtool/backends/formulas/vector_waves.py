@@ -92,12 +92,6 @@ _WORDS = {
 
 _NAMES = ("sin", "cos", "tan")
 
-NEEDS: dict[str | tuple[str, str], tuple[str, ...]] = {
-    **{name: ("wave", "any_beyond", f"far_{name}") for name in ("sin", "cos")},
-    ("tan", "float32"): ("turn", "ratio", "select", "any_beyond", "far_tan"),
-    ("tan", "float64"): ("turn", "select", "any_beyond", "far_tan"),
-}
-
 
 def waves(
     dtype: str, wave: Sequence[float], over: Sequence[float], under: Sequence[float]

@@ -2,7 +2,7 @@
 
 out[y, x] = f(in[y / 2, x], in[y / 2 + 1, x])       rows 0 … 3 read rows 0 … 2: three reads serve eight
 out[c, i] = f(in[3*i + c])                          the vectors of one channel are picked from those of all channels, read once
-                                                    (see `backends.vectors.channels`)
+                                                    (see `selection.vectors.channels`)
 """
 
 from __future__ import annotations
