@@ -68,7 +68,7 @@ class VectorTarget:
     )
     packed_bytes: int = size(1 << 18, "bytes", "largest packed operand in the workspace (to stay in the L2 cache)")
     l1_cache_bytes: int = size(
-        1 << 15, "bytes", "largest operand that is not asked for ahead (it stays in the L1 cache)"
+        1 << 15, "bytes", "largest operand that is not prefetched (it stays in the L1 cache)"
     )
     l2_cache_bytes: int = size(
         1 << 20,
@@ -76,7 +76,7 @@ class VectorTarget:
         "the L2 cache of a core; half of it is for one operand, or for the transformed tiles or the sums of a thread",
     )
     prefetched_tiles: int = size(
-        64, "tiles", "most tiles of rows for which the next columns are asked for; more leave memory the time it takes"
+        64, "tiles", "most tiles of rows for which the next columns are prefetched; more tiles give memory enough time"
     )
     streamed_bytes: int = size(
         1 << 21, "bytes", "most data for processing several rows at once; above it, a single stream is fastest"
@@ -84,7 +84,7 @@ class VectorTarget:
     tiles_bytes: int = size(
         1 << 17,
         "bytes",
-        "largest results of transformed tiles or of halves, and tiles of an attention, of a thread (to stay in the L2 cache)",
+        "largest results of transformed tiles or of halves, and tiles of an attention, per thread (to stay in the L2 cache)",
     )
     transformed_updates: int = size(
         1 << 18,
@@ -116,41 +116,41 @@ class VectorTarget:
     paired_products: int = size(
         1,
         "per lane",
-        "products of bfloat16 numbers that an instruction adds to each sum; 1: there is no such instruction",
+        "products of bfloat16 numbers that an instruction adds to each sum; 1: no such instruction",
         2,
     )
     wide_products: int = size(
         1,
         "per lane",
-        "products of 16-bit integers that an instruction adds to one of 32 bits; 1: there is no such instruction",
+        "products of 16-bit integers that an instruction adds to a 32-bit sum; 1: no such instruction",
         2,
     )
     native_halves: int = size(
         1,
         "per lane",
-        "numbers of float16 that are computed with in a lane of 32 bits; 1: they are computed with in float32",
+        "float16 numbers that are computed in a lane of 32 bits; 1: they are widened to float32",
         2,
     )
     product_rows: int = size(
         1,
         "rows",
-        "rows, and columns, of the product of matrices of bytes that an instruction makes; 1: there is no such instruction",
+        "rows, and columns, of the product of byte matrices that an instruction computes; 1: no such instruction",
         2,
     )
     summed_products: int = size(
         1,
         "per instruction",
-        "products of 8-bit numbers that an instruction adds to a single sum of vectors; 1: there is no such instruction",
+        "products of 8-bit numbers that an instruction adds to a single sum of vectors; 1: no such instruction",
         16,
     )
     word_products: int = size(
         1,
         "per instruction",
-        "products of 8-bit numbers that an instruction without vectors adds; 1: there is no such instruction",
+        "products of 8-bit numbers that an instruction without vectors adds; 1: no such instruction",
         4,
     )
-    byte_tiles: int = size(1, "rows", "rows of a matrix tile of 8-bit numbers; 1: there are no such tiles", 16)
-    pair_tiles: int = size(1, "rows", "rows of a matrix tile of bfloat16 numbers; 1: there are no such tiles", 16)
+    byte_tiles: int = size(1, "rows", "rows of a matrix tile of 8-bit numbers; 1: no such tiles", 16)
+    pair_tiles: int = size(1, "rows", "rows of a matrix tile of bfloat16 numbers; 1: no such tiles", 16)
     scalar_results: int = size(1, "results", "results that a tile without vectors keeps in registers; 1: no tiles", 16)
     recomputed_cost: int = size(12, "operations", "most extra work per element for recomputing it in each reader")
     dots: tuple[DotInstruction, ...] = ()
