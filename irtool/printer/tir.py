@@ -158,7 +158,8 @@ class LoopNestPrinter:
         if isinstance(s, For):
             begin, extent = text(const(0, s.var.dtype)), text(s.extent)
             kind = "" if s.kind == "serial" else f' "{s.kind}"'
-            return [f"for ({self._declare(s.var)}, {begin}, {extent}){kind}", _Block(s.body)]
+            mark = {None: "", True: " /* written out */", False: " /* kept */"}[s.unroll]
+            return [f"for ({self._declare(s.var)}, {begin}, {extent}){kind}{mark}", _Block(s.body)]
         if isinstance(s, If):
             rest: list[Any] = [] if s.other is None else [" else", _Block(s.other)]
             return [f"if {text(s.cond)}", _Block(s.then), *rest]

@@ -29,6 +29,7 @@ from .graph.materialize_views import materialize_views
 from .graph.separate_formulas import separate_formulas
 from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
+from .graph.short_loops import mark_short_loops
 from .graph.split_groups import split_groups
 from .graph.store_canonical_views import store_canonical_views
 from .graph.transpose_operands import transpose_operands
@@ -95,6 +96,10 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
         return _with_stages(k, flush_exponentials(k.stages, lambda b: b))
 
     replace_kernels(program, flushed)
+
+
+def _mark_short_loops(program: Program, target: VectorTarget) -> None:
+    replace_kernels(program, mark_short_loops, finished=True)
 
 
 def _keep_tails(program: Program, target: VectorTarget) -> None:
@@ -351,6 +356,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "BoundStack",
         "moves arrays that exceed the stack to the workspace; runs after loops are final, which decide the arrays of each thread",
         bound_stack,
+    ),
+    ProgramStage(
+        "MarkShortLoops",
+        "marks short loops around the updates of a tile that compilers of C are told to write out, or to keep; runs after loops are final",
+        _mark_short_loops,
+        vectors=True,
     ),
     ProgramStage(
         "DropUnusedConstants",

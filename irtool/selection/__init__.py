@@ -5,7 +5,6 @@ nests          elements at one offset, unrolled loops written out, expressions i
 vectors        bodies of vectorized loops as a small IR, and the rewrites of nests and bodies to it
 tiles          blocks of sums in matrix tiles, and where their registers are configured
 runs           sums of products of long words that lie one after the other
-short_loops    loops that compilers are told to write out, or not to
 narrow_scopes  arrays declared in the innermost loop that they live in
 streams        fences behind stores past the caches
 moves          stores that move an element and compute nothing

@@ -14,7 +14,6 @@ from ..tir.stmt import TILED, VECTORIZED, Buffer, For, Lowered, Scope, Stmt, pre
 from .narrow_scopes import narrow_scopes
 from .nests import all_buffers, flat, lower_parts, unroll, without_prefetches
 from .runs import find_run
-from .short_loops import mark_short_loops
 from .streams import fence_streams
 from .tiles import select_tiles
 from .vectors.lower import FunctionOf
@@ -65,9 +64,8 @@ class KernelNest:
         return self._lower(self._unrolled(), self._no_form)
 
     def in_c_vectors(self) -> Stmt:
-        """The same for compilers of C: with marks of loops to write out, runs, fences, and blocks of matrix tiles."""
-        body = mark_short_loops(self._unrolled(), self.simplify)
-        body = fence_streams(self._lower(body, self._tile_or_run))
+        """The same for compilers of C: with runs, fences, and blocks of matrix tiles."""
+        body = fence_streams(self._lower(self._unrolled(), self._tile_or_run))
         return select_tiles(body, self.simplify) if self.tiles else body
 
     def in_scalars(self) -> Stmt:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.selection.short_loops import mark_short_loops
+from irtool.schedule.graph.short_loops import mark_nest
 from irtool.tir.expr import Var, add, const, mul
 from irtool.tir.show import show_stmt
 from irtool.tir.simplify import Simplifier
@@ -108,5 +108,5 @@ def updates(k: Var, apart: int) -> Stmt:
 )
 def test_hints_are_marks_on_the_nest(steps: int, apart: int, hint: str) -> None:
     k = Var("k")
-    loop = mark_short_loops(For(k, steps, updates(k, apart)), Simplifier({k: (0, steps - 1)}))
+    loop = mark_nest(For(k, steps, updates(k, apart)), Simplifier({k: (0, steps - 1)}))
     assert show_stmt(loop).splitlines()[0] == f"for k in {steps}{hint}:"

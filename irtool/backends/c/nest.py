@@ -299,9 +299,9 @@ class KernelWriter:
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
         self.code.lines(self.threads.pragma(s))
-        if s.unroll:
+        if s.unroll and self.vector:
             self.code.line(self.expressions.helper(WRITE_OUT, extent))
-        elif s.unroll is False:
+        elif s.unroll is False and self.vector:
             self.support[KEEP_LOOP] = None
             self.code.line(KEEP_LOOP.name)
         self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v})")

@@ -13,11 +13,16 @@ it seven seconds.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
+from math import prod
 
-from ..tir.dtypes import itemsize
-from ..tir.expr import Const, Expr, Load, post_order
-from ..tir.simplify import Simplifier
-from ..tir.stmt import SERIAL, VECTORIZED, For, Scope, Stmt, Store, pre_order, rewrite_stmt
+from ...tir.dtypes import itemsize
+from ...tir.expr import Const, Expr, Load, post_order
+from ...tir.kernel import Kernel
+from ...tir.sharing import loop_bounds
+from ...tir.simplify import Simplifier
+from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, For, Scope, Stmt, Store, children, pre_order, rewrite_stmt
 
 _MOST_STEPS = 8
 _WIDEST = 32
@@ -30,8 +35,15 @@ _MOST_ELEMENTS = 32
 """Elements far apart that a loop written out may read."""
 
 
-def mark_short_loops(body: Stmt, simplify: Simplifier) -> Stmt:
-    """The nest, whose elements have one offset each, with `unroll` set for such loops."""
+def mark_short_loops(k: Kernel) -> Kernel:
+    """The kernel with `unroll` set for such loops."""
+    simplify = Simplifier(loop_bounds(k))
+    nests = [mark_nest(nest, simplify) for nest in k.nests]
+    return k.replace(nests=nests) if any(a is not b for a, b in zip(nests, k.nests, strict=True)) else k
+
+
+def mark_nest(body: Stmt, simplify: Simplifier) -> Stmt:
+    """The nest with `unroll` set for such loops."""
 
     def change(s: Stmt) -> Stmt:
         if not isinstance(s, For) or not _has_few_steps(s, _MOST_COLUMNS):
@@ -46,26 +58,27 @@ def mark_short_loops(body: Stmt, simplify: Simplifier) -> Stmt:
 def _is_short(s: For) -> bool:
     """True for a loop of few steps, all of which update vectors in registers and have no loop of their own."""
     updates = _updates(s, _MOST_STEPS)
-    if not updates or any(_width(u) > _WIDEST for u in updates):
+    if not updates or any(_width(u) > _WIDEST for u, _ in updates):
         return False
-    return len(updates) * s.steps <= _MOST_UPDATES
+    return _count(updates) * s.steps <= _MOST_UPDATES
 
 
 def _shares_reads(s: For, simplify: Simplifier) -> bool:
     """True for a loop of few steps, all of which update vectors in registers, if two steps read an element in common for different
     results."""
     updates = _updates(s, _MOST_COLUMNS)
-    if not updates:
-        return False
     extent = s.steps
     places: dict[tuple[object, frozenset[tuple[Expr, int]], int], set[int]] = defaultdict(set)
-    for update in updates:
+    for update, unrolled in updates:
+        copies = {x.var: x.steps for x in unrolled}
         for e in post_order(update.value):
-            if isinstance(e, Load) and len(e.indices) == 1:
-                terms, at = simplify.linear(e.indices[0])
-                if step := terms.get(s.var):
-                    others = frozenset((x, n) for x, n in terms.items() if x is not s.var)
-                    places[e.source, others, step].add(at)
+            if isinstance(e, Load) and not _is_in_register(e):
+                terms, at = simplify.linear(e.source.offset(e.indices))
+                if step := terms.pop(s.var, 0):
+                    moves = [(terms.pop(x), n) for x, n in copies.items() if x in terms]
+                    others = frozenset(terms.items())
+                    for ns in product(*(range(n) for _, n in moves)):
+                        places[e.source, others, step].add(at + sum(n * move for n, (move, _) in zip(ns, moves)))
     return any(
         (there - here) % step == 0 and abs(there - here) < extent * abs(step)
         for (_, _, step), found in places.items()
@@ -77,37 +90,62 @@ def _shares_reads(s: For, simplify: Simplifier) -> bool:
 
 def _gathers(s: For, simplify: Simplifier) -> bool:
     """True for a loop of few steps that make vectors of elements further apart than a vector has elements, if they are many."""
-    if not _has_few_steps(s, _MOST_COLUMNS):
-        return False
     elements = 0
-    for x in pre_order(s.body):
+    for x, unrolled in _inside(s):
         if isinstance(x, For):
             if x.kind != VECTORIZED:
                 return False
             lanes = x.steps
-            elements += sum(lanes for e in _loads(x) if abs(simplify.linear(e.indices[0])[0].get(x.var, 0)) > lanes)
+            apart = {
+                (e.source, frozenset(terms.items()), at)
+                for e in _loads(x)
+                for terms, at in [simplify.linear(e.source.offset(e.indices))]
+                if abs(terms.get(x.var, 0)) > lanes
+            }
+            elements += lanes * len(apart) * prod(u.steps for u in unrolled)
     return elements * s.steps > _MOST_ELEMENTS
 
 
 def _loads(s: For) -> list[Load]:
-    """The reads, at one index each, of the values that a loop stores."""
+    """The reads from memory of the values that a loop stores."""
     stores = [x for x in pre_order(s.body) if isinstance(x, Store)]
-    return [e for x in stores for e in post_order(x.value) if isinstance(e, Load) and len(e.indices) == 1]
+    return [e for x in stores for e in post_order(x.value) if isinstance(e, Load) and not _is_in_register(e)]
 
 
-def _updates(s: For, most: int) -> list[Store]:
+def _is_in_register(e: Load) -> bool:
+    return e.source.scope == Scope.REGISTER or not e.indices
+
+
+def _inside(s: For) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
+    """The statements in a loop, and the unrolled loops around each: of these, there are as many copies."""
+    stack: list[tuple[Stmt, tuple[For, ...]]] = [(s.body, ())]
+    while stack:
+        x, around = stack.pop()
+        if isinstance(x, For) and x.kind == UNROLLED and isinstance(x.extent, Const):
+            around = (*around, x)
+        else:
+            yield x, around
+        stack.extend((part, around) for part in children(x))
+
+
+def _updates(s: For, most: int) -> list[tuple[Store, tuple[For, ...]]]:
     """The updates of a loop of so many steps at most, if it does nothing but update several vectors in registers."""
     if not _has_few_steps(s, most):
         return []
     found = []
-    for x in pre_order(s.body):
+    for x, unrolled in _inside(s):
         if isinstance(x, For) and x.kind != VECTORIZED:
             return []
         if isinstance(x, Store):
             if x.buffer.scope != Scope.REGISTER:
                 return []
-            found.append(x)
-    return found if len(found) > 1 else []
+            found.append((x, unrolled))
+    return found if _count(found) > 1 else []
+
+
+def _count(updates: list[tuple[Store, tuple[For, ...]]]) -> int:
+    """The number of updates, those of unrolled loops written out."""
+    return sum(prod(x.steps for x in unrolled) for _, unrolled in updates)
 
 
 def _has_few_steps(s: For, most: int) -> bool:
