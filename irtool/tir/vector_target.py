@@ -67,9 +67,7 @@ class VectorTarget:
         1, "threads", "most threads of a run: each has a part of the workspace for its buffers", MOST_THREADS
     )
     packed_bytes: int = size(1 << 18, "bytes", "largest packed operand in the workspace (to stay in the L2 cache)")
-    l1_cache_bytes: int = size(
-        1 << 15, "bytes", "largest operand that is not prefetched (it stays in the L1 cache)"
-    )
+    l1_cache_bytes: int = size(1 << 15, "bytes", "largest operand that is not prefetched (it stays in the L1 cache)")
     l2_cache_bytes: int = size(
         1 << 20,
         "bytes",

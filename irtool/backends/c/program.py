@@ -26,13 +26,14 @@ from ..interface.names import Identifiers
 from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
-from . import denormals, opaque, weights
+from . import opaque, weights
 from .banner import Origin
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
 from .nest import KernelWriter
 from .runs import RunWriter, storages
-from .team import REGION_WORK, TEXT, count_threads, run_together, runs_in_teams, shared_work
+from .runtime import runtime
+from .team import REGION_WORK, count_threads, run_together, runs_in_teams, shared_work
 from .units import Named, Units
 from .variant import Variant, section
 
@@ -273,8 +274,8 @@ class _Writer:
     @property
     def _run_tools(self) -> list[str]:
         """What runs need, whatever their kernels do."""
-        flushing = [denormals.TEXT] if self.flushes else []
-        team = [TEXT] if self.in_team else []
+        flushing = [runtime("denormals.c")] if self.flushes else []
+        team = [runtime("team.c")] if self.in_team else []
         return [*INLINE, *flushing, *team] if flushing or team else []
 
     @property

@@ -1,0 +1,26 @@
+"""The parts of written programs that do not depend on the network, as files of C.
+
+team.c          threads that run a network together, see `backends.c.team`
+threads.c       the number of threads of a run
+denormals.c     the mode in which denormal numbers are zeros, see `backends.c.denormals`
+weights.c       the bytes of a weights file, handed over or loaded
+
+A `$word` in a file is left open for the program: names, and numbers.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from string import Template
+
+
+@cache
+def runtime(file: str) -> str:
+    """The text of a file."""
+    return (pkgutil.get_data(__package__, file) or b"").decode()
+
+
+def fill_runtime(file: str, **words: str | int) -> str:
+    """The text with its words. Raises KeyError where one is missing."""
+    return Template(runtime(file)).substitute(words)
