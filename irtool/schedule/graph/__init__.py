@@ -2,7 +2,7 @@
 
 pipeline            the stages between a lowered program and one whose memory is planned, each with the reason for its place
 kernel              every stage of a kernel ⇒ the nest of the strategy that wins it
-fuse_epilogues, fuse_kernels   kernels ⇒ one kernel (`common_axes`: the axes that both have)
+fuse_epilogues, fuse_kernels   kernels ⇒ one kernel (`merge_kernels`; `common_axes`: the axes that both have)
 fuse_row_loops      stages that work row by row ⇒ one loop over the rows
 canonical_views, store_canonical_views, materialize_views, split_groups   tensors read under several shapes
 separate_formulas   expensive functions of sums ⇒ a stage in vectors

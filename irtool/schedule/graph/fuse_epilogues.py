@@ -9,12 +9,13 @@ first one's result, each once, in whatever order. Where its own order can be kep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from ...tir import dtypes
 from ...tir.expr import Expr, Load, Var, post_order, rewrite, substitute
-from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of, with_buffers
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Store
@@ -22,114 +23,54 @@ from ...tir.tables import looked_up
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, loads, moves, operands, simplifier, stride
 from .common_axes import CommonAxes, find_common_axes
-from .step_lists import Mentions, fused_facts, rewrite_step_lists
+from .merge_kernels import MergedStages, Merger, merge_with_readers
+from .step_lists import Mentions
 
 
 def fuse_epilogues(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
-    rewrite_step_lists(program, _Fuser(target).fuse)
 
-
-class _Fuser:
-    """Of equal pairs one kernel is made."""
-
-    def __init__(self, target: VectorTarget) -> None:
-        self.target = target
-        self._made: dict[tuple, Kernel | None] = {}
-
-    def fuse(self, body: list, mentions: Mentions) -> None:
-        """Joins steps of a list that run one after the other, in place."""
-        at = 0
-        while at < len(body):
-            first = body[at]
-            joined = self._with_reader(first, at, body, mentions) if isinstance(first, RunKernel) else None
-            if joined is None:
-                at += 1
-                continue
-            both, n, second = joined
-            mentions.fused((first, second), both)
-            # Where everything is there that the second one reads, the first one's place keeps its inputs alive no longer.
-            early = all(not _written(body[at + 1 : n], x) for x in both.inputs)
-            body[n if not early else at] = both
-            del body[at if not early else n]
-
-    def _with_reader(
-        self, first: RunKernel, at: int, body: Sequence, mentions: Mentions
-    ) -> tuple[RunKernel, int, RunKernel] | None:
-        """The step joined with the only one that reads its result, and where that one stands."""
-        if first.kernel.finished or len(first.outputs) != 1:
-            return None
-        slot = first.outputs[0].resolve()
-        names = mentions.of(slot)
-        if slot.kind != TEMP or len(names) != 2 or id(first) not in names:
-            return None
-        found = next(((n, s) for n, s in enumerate(body[at + 1 :], at + 1) if id(s) in names), None)
-        if found is None or not isinstance(found[1], RunKernel):
-            return None
-        n, second = found
-        if not all(isinstance(s, RunKernel) for s in body[at:n]):
-            return None
-        both = self._joined(first, second, slot, mentions)
-        return (both, n, second) if both is not None else None
-
-    def _joined(self, a: RunKernel, b: RunKernel, slot: Slot, mentions: Mentions) -> RunKernel | None:
-        if b.kernel.finished or len(b.outputs) != 1:
-            return None
-        if sum(x.resolve() is slot for x in b.inputs) != 1:
-            return None
-        out = b.outputs[0].resolve()
-        pairs: dict[tuple[Slot, tuple[int, ...]], int] = {}
-        order = [
-            pairs.setdefault((x.resolve(), p.shape), len(pairs))
-            for s in (a, b)
-            for x, p in zip(s.inputs, s.kernel.inputs)
-        ]
-        constants = frozenset(p for x, p in zip(a.inputs, a.kernel.inputs) if x.resolve().kind == CONSTANT)
-        readers = [s for s in mentions.steps(out) if s is not b]
-        blocks = out.kind == TEMP and all(isinstance(s, RunKernel) and _reads_blocks(s, out) for s in readers)
-        key = (a.kernel, b.kernel, tuple(order), constants, blocks)
-        if key not in self._made:
-            read = next(p for x, p in zip(b.inputs, b.kernel.inputs) if x.resolve() is slot)
-            self._made[key] = self._one_kernel(a.kernel, b.kernel, read, order, constants, blocks)
-        kernel = self._made[key]
-        if kernel is None:
-            return None
-        inputs = [x for (x, _), n in sorted(pairs.items(), key=lambda p: p[1]) if x is not slot]
-        return RunKernel(kernel, inputs, [out], places=a.places + b.places)
-
-    def _one_kernel(
-        self, a: Kernel, b: Kernel, read: Buffer, order: Sequence[int], constants: frozenset[Buffer], blocks: bool
-    ) -> Kernel | None:
-        # Both may be one kernel, so each gets buffers of its own.
-        params: dict[int, Buffer] = {}
-        own: dict[Buffer, Buffer] = {b: b.replace() for b in a.temporaries}
-        others: dict[Buffer, Buffer] = {b: b.replace() for b in b.temporaries}
-        numbers = iter(order)
-        for kernel, replaced in ((a, own), (b, others)):
-            for old in kernel.inputs:
-                n = next(numbers)
-                if kernel is b and old is read and replaced is others:
-                    continue
-                replaced[old] = params.setdefault(n, old.replace(name=f"p{len(params)}"))
-        result = own[a.outputs[0]] = a.outputs[0].replace(name="value")
-        taken = others[read] = read.replace(name="taken")
-        out = others[b.outputs[0]] = b.outputs[0].replace(name="out")
-        first = [with_buffers(f, own) for f in a.stages]
-        second = [with_buffers(f, others) for f in b.stages]
-        joined = _join_forms(first, result, second, taken, out)
+    def with_epilogue(merged: MergedStages, facts: Hashable) -> Kernel | None:
+        constants, blocks = cast(tuple[frozenset[int], bool], facts)
+        ((result, taken),) = merged.between
+        joined = _join_forms(merged.first, result, merged.second, taken, merged.outputs[0])
         if joined is None:
             return None
         last, axes = joined
-        packed = frozenset(own[c] for c in constants)
-        if not _keeps_vectors(first[-1], last, axes, packed, blocks, self.target):
+        packed = frozenset(merged.inputs[n] for n in constants)
+        if not _keeps_vectors(merged.first[-1], last, axes, packed, blocks, target):
             return None
-        made = Kernel(
-            params=[*params.values(), out],
-            stages=[*second[:-1], *first[:-1], last],
-            temporaries=[*(others[t] for t in b.temporaries), *(own[t] for t in a.temporaries)],
-            **fused_facts((a, b)),
-        )
-        return made.measured()
+        return merged.kernel([*merged.second[:-1], *merged.first[:-1], last], merged.temporaries).measured()
+
+    merger = Merger(with_epilogue)
+
+    def merge(a: RunKernel, b: RunKernel, mentions: Mentions) -> RunKernel | None:
+        slot, out = a.outputs[0].resolve(), b.outputs[0].resolve()
+        readers = [s for s in mentions.steps(out) if s is not b]
+        blocks = out.kind == TEMP and all(isinstance(s, RunKernel) and _reads_blocks(s, out) for s in readers)
+        views = dict.fromkeys((x.resolve(), p.shape) for x, p in zip(a.inputs, a.kernel.inputs))
+        constants = frozenset(n for n, (x, _) in enumerate(views) if x.kind == CONSTANT)
+        return merger.merge(a, b, [slot], (constants, blocks))
+
+    merge_with_readers(program, _only_reader, merge)
+
+
+def _only_reader(body: Sequence, at: int, mentions: Mentions) -> int | None:
+    """The index of the only step that reads the result of a call, once, if only calls are between them."""
+    first = body[at]
+    if first.kernel.finished or len(first.outputs) != 1:
+        return None
+    slot = first.outputs[0].resolve()
+    names = mentions.of(slot)
+    if slot.kind != TEMP or len(names) != 2 or id(first) not in names:
+        return None
+    for n, s in enumerate(body[at + 1 :], at + 1):
+        if not isinstance(s, RunKernel):
+            return None
+        if id(s) in names:
+            once = sum(x.resolve() is slot for x in s.inputs) == 1
+            return n if once and not s.kernel.finished and len(s.outputs) == 1 else None
+    return None
 
 
 def _reads_blocks(s: RunKernel, slot: Slot) -> bool:
@@ -148,10 +89,6 @@ def _reads_blocks(s: RunKernel, slot: Slot) -> bool:
                 if p in read and len(read) > 1 and not read & constants:
                     return False
     return True
-
-
-def _written(between: Sequence[RunKernel], slot: Slot) -> bool:
-    return any(x.resolve() is slot.resolve() for s in between for x in s.outputs)
 
 
 def _join_forms(

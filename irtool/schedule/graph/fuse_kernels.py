@@ -10,109 +10,58 @@ Kernels are joined only if one loop over rows comes of it, in which every result
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 from ...tir.expr import Load, post_order
-from ...tir.forms import AnyForm, Map, buffers_read, stores_of, with_buffers
+from ...tir.forms import Map, buffers_read, stores_of
 from ...tir.kernel import Kernel
-from ...tir.program import TEMP, Program, RunKernel, Slot
-from ...tir.stmt import Buffer, For, Scope
+from ...tir.program import TEMP, Program, RunKernel
+from ...tir.stmt import For
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier
 from ..cost.row_choice import row_count
 from .fuse_row_loops import fuse_row_loops
 from .kernel import schedule_kernel
-from .step_lists import Mentions, fused_facts, rewrite_step_lists
+from .merge_kernels import MergedStages, Merger, merge_with_readers
+from .step_lists import Mentions
 
 
 def fuse_kernels(program: Program, target: VectorTarget) -> None:
     """Joins what can be joined in every function of the program."""
-    rewrite_step_lists(program, _Joiner(target).join)
+    rows: dict[Kernel, int] = {}
 
+    def rows_of(k: Kernel) -> int:
+        """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
+        if k not in rows:
+            rows[k] = row_count(k.stages, target)
+        return rows[k]
 
-class _Joiner:
-    """Joins kernels; of equal pairs one kernel is made."""
+    def in_one_loop(merged: MergedStages, _: Hashable) -> Kernel | None:
+        if any(written is not read for written, read in merged.between):
+            return None
+        between = [b for b, _ in merged.between]
+        made = merged.kernel([*merged.first, *merged.second], [*merged.temporaries, *reversed(between)])
+        made = made.replace(in_place=_in_place(made))
+        return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, target), target)) else None
 
-    def __init__(self, target: VectorTarget) -> None:
-        self.target = target
-        self._made: dict[tuple, Kernel | None] = {}
-        self._rows: dict[Kernel, int] = {}
+    merger = Merger(in_one_loop)
 
-    def join(self, body: list, mentions: Mentions) -> None:
-        """Lets a list of steps run as few kernels as it can."""
-        made: list = []
-        for s in body:
-            both = None
-            if made and isinstance(s, RunKernel) and isinstance(made[-1], RunKernel):
-                both = self._joined(made[-1], s, mentions)
-            if both is None:
-                made.append(s)
-                continue
-            mentions.fused((made[-1], s), both)
-            made[-1] = both
-        body[:] = made
-
-    def _joined(self, a: RunKernel, b: RunKernel, mentions: Mentions) -> RunKernel | None:
+    def merge(a: RunKernel, b: RunKernel, mentions: Mentions) -> RunKernel | None:
         if a.kernel.finished or b.kernel.finished:
             return None
-        own = [x.resolve() for x in a.outputs]
-        passed = [x for x in own if any(x is y.resolve() for y in b.inputs)]
-        rows = self._row_count(a.kernel)
-        if not passed or not rows or self._row_count(b.kernel) not in (rows, -1) or rows == -1:
+        read = {x.resolve() for x in b.inputs}
+        passed = [x.resolve() for x in a.outputs if x.resolve() in read]
+        count = rows_of(a.kernel)
+        if not passed or count in (0, -1) or rows_of(b.kernel) not in (count, -1):
             return None
-        inner = [x for x in dict.fromkeys(passed) if x.kind == TEMP and mentions.are_all(x, (a, b))]
-        inputs = list(dict.fromkeys(x.resolve() for x in (*a.inputs, *b.inputs) if x.resolve() not in own))
-        outputs = [x.resolve() for x in (*a.outputs, *b.outputs) if x.resolve() not in inner]
-        if set(inputs) & set(outputs):
-            return None
-        order = {x: n for n, x in enumerate((*inputs, *outputs, *inner))}
-        wiring = tuple(order[x.resolve()] for s in (a, b) for x in (*s.inputs, *s.outputs))
-        key = (a.kernel, b.kernel, wiring, len(inputs), len(outputs))
-        if key not in self._made:
-            self._made[key] = self._one_kernel(a, b, inputs, outputs, inner)
-        kernel = self._made[key]
-        return RunKernel(kernel, inputs, outputs, places=a.places + b.places) if kernel is not None else None
+        between = [x for x in dict.fromkeys(passed) if x.kind == TEMP and mentions.are_all(x, (a, b))]
+        return merger.merge(a, b, between)
 
-    def _row_count(self, kernel: Kernel) -> int:
-        """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
-        if kernel not in self._rows:
-            self._rows[kernel] = row_count(kernel.stages, self.target)
-        return self._rows[kernel]
-
-    def _one_kernel(
-        self, first: RunKernel, second: RunKernel, inputs: list[Slot], outputs: list[Slot], inner: list[Slot]
-    ) -> Kernel | None:
-        buffers: dict[Slot, Buffer] = {}
-        names = {x: f"p{n}" for n, x in enumerate(inputs)}
-        parts: list[AnyForm] = []
-        temporaries: list[Buffer] = []
-        for s in (first, second):
-            replaced: dict[Buffer, Buffer] = {}
-            for slot, old in zip((*s.inputs, *s.outputs), s.kernel.params):
-                x = slot.resolve()
-                scope = Scope.GLOBAL if x in inner else old.scope
-                name = _result(s.kernel) if x in inner else names.get(x, old.name)
-                new = buffers.setdefault(x, old.replace(name=name, scope=scope))
-                if new.shape != old.shape or new.layout != old.layout:
-                    return None
-                replaced[old] = new
-            temporaries += s.kernel.temporaries
-            parts += [with_buffers(form, replaced) for form in s.kernel.stages]
-        between = [buffers[x] for x in buffers if x in inner]
-        params = [buffers[x] for x in (*inputs, *outputs)]
-        made = Kernel(
-            params=params,
-            stages=parts,
-            num_outputs=len(outputs),
-            temporaries=[*reversed(temporaries), *reversed(between)],
-            macs=first.kernel.macs + second.kernel.macs,
-            **fused_facts((first.kernel, second.kernel)),
-        )
-        made = made.replace(in_place=_in_place(made))
-        return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, self.target), self.target)) else None
+    merge_with_readers(program, _next_call, merge)
 
 
-def _result(kernel: Kernel) -> str:
-    """A name for the kernel's result: that of its last operator."""
-    return kernel.operators[-1].split(".")[-1] if kernel.operators else "value"
+def _next_call(body: Sequence, at: int, mentions: Mentions) -> int | None:
+    return at + 1 if at + 1 < len(body) and isinstance(body[at + 1], RunKernel) else None
 
 
 def _is_one_loop(kernel: Kernel) -> bool:
