@@ -5,5 +5,4 @@ slice_constants    a slice of a constant for each stage that reads elements of i
 narrow_constants   64-bit integers ⇒ 32 bits
 dedup_constants    equal constants ⇒ one
 derived_stages     stages that read transformed weights: winograd, strassen
-constant_factors   the constant operand of a sum of products
 """

@@ -176,3 +176,19 @@ def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) 
     low, high = simplify.range(index)
     found = [const(first - 1) < index] if low < first else []
     return [*found, index < const(last + 1)] if high > last else found
+
+
+def existing_elements(
+    index: Expr, size: int, guards: Sequence[Expr], simplify: Simplifier
+) -> tuple[int, int, list[Expr]]:
+    """The first and the last element along an axis of so many for which the guards about its index hold, and the other guards."""
+    first, last, others = 0, size - 1, []
+    for g in guards:
+        low, high = simplify(g - index), simplify(g + index)
+        if isinstance(low, Const):
+            first = max(first, -int(low.value))
+        elif isinstance(high, Const):
+            last = min(last, int(high.value))
+        else:
+            others.append(g)
+    return first, last, others

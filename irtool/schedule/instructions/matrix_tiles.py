@@ -22,9 +22,10 @@ from ...tir.int8_dot import DOTS
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..core.affine import moves, simplifier, stride
+from ..core.affine import simplifier, stride
 from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction
+from ..core.products import loops_of_one
 from ..cost.machine import GAIN, REGISTER_TILE_PEAK, TILE_LATENCY, TILE_LOAD, TILE_PRODUCT, TILE_STORE, TOGETHER
 from ..cost.tile_choice import is_padded
 from .dot_kinds import WordKind
@@ -167,8 +168,7 @@ def _tilings(r: Reduction, found: tuple[str, Load, Load], target: VectorTarget) 
     height = _height(name, target)
     kinds = (DTYPE, DTYPE) if name == DOT_PAIR else DOTS[name]
     for data, weights, numbers in ((first, second, kinds), (second, first, kinds[::-1])):
-        only = [x for x in r.loops if moves(data, x[0]) and not moves(weights, x[0])]
-        across = [x for x in r.loops if moves(weights, x[0]) and not moves(data, x[0])]
+        only, across = loops_of_one(r.loops, data, weights), loops_of_one(r.loops, weights, data)
         for column, row, summed in product(across, only, r.inner):
             columns = _columns(r, column, [x for x in across if x is not column])
             rows = _rows(row, [x for x in only if x is not row], height)

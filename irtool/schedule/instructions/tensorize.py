@@ -54,7 +54,8 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..constants.finite_weights import FiniteWeights
-from ..core.affine import depends, moves, simplifier
+from ..core.affine import depends, simplifier
+from ..core.products import loops_of_one
 from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import REUSE
 from ..cost.winograd import better_transform
@@ -298,7 +299,7 @@ def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
 
 def _apart(r: Reduction, p: Product) -> list[int]:
     """For each operand, how many results differ in what they read of it, and read the same of the other one."""
-    return [prod(n for v, n in r.loops if moves(e, v) and not moves(o, v)) for e, o in ((p.a, p.b), (p.b, p.a))]
+    return [prod(n for _, n in loops_of_one(r.loops, *pair)) for pair in ((p.a, p.b), (p.b, p.a))]
 
 
 def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:

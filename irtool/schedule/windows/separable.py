@@ -10,6 +10,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from ..core.affine import depends, loads, simplifier, stride
 from ..core.forms import Loop, Map, Reduction
+from ..core.guards import existing_elements
 
 
 @dataclass(frozen=True)
@@ -154,19 +155,9 @@ def find_windows(r: Reduction, along: Var, extent: int, channels: int = 0) -> Re
     rows = tuple((k, n) for k, n in r.inner if k not in terms)
     if len(terms) != 1 + len(columns) or not columns or not rows or min(terms.values()) < 0:
         return None
-    first, last = 0, value.source.shape[moving[0]] - 1
-    kept: list[Expr] = []
-    for g in r.guards:
-        if not any(depends(g, x) for x in (along, *(k for k, _ in columns))):
-            kept.append(g)
-            continue
-        low, high = simplify(g - value.indices[moving[0]]), simplify(g + value.indices[moving[0]])
-        if isinstance(low, Const):
-            first = max(first, -int(low.value))
-        elif isinstance(high, Const):
-            last = min(last, int(high.value))
-        else:
-            return None
+    first, last, kept = existing_elements(value.indices[moving[0]], value.source.shape[moving[0]], r.guards, simplify)
+    if any(depends(g, x) for g in kept for x in (along, *(k for k, _ in columns))):
+        return None
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
     windows = ReducedWindows(

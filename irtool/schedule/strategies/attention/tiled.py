@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ....tir import dtypes
-from ....tir.bf16_dot import DOT_PAIR, DTYPE
-from ....tir.expr import Binary, Call, Cast, Const, Expr, Load, Var, const, post_order, rewrite, substitute
+from ....tir.bf16_dot import DTYPE
+from ....tir.expr import Binary, Cast, Const, Expr, Load, Var, const, post_order, rewrite, substitute
 from ....tir.forms import AnyForm, Loop, Map, Reduction
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Store
-from ...core.affine import operands, summand
+from ...core.affine import operands
+from ...core.products import sum_of_products
 from .panels import Panel
 
 
@@ -27,26 +28,10 @@ class NotRows(Exception):
 def is_product(form: AnyForm) -> bool:
     """True if it is a product of matrices: sums in single precision of products of two operands, both of them float32 or both
     bfloat16, or of their words."""
-    if not isinstance(form, Reduction) or form.acc.dtype != "float32" or len(form.loops) < 2 or len(form.inner) != 1:
+    product = sum_of_products(form)
+    if product is None or not isinstance(form, Reduction) or len(form.loops) < 2 or len(form.inner) != 1:
         return False
-    added = summand(form)
-    factors = _factors(added) if added is not None else ()
-    return (
-        len({x.dtype for x in factors}) == 1
-        and all(isinstance(x, Load) for x in factors)
-        and isinstance(form.init, Const)
-        and form.init.value == 0
-    )
-
-
-def _factors(product: Expr) -> tuple[Expr, ...]:
-    """What is multiplied: numbers, or words whose dot product it is; those of bfloat16 before they are widened."""
-    if isinstance(product, Call) and product.name == DOT_PAIR:
-        return product.args
-    if not isinstance(product, Binary) or product.op != "*":
-        return ()
-    factors = product.a, product.b
-    return tuple(x.value if isinstance(x, Cast) and x.value.dtype == DTYPE else x for x in factors)
+    return form.acc.dtype == "float32" and product.a.dtype == product.b.dtype != "float16"
 
 
 def is_rounded(product: Reduction) -> bool:

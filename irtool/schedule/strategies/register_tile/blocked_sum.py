@@ -21,13 +21,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....tir import dtypes
-from ....tir.expr import Const, Var
+from ....tir.expr import Var
 from ....tir.stmt import Stmt
 from ....tir.vector_target import VectorTarget
-from ...core.affine import coefficients, depends, factors, loads, moves, offsets, operands, simplifier
+from ...core.affine import coefficients, depends, moves, offsets, operands, simplifier
 from ...core.block import Block
 from ...core.forms import Map, Reduction
 from ...core.nest import lower_all
+from ...core.products import sum_of_products
 from ...cost.machine import GAIN, SECOND_CACHE_SHARE
 from ...cost.tile_choice import TileChoice, choose_register_tile
 from ...primitives import block_reduction, compute_at, copy, parallel, prefetch, reorder, split, vectorize
@@ -145,17 +146,12 @@ def _largest_divisor(n: int, most: int, multiple: int) -> int:
 
 
 def _is_product(r: Reduction, v: Var) -> bool:
-    """True for a sum of products of two operands of which one moves with `v`, and nothing is left out."""
-    operands = factors(r)
-    if r.guards or not isinstance(r.init, Const) or operands is None or not dtypes.is_float(r.acc.dtype):
+    """True for a sum of products of two operands of which one moves with `v`, and nothing is left out or widened."""
+    product = sum_of_products(r)
+    if product is None or len(operands(r)) != 2:
         return False
-    read = loads(*operands)
-    return (
-        len(read) == 2
-        and {*operands} == set(read)
-        and sum(moves(e, v) for e in read) == 1
-        and dtypes.bits(r.acc.dtype) >= 32
-    )
+    read = (product.a, product.b)
+    return all(e.dtype == r.acc.dtype for e in read) and sum(moves(e, v) for e in read) == 1
 
 
 def _blocked(r: Reduction, s: SumBlocks, target: VectorTarget) -> list[Block[Reduction]]:

@@ -10,9 +10,9 @@ from typing import ClassVar
 from ....tir.expr import Expr, Load, Var
 from ....tir.forms import AnyForm, Reduction
 from ....tir.stmt import Buffer
-from ...constants.constant_factors import factors_with_weights
-from ...core.affine import factors, moves
+from ...core.affine import moves
 from ...core.forms import Loop
+from ...core.products import sum_of_products
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,14 @@ class Product:
 def find_product(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Product | None:
     """The stage as a product in float32 whose weights are among the kernel's inputs; None if it is none."""
     r = forms[at]
-    if not isinstance(r, Reduction) or not r.inner:
+    product = sum_of_products(r)
+    if (
+        product is None
+        or not isinstance(r, Reduction)
+        or {r.acc.dtype, product.a.dtype, product.b.dtype} != {"float32"}
+    ):
         return None
-    pairs = factors_with_weights(r, _factors(r), inputs)
-    return next((p for p in (_matched(r, *pair) for pair in pairs) if p is not None), None)
-
-
-def _factors(r: Reduction) -> tuple[Load, Load] | None:
-    """The two elements of which an update adds the product."""
-    a, b = factors(r) or (None, None)
-    if not isinstance(a, Load) or not isinstance(b, Load) or a.dtype != "float32" or b.dtype != "float32":
-        return None
-    return (a, b) if isinstance(a.source, Buffer) and isinstance(b.source, Buffer) else None
+    return next((p for p in (_matched(r, *pair) for pair in product.with_weights(inputs)) if p is not None), None)
 
 
 def _matched(r: Reduction, data: Load, weights: Load) -> Product | None:

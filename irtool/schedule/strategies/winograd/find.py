@@ -6,21 +6,18 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ....tir.expr import Binary, Cast, Const, Expr, Load, Var
+from ....tir.expr import Binary, Const, Expr, Load, Var
 from ....tir.forms import AnyForm, Loop, Reduction
 from ....tir.kernel import Kernel
 from ....tir.program import RunKernel, constant_inputs
-from ....tir.simplify import Linear
+from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer
-from ...constants.constant_factors import factors_with_weights
-from ...core.affine import factors, simplifier
-from ...core.guards import extract_predicates
+from ...core.affine import simplifier
+from ...core.guards import existing_elements, extract_predicates
+from ...core.products import sum_of_products
 from ...windows.padded_copy import without_padded_copy
 from .axes import AnyAxis, DepthAxis, SpatialAxis, no_rows
 from .convolution import Convolution
-
-_HALVES = ("bfloat16", "float16")
-"""Dtypes of operands that are widened to float32, element by element."""
 
 _MOST_TAPS = 5
 """Elements of a window along an axis, of those that one result of every `stride` shares: tiles of larger ones need more points, which
@@ -57,21 +54,9 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
 def _convolution(r: Reduction, inputs: Sequence[Buffer], copies: int) -> Convolution | None:
     """A reduction with guards as a convolution; `copies` of the data before it are not needed."""
     sum_of_all = replace(r, guards=(), formed=False)
-    pairs = factors_with_weights(sum_of_all, _factors(sum_of_all), inputs)
+    product = sum_of_products(sum_of_all)
+    pairs = product.with_weights(inputs) if product is not None and r.acc.dtype == "float32" else ()
     return next((c for pair in pairs if (c := _matched(sum_of_all, *pair, r.guards, copies)) is not None), None)
-
-
-def _factors(r: Reduction) -> tuple[Load, Load] | None:
-    """The two elements of which an update adds the product."""
-    operands = factors(r)
-    if operands is None:
-        return None
-    a, b = (x.value if isinstance(x, Cast) and x.value.dtype in _HALVES else x for x in operands)
-    if not (
-        isinstance(a, Load) and isinstance(b, Load) and isinstance(a.source, Buffer) and isinstance(b.source, Buffer)
-    ):
-        return None
-    return a, b
 
 
 @dataclass(frozen=True)
@@ -232,19 +217,18 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], co
     if order is None or (channel.group is not None and channel.group[0] is not filters[0]):
         return None
     groups = extents[filters[0]] // channel.group[1] if channel.group is not None else 1
-    limits = [simplifier(r.loops, r.inner).linear(g) for g in guards]
+    simplify = simplifier(r.loops, r.inner)
     own: dict[int, Expr] = {axes.columns.place: columns.of, channel.place: channel.tap}
-    columns, bounds = _bounded(columns, axes.columns, limits)
+    columns, left = _bounded(columns, data.indices[axes.columns.place], guards, simplify)
     if axes.rows is not None:
         own[axes.rows.place] = rows.of
-        rows, count = _bounded(rows, axes.rows, limits)
-        bounds += count
+        rows, left = _bounded(rows, data.indices[axes.rows.place], left, simplify)
     depth = None
     if axes.depth is not None:
-        depth, count = _bounded(axes.depth.depth(extents), axes.depth, limits)
-        bounds, depth = bounds + count, depth.trimmed()
+        depth, left = _bounded(axes.depth.depth(extents), data.indices[axes.depth.place], left, simplify)
+        depth = depth.trimmed()
         own[axes.depth.place] = depth.slice
-    if bounds != len(limits):
+    if left:
         return None  # some guards are about other axes
 
     def loop(v: Var) -> Loop:
@@ -266,20 +250,10 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], co
     )
 
 
-def _bounded(axis: AnyAxis, i: _Index, limits: Sequence[Linear]) -> tuple[AnyAxis, int]:
-    """The axis with the elements for which those limits are at least 0 that are about it alone, and how many these are."""
-    first, last, count = axis.first, axis.last, 0
-    steps = {v: step for v, step in ((i.of, i.stride), (i.tap, i.dilation)) if v is not None}
-    for terms, rest in limits:
-        sign = 1 if min(terms.values(), default=0) > 0 else -1
-        if {v: sign * step for v, step in terms.items()} != steps:
-            continue
-        if sign > 0:  # of * stride + tap * dilation + rest >= 0
-            first = max(first, axis.shift - int(rest))
-        else:
-            last = min(last, axis.shift + int(rest))
-        count += 1
-    return replace(axis, first=first, last=last), count
+def _bounded(axis: AnyAxis, index: Expr, guards: Sequence[Expr], simplify: Simplifier) -> tuple[AnyAxis, list[Expr]]:
+    """The axis with the elements for which those guards hold that are about it alone, and the other guards."""
+    first, last, others = existing_elements(index, axis.last + 1, guards, simplify)
+    return replace(axis, first=max(axis.first, first), last=last), others
 
 
 def _order(weights: Load, wanted: Sequence[Var], extents: dict[Var, int]) -> tuple[int, ...] | None:
