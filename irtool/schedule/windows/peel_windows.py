@@ -10,6 +10,7 @@ from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from ..core.affine import simplifier
 from ..core.forms import Map, Reduction
+from .slice_domain import slice_domain
 
 
 def axis_of_windows(form: AnyForm) -> Loop | None:
@@ -24,12 +25,14 @@ def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
     """A reduction for each step of an axis; None where a window is empty, or does not begin with the first step."""
     assert form.condition is not None
     (axis, results), ((step, steps),) = along, form.inner
+    (acc,), (init,), (update,) = form.accs, form.inits, form.updates
+    r = Reduction(form.loops, acc, init, form.inner, update, form.stores)
     reductions = []
     for n in range(results):
         size = _window(form.condition, axis, n, step, steps)
         if not size:
             return None
-        reductions.append(_at(form, {axis: const(n, axis.dtype)}, axis, (step, size)))
+        reductions.append(slice_domain(r, {step: range(size)}, {axis: n}))
     return reductions
 
 
@@ -44,25 +47,6 @@ def _window(condition: Expr, axis: Var, n: int, step: Var, steps: int) -> int:
             return 0
         held.append(bool(decided.value))
     return sum(held) if held == sorted(held, reverse=True) else 0
-
-
-def _at(form: TupleReduction, values: dict[Expr, Expr], axis: Var, inner: Loop) -> Reduction:
-    """The reduction of one result along the axis, with loops of its own."""
-    kept = [x for x in form.loops if x[0] is not axis]
-    fresh = [(x, Var(x.name, x.dtype), n) for x, n in (*kept, inner)]
-    simplify = Simplifier({f: (0, n - 1) for _, f, n in fresh})
-    (acc,) = form.accs
-    own = acc.replace()
-    memo: dict[Expr, Expr] = {**values, **{x: f for x, f, _ in fresh}}
-
-    def here(e: Expr) -> Expr:
-        return simplify(
-            rewrite(e, lambda x: Load(own, ()) if isinstance(x, Load) and x.source is acc else x, dict(memo))
-        )
-
-    loops: Sequence[Loop] = [(f, n) for _, f, n in fresh]
-    stores = tuple(s.rewritten(here) for s in form.stores)
-    return Reduction(tuple(loops[:-1]), own, here(form.inits[0]), (loops[-1],), here(form.updates[0]), stores)
 
 
 def in_one_map(parts: Sequence[Reduction]) -> Map:

@@ -29,7 +29,7 @@ def slice_domain(
     simplify = Simplifier({fresh[v]: (0, len(steps) - 1) for v, steps in span.items()})
     memo: dict[Expr, Expr] = {v: fresh[v] * steps.step + steps.start for v, steps in span.items()}
     begun = substitution(memo)
-    memo.update((v, begun(e) if isinstance(e, Expr) else const(e)) for v, e in fixed.items())
+    memo.update((v, begun(e) if isinstance(e, Expr) else const(e, v.dtype)) for v, e in fixed.items())
 
     def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
         return tuple((fresh[v], len(span[v])) for v, _ in old if v in span)
