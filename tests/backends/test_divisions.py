@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irtool.backends.c.team import divide
+from irtool.selection.teams import divide
 from irtool.tir.expr import Load, Var, const, less
 from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irtool
-from irtool.backends.c.team import divide
 from irtool.diagnostics import UsageError
 from irtool.driver.prepare import prepare
 from irtool.lower import lower_module
@@ -23,6 +22,7 @@ from irtool.schedule.core.matrix_sums import Matrix, sums
 from irtool.schedule.scripts.script import scripted
 from irtool.schedule.strategies.winograd.cook_toom import POINTS, transforms
 from irtool.schedule.strategies.winograd.form import TransformedTiles
+from irtool.selection.teams import divide
 from irtool.tir.expr import Load, Var, post_order
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, For, Store, expressions, pre_order

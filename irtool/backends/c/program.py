@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...selection.nests import computes_in_floats
+from ...selection.teams import runs_in_teams, shared_work
 from ...steps import counted
 from ...tir import dtypes
 from ...tir.native_halves import HALF
@@ -33,7 +34,7 @@ from .hosting import HostWriter
 from .nest import KernelWriter
 from .runs import RunWriter, storages
 from .runtime import runtime
-from .team import REGION_WORK, count_threads, run_together, runs_in_teams, shared_work
+from .team import REGION_WORK, count_threads, run_together
 from .units import Named, Units
 from .variant import Variant, section
 

@@ -7,6 +7,7 @@ from functools import partial
 
 from ...schedule.graph.threads import shared_loops
 from ...selection.nests import computes_in_floats
+from ...selection.teams import Division, divide
 from ...tir.kernel import Kernel
 from ...tir.stmt import PARALLEL, Allocate, For, Scope, Stmt, pre_order
 from ..formulas.support import THREAD_NUMBER
@@ -14,7 +15,7 @@ from .code import CodeBuilder, Directive
 from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
 from .expression import Writer
 from .shares import SharePrinter
-from .team import LOOP_WORK, WORKER, Division, divide
+from .team import LOOP_WORK, WORKER
 
 Ends = list[Callable[[], None]]
 """What ends statements that were begun, in reverse order."""

@@ -1,0 +1,136 @@
+"""The division of a kernel's nest between the threads of a team, which run it together (see `backends.c.team`).
+
+for i: … ; for j (parallel): …      ⇒      one thread runs the first loop, all meet, each takes parts of the second one
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from ..schedule.graph.threads import shared_loops
+from ..tir.dtypes import itemsize
+from ..tir.expr import Const, Load, post_order
+from ..tir.kernel import Kernel
+from ..tir.program import Program
+from ..tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    Allocate,
+    Buffer,
+    For,
+    Lowered,
+    Scope,
+    Seq,
+    Stmt,
+    Store,
+    children,
+    expressions,
+    pre_order,
+)
+from ..tir.trip_counts import count_runs
+from .tiles import TileRegion
+
+
+@dataclass(frozen=True)
+class Division:
+    """The parts of a nest by the threads that run them.
+
+    Attributes:
+        shared: loops whose steps the threads share.
+        alone: what one thread runs.
+        each: what every thread runs in full: it fills memory that each has for itself.
+        common: loops around these, which all threads go through in step.
+    """
+
+    shared: frozenset[Stmt]
+    alone: frozenset[Stmt]
+    each: frozenset[Stmt]
+    common: frozenset[Stmt]
+
+
+def divide(body: Stmt) -> Division | None:
+    """The division of a kernel's nest; None where no loop of it can be shared. Those are not that stand inside of a shared one, or
+    where threads cannot meet, such as inside of a condition."""
+    holds: set[Stmt] = set()
+    stack: list[tuple[Stmt, tuple[Stmt, ...]]] = [(body, ())]
+    while stack:
+        s, around = stack.pop()
+        if isinstance(s, For) and s.kind == PARALLEL:
+            holds.update((*around, s))
+        stack.extend((k, (*around, s)) for k in children(s))
+    shared: set[Stmt] = set()
+    alone: set[Stmt] = set()
+    each: set[Stmt] = set()
+    common: set[Stmt] = set()
+    own: set[Buffer] = set()
+    waiting = [body]
+    while waiting:
+        s = waiting.pop()
+        written = _written(s) if own and not (s in holds and _is_passed(s)) else set()
+        if written and written <= own:
+            each.add(s)
+        elif written & own:
+            return None
+        elif s in holds and _is_passed(s):
+            if isinstance(s, For):
+                common.add(s)
+            elif isinstance(s, Allocate) and s.buffer.scope != Scope.GLOBAL:
+                own.add(s.buffer)
+            waiting.extend(children(s))
+        elif isinstance(s, For) and s.kind == PARALLEL and all(map(_has_steps, shared_loops(s))):
+            shared.add(s)
+        else:
+            alone.add(s)
+    return Division(frozenset(shared), frozenset(alone), frozenset(each), frozenset(common)) if shared else None
+
+
+def _is_passed(s: Stmt) -> bool:
+    """True for a statement that all threads can go through in step, to loops inside."""
+    if isinstance(s, Lowered):
+        return isinstance(s.code, TileRegion)
+    return isinstance(s, Seq | Allocate) or (isinstance(s, For) and s.kind == SERIAL and _has_steps(s))
+
+
+def _has_steps(s: For) -> bool:
+    """True for a loop whose steps are known, if it has any."""
+    return isinstance(s.extent, Const) and s.extent.value > 0
+
+
+def _written(s: Stmt) -> set[Buffer]:
+    """The buffers from outside that a statement writes."""
+    parts = list(pre_order(s))
+    inside = {x.buffer for x in parts if isinstance(x, Allocate)}
+    return {x.buffer for x in parts if isinstance(x, Store)} - inside
+
+
+def runs_in_teams(program: Program) -> bool:
+    """True if a team shares loops of the program."""
+    return any(divide(k.body) is not None for k in program.kernels)
+
+
+def shared_work(program: Program) -> int:
+    """Stores in the loops that threads share, in one run; or bytes that these loops read, where those are more. A multiply-add is a
+    store, and takes as long as a byte does that comes from the second or third cache: products of one row are read, not computed."""
+    return sum(times * _shared_work(kernel) for kernel, times in count_runs(program).items())
+
+
+def _shared_work(kernel: Kernel) -> int:
+    """The work of one kernel. A buffer is read once at most, a table as often as it is looked up."""
+    stores = 0
+    reads: Counter[Buffer] = Counter()
+    stack = [(kernel.body, 1, False)]
+    while stack:
+        s, times, shared = stack.pop()
+        if shared:
+            stores += times if isinstance(s, Store) else 0
+            for e in post_order(*expressions(s)):
+                if isinstance(e, Load) and isinstance(e.source, Buffer):
+                    reads[e.source] += times
+        if isinstance(s, For):
+            times *= int(s.extent.value) if isinstance(s.extent, Const) else 1
+            shared = shared or s.kind == PARALLEL
+        stack.extend((k, times, shared) for k in children(s))
+    operands = set(kernel.params)
+    read = sum(min(n * itemsize(b.dtype), b.nbytes) for b, n in reads.items() if b in operands)
+    return max(stores, read)
