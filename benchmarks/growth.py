@@ -33,7 +33,7 @@ BUDGET = 1800.0
 """Seconds for all shapes together, shared out evenly; `--budget` says another number."""
 
 _TIMES = 10
-"""A stage is stopped when it takes so many times its patience: what explodes would never end."""
+"""A stage is stopped when it takes so many times its patience, as exponential growth would never end."""
 
 _MEASURED = 4_000
 """Up to this size memory is measured: that takes several times as long."""
@@ -79,7 +79,7 @@ def _run(module: Module, pipeline: str) -> Module:
 
 
 def _pass(module: Module, name: str) -> Action:
-    """A pass, after what it needs."""
+    """A pass, after its prerequisites."""
     pipeline = pipelines([name])[0]
     before = pipeline[: pipeline.index(name)] if not pipeline.startswith(name) else ""
     ready = _run(module, before.rstrip(",")) if before else module
@@ -94,12 +94,12 @@ def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
 
 
 class _Late(BaseException):
-    """What is measured takes too long. No Exception: what irtool catches of its own must not catch this."""
+    """A measurement takes too long. No Exception, so that irtool's own handlers do not catch it."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raises _Late in the main thread when so many seconds have passed by the clock; does nothing where there are no timers."""
+    """Raises _Late in the main thread when so many seconds have passed by the clock; does nothing if there are no timers."""
     if not hasattr(signal, "setitimer"):
         yield
         return

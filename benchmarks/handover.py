@@ -20,7 +20,7 @@ from irtool.backends.library import open_library
 
 _TURNS = 20_000
 _MOST_SECONDS = 0.05
-"""Twenty times what the turns take on processors without a cache in common."""
+"""Twenty times the time of the turns on processors without a common cache."""
 
 _TEXT = """#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

@@ -10,7 +10,7 @@ from irtool.files import Draft
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a file; an empty one where there is no file."""
+    """The object in a file; an empty one if there is no file."""
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 

@@ -40,7 +40,7 @@ def ratio(a: Callable[[], object], b: Callable[[], object], runs: int = 7) -> fl
 class OtherWork:
     """`with OtherWork() as other: …` — `other.seconds`: what all cores together worked meanwhile, but not for this process.
 
-    Counts the time that a virtual machine's host kept for itself. In steps of 10 ms or so; 0 where /proc/stat is missing.
+    Counts the time that a virtual machine's host kept for itself. In steps of 10 ms or so; 0 if /proc/stat is missing.
     """
 
     seconds = 0.0

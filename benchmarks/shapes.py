@@ -87,7 +87,7 @@ def functions_in_functions(n: int) -> str:
 
 
 def closures(n: int) -> str:
-    """Function literals in one another, each called where it stands and using what is bound around it."""
+    """Nested function literals, each called at once and using the variables around it."""
     inside = "".join(f"(fn (%y{i + 1}) {{ add(%y{i}, " for i in range(n))
     return _main(f"%y0: {T}", f"  {inside}%y{n}" + "".join(f") }})(%y{i})" for i in range(n - 1, -1, -1)))
 
@@ -309,4 +309,4 @@ def same_constants(n: int) -> str:
 SHAPES: tuple[Shape, ...] = tuple(
     f for name, f in list(globals().items()) if name[0].islower() and getattr(f, "__module__", "") == __name__
 )
-"""Every function above: what is added here is measured."""
+"""Every function above; functions added here are measured."""

@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def merge(stages: dict[str, Any], table: dict[str, Any]) -> None:
-    """Takes over what was best in a table of one machine, without the measurements behind it."""
+    """Takes over the best choices of a table of one machine, without its measurements."""
     (machine,) = table["machines"].values()
     for key, entry in machine["stages"].items():
         stages[key] = {k: v for k, v in entry.items() if k != "trials"}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SMALLEST = 1e-3
-"""Of an output: its largest element, and what its elements differ by, relative to that."""
+"""Of an output: its largest element, and the spread of its elements, relative to that."""
 
 ENOUGH = 64
 """Elements of a channel from which its mean and variance are taken."""

@@ -23,7 +23,7 @@ COPY, READ = "copy", "read"
 
 @dataclass(frozen=True)
 class Case:
-    """A module of one operator, `count` elements of which are counted, and what it is measured beside."""
+    """A module of one operator, the number of its elements, and its reference."""
 
     title: str
     text: str
@@ -53,7 +53,7 @@ def row(case: Case, net: Compiled) -> str:
 
 
 def measure(case: Case, net: Compiled) -> tuple[float, float]:
-    """Nanoseconds that an element takes, and of what it is measured beside."""
+    """Nanoseconds per element, and those of the reference."""
     moved = sum(net.boundary)
     timed = net.whole(rounds=9, moved=moved if case.beside == COPY else 0, read=moved if case.beside == READ else 0)
     each = timed.seconds / case.count * 1e9

@@ -62,7 +62,7 @@ class Build:
     _folder: tempfile.TemporaryDirectory[str]
 
     def compile(self) -> Artifact:
-        """The network as a library. Raises ToolError where the compiler refuses it."""
+        """The network as a library. Raises ToolError if the compiler refuses it."""
         folder = Path(self._folder.name)
         self._backend.build(self._sources, replace(self._request, emit="so"), folder)
         weights = folder / self._sources.weights if self._sources.weights else None

@@ -13,7 +13,7 @@ class Changes(PassInstrument):
     """`stages`: the names of those that changed something.
 
     A kernel, step, slot or constant is another one where it is another object, or has other fields: that may tell of changes
-    where there are none, since a stage may make an equal object, and never of none where there are some.
+    if there are none, since a stage may make an equal object, and never of none where there are some.
     """
 
     def __init__(self) -> None:

@@ -17,9 +17,9 @@ class Listed:
     """A network of the list.
 
     Attributes:
-        kind: what it is for, as a noun.
+        kind: its task, as a noun.
         package: the package of Python that has it.
-        network: its title, and what makes it.
+        network: its title and its constructor.
     """
 
     kind: str
@@ -43,7 +43,7 @@ def _timm(name: str, size: int = 224, kind: str = "classification", **options: A
 
 
 def _vision(name: str, size: int = 224, kind: str = "classification", part: str = "", group: str = "") -> Listed:
-    """A network of torchvision without weights; `part`: what is exported of it, or the key of its output."""
+    """A network of torchvision without weights; `part`: the exported part, or the key of its output."""
 
     def make() -> Made:
         import torchvision
@@ -59,7 +59,7 @@ def _vision(name: str, size: int = 224, kind: str = "classification", part: str 
 
 
 class _Adapted:
-    """Modules that give one tensor of what another one gives."""
+    """Modules that return one of the tensors of another module."""
 
     @staticmethod
     def of(model: Any, part: str) -> Any:

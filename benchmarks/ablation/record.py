@@ -8,7 +8,7 @@ from typing import Any
 from ..json_file import read_json, write_json
 
 LIMIT = 0.01
-"""A smaller change of a network's time is none."""
+"""Smaller changes of a network's time count as no change."""
 
 
 class Record:

@@ -47,7 +47,7 @@ def compare(first: Artifact, second: Artifact, inputs: Mapping[str, Any], second
 def _measure(pipe: Connection, first: Artifact, second: Artifact, inputs: Mapping[str, Any], seconds: float) -> None:
     try:
         pipe.send(_compared(first, second, inputs, seconds))
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
+    except Exception as error:  # noqa: BLE001  # any failure is the result
         pipe.send({"error": f"{type(error).__name__}: {error}"[:400]})
 
 

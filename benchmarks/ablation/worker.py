@@ -56,7 +56,7 @@ def _result(
         result = {**compare(artifact, other_artifact, builder.inputs, seconds), **_sizes(build)}
         measured[build.digest] = switch
         return result
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
+    except Exception as error:  # noqa: BLE001  # any failure is the result
         return {"failed": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"}
     finally:
         if build is not None:

@@ -20,7 +20,7 @@ def main() -> None:
     result: dict[str, Any] = {}
     try:
         _check(path, result)
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
+    except Exception as error:  # noqa: BLE001  # any failure is the result
         message = " ".join(str(error).replace(f"{path.parent}/", "").split())
         result["error"] = f"{type(error).__name__}: {message[:400]}"
     print(json.dumps(result))

@@ -15,7 +15,7 @@ from . import convolutions
 
 @dataclass(frozen=True)
 class Network:
-    """A network: its title in tables, and what makes the module and its inputs by name."""
+    """A network: its title in tables, and the constructor of the module and its inputs by name."""
 
     title: str
     make: Callable[[], tuple[Any, dict[str, Any]]]

@@ -59,7 +59,7 @@ def replace_questions(library: Path) -> None:
     """Puts ud2 for each cpuid of a shared library or a program.
 
     Raises:
-        ValueError: the disassembler says that there is one where there is none.
+        ValueError: the disassembler reports one where there is none.
     """
     code = bytearray(library.read_bytes())
     if _CPUID not in code:

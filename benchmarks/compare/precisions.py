@@ -19,7 +19,7 @@ class Precision:
     """How networks are compared in one precision.
 
     Attributes:
-        said: what the engines get, as a sentence of the page.
+        said: the input of the engines, as a sentence of the page.
         page: name of the page in docs, without its ending.
         networks: keys of `export.NETWORKS`; empty for all.
         model: the ONNX file that all engines get, from the one of the export.

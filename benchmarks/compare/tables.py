@@ -14,7 +14,7 @@ Results = Mapping[str, Any]
 
 
 def ratio(engines: Mapping[str, Any]) -> float | None:
-    """irtool's best time over that of the faster peer; None where one of them has none."""
+    """irtool's best time over that of the faster peer; None if one of them has none."""
     peers = [engines[p]["best"] for p in PEERS if "best" in engines.get(p, {})]
     own = engines.get("irtool", {}).get("best")
     return own / min(peers) if own and peers else None
@@ -200,7 +200,7 @@ def chart(results: Results, counts: list[str]) -> str:
 
 
 def _bar(r: float | None, colour: int, y: int, scale: float) -> list[str]:
-    """A bar with its number, inside of it where there is room."""
+    """A bar with its number, inside of it if there is room."""
     if r is None:
         return [f'<text class="fails" x="{_LEFT + 4}" y="{y + 12}" font-size="12">fails</text>']
     long = r * scale

@@ -32,13 +32,13 @@ class Measured:
         turns: those with several threads: the seconds that one processor waited for another one, and the seconds of each run.
         handover: the middle of the former, of the turns that count.
         first_seconds: from the file to the first result; for irtool that includes compiling.
-        opened_seconds: from what was built to the first result, irtool only.
-        bytes: on disk: of what was built, or of the model file that the engine reads.
+        opened_seconds: from the build to the first result, irtool only.
+        bytes: on disk: of the build, or of the model file that the engine reads.
         memory: largest resident memory of the process, in bytes.
         error: why there is nothing of the above.
         outputs: how many values the output has.
         empty: why agreement on its output would show nothing, as a clause.
-        difference: largest difference of the output from the reference's, relative to the largest output; None where that shows nothing.
+        difference: largest difference of the output from the reference's, relative to the largest output; None if that shows nothing.
         equal: of an output of quantized values, the share of those that are the reference's; None of others.
         steps: how many steps the others are away at most.
         alike: as `equal`, beside ONNX Runtime's output instead of the reference's.
@@ -144,7 +144,7 @@ class Worker:
             self.measured.turns.append((max(before, handover.seconds()), times))
 
     def end(self) -> Measured:
-        """Ends the process; what it measured."""
+        """Ends the process, and returns its measurements."""
         assert self.process.stdin is not None
         self._signal(signal.SIGCONT)
         self.process.stdin.close()

@@ -46,7 +46,7 @@ def stages_of(table: dict[str, Any]) -> list[Stage]:
 
 
 def share(stages: Iterable[Stage]) -> float:
-    """The part of stages whose choice is right; 1 where there are none."""
+    """The part of stages whose choice is right; 1 if there are none."""
     ratios = [s.ratio for s in stages]
     return sum(r <= NEAR for r in ratios) / len(ratios) if ratios else 1.0
 

@@ -43,7 +43,7 @@ def main() -> None:
     try:
         _commands(model, folder, result["commands"])
         _compare(model, _row_of(package, model), folder, result)
-    except Exception as error:  # noqa: BLE001  # whatever it is, it is the result
+    except Exception as error:  # noqa: BLE001  # any failure is the result
         message = " ".join(str(error).split())[:300]
         result["error"] = message if isinstance(error, Refused) else f"{type(error).__name__}: {message}"
     print(json.dumps(result))
@@ -147,7 +147,7 @@ def _sensitivity(session: Any, inputs: dict[str, np.ndarray]) -> float:
 
 
 def _largest(expected: list[Any], outputs: list[Any]) -> float:
-    """The largest difference of two runs, relative to the largest element of each output. Raises ValueError where they cannot be compared."""
+    """The largest difference of two runs, relative to the largest element of each output. Raises ValueError if they cannot be compared."""
     if len(outputs) != len(expected):
         raise ValueError(f"{len(outputs)} outputs, not {len(expected)}")
     largest = 0.0

@@ -37,7 +37,7 @@ class Package:
     skip: tuple[str, ...] = ()
     """Patterns of files that are copies of other models of the package."""
     faulty: dict[str, str] = field(default_factory=dict)
-    """Patterns of models that contradict themselves, which are left out, and what is wrong with them."""
+    """Patterns of models that contradict themselves, which are left out, with the contradiction."""
 
 
 _SAMPLES = {"waveforms": (1, 16000), "waveforms_lens": (1,)}

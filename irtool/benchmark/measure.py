@@ -1,4 +1,4 @@
-"""Measures the kernels of a network, one by one, and whatever can be called."""
+"""Measures the kernels of a network, one by one, and any callable."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def measure_kernels(
 ) -> KernelRuns:
     """The kernels of a module that `driver.prepare` has prepared, and how often a run on some values executes them.
 
-    Each is a program of its own whose weights come from memory, as they do in the network. Raises ToolError where one does
+    Each is a program of its own whose weights come from memory, as they do in the network. Raises ToolError if one does
     not compile or run.
     """
     target = options.backend.machine()

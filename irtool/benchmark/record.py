@@ -36,7 +36,7 @@ class KernelTimes(Times):
 
     Attributes:
         name: as it is in the C.
-        operators: what it computes.
+        operators: its operators.
         strategy: how its main stage is scheduled.
         calls: how often one run calls it, each execution of a loop or a function counted.
         macs: multiply-adds of a call.
@@ -74,10 +74,10 @@ class Record:
 
     Attributes:
         subject: the file.
-        machine: the processor and what it is used for.
+        machine: the processor and its other load.
         options: of the build, those that are not the default.
-        whole: the compiled network; None where it was not run.
-        interpreter: the interpreter; None where it was left out.
+        whole: the compiled network; None if it was not run.
+        interpreter: the interpreter; None if it was left out.
         kernels: those that were measured, most time first.
         sequence: numbers of kernels, one for each step that calls one, in their order; those of a loop stand there once.
         repeats: how often a run executes each of these steps; empty: once each, in records that did not count.

@@ -154,10 +154,10 @@ def command(
             input_file, param_facts, entries[0], missing_constants, inputs, chosen.passes, precision, messages
         )
         session = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts)
-        with steps_shown("reading", reports.quiet or bool(watching)):  # what watches prints by itself
+        with steps_shown("reading", reports.quiet or bool(watching)):  # instruments print their own output
             artifact = session.build(source, goal.folder)
     seconds = time.perf_counter() - start
-    for warning in artifact.report["warnings"][len(messages) :]:  # what an earlier build, from the cache, had to say
+    for warning in artifact.report["warnings"][len(messages) :]:  # notes of the cached build
         click.echo(warning, err=True)
     report_instruments(watching)
     for text in unfiled:

@@ -17,7 +17,7 @@ def check_cases(name: str | None) -> None:
     """Prints a line for each case that does not hold, and how many do. Ends with exit code 1 if one does not. Operators that have
     no form in C are interpreted only.
 
-    Raises IrError where the operator has no case.
+    Raises IrError if the operator has no case.
     """
     chosen = [operators.get(name)] if name else list(operators)
     cases = [(case, cls.compute is not Operator.compute) for cls in chosen for case in cases_of(cls)]

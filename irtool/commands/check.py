@@ -152,7 +152,7 @@ def _typed(module: Module, checks: Checks, say: Callable[[Diagnostic], None]) ->
         from ..driver import unsupported
 
         return list(unsupported(module, checks.target))
-    # Nothing contradicts what is open, so that is no error; code cannot be made of it.
+    # An open type is no contradiction, so it is no error; but it cannot be compiled.
     return [d if checks.target else replace(d, level="warning") for d in open_types.values()]
 
 

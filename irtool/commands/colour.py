@@ -20,7 +20,7 @@ from .streams import own_escapes
 WHEN = ("auto", "always", "never")
 _chosen = "auto"
 _is_captured = False
-"""True while what is printed is read by irtool itself."""
+"""True while irtool itself reads the printed text."""
 
 _HEADS = {
     "error": "red",
@@ -43,7 +43,7 @@ def choose(when: str) -> None:
 
 @contextlib.contextmanager
 def uncoloured() -> Iterator[None]:
-    """Commands in the block are not coloured unless they are told to, whatever the environment has; the choice outside is kept."""
+    """Commands in the block use no colour without an option for it, with any environment; the choice outside is kept."""
     global _chosen, _is_captured
     before = _chosen, _is_captured
     _chosen, _is_captured = "auto", True

@@ -29,7 +29,7 @@ def report_comparison(
 ) -> None:
     """Says whether the first two results agree; exits with code 1 if they differ.
 
-    `in_double` gives the result in double precision, or None where there is none. It is called only where it decides.
+    `in_double` gives the result in double precision, or None if there is none. It is called only where it decides.
     `facts` are said with the result, in the end.
     """
     from ..ir.values import value_leaves
@@ -64,7 +64,7 @@ def report_comparison(
 
 
 def evaluate_in_double(module: Module, values: Sequence[Any], entry: str) -> Any | None:
-    """The interpreter's result with float32 and float16 computed as float64; None where that cannot be."""
+    """The interpreter's result with float32 and float16 computed as float64; None if that cannot be."""
     from ..diagnostics import IrError
     from ..interp import evaluate
     from ..passes.instruments.finite_differences import in_double, widen_floats

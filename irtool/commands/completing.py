@@ -18,7 +18,7 @@ from click.shell_completion import (
 )
 
 VARIABLE = "_IRTOOL_COMPLETE"
-"""The environment variable in which the shell says what it wants."""
+"""The environment variable of the shell's request."""
 
 
 class _Bash(BashComplete):

@@ -55,7 +55,7 @@ def _parts(rows: Sequence[Row], columns: Sequence[int], width: int, head: bool) 
                 yield table
             table = _table(columns, width)
             line = Text()
-            for k in range(i):  # what stands before it stands on its line, each time once
+            for k in range(i):  # the text before it is on its line, once each time
                 line.append(f"{cells[k].plain:{columns[k]}s}  ", style=style or (_FIRST if k == 0 else _MIDDLE))
                 cells[k] = Text("")
             yield line.append(row[i], style=style or (_FIRST if i == 0 else _MIDDLE))

@@ -22,7 +22,7 @@ EXTRAS = (
     ("docs", "mkdocs", "the site of the documentation"),
     ("test", "pytest", "the project's tests"),
 )
-"""Extras of the distribution: the package that each is about, and what it is for."""
+"""Extras of the distribution: the package of each, and its purpose."""
 _NEEDED = ("lark", "click", "numpy", "rich")
 
 

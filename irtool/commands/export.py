@@ -112,7 +112,7 @@ def _with_options(form: Export, options: Mapping[str, Any]) -> Export:
 
 
 def _format_of(output: str) -> str:
-    """The format whose files end as `output` does. Raises UsageError where that tells none."""
+    """The format whose files end as `output` does. Raises UsageError if that tells none."""
     from ..diagnostics import UsageError
     from ..exports import exports
 

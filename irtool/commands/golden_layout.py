@@ -8,7 +8,7 @@ import tempfile
 from contextvars import ContextVar
 
 _examined: ContextVar[bool] = ContextVar("examined", default=False)
-"""True while a golden file is run to see what its layout is for."""
+"""True while a golden file runs to find out if its layout matters."""
 
 _OFF = re.compile(r"^\s*//\s*irtool fmt:\s*off\s*$", re.MULTILINE)
 

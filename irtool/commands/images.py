@@ -39,9 +39,9 @@ class ImageRule:
 
     Attributes:
         mean, std: one number for all channels, or one for each, in the order of `channels`.
-        scale: what pixels, 0 to 255, are divided by.
+        scale: the divisor of pixels, 0 to 255.
         resize: height and width, or the length of the shorter side; empty: as it is.
-        crop: height and width of what is kept, at the centre; empty: all.
+        crop: height and width of the centre crop; empty: the whole image.
     """
 
     mean: tuple[float, ...] = ()

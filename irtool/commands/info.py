@@ -213,7 +213,7 @@ def _tensors(t: Any) -> Iterator[Any]:
 
 
 def _bytes(t: Any) -> int:
-    """The bytes of a tensor, each element in whole bytes; 0 where its shape or the size of its elements is not known."""
+    """The bytes of a tensor, each element in whole bytes; 0 if its shape or the size of its elements is not known."""
     from math import prod
 
     if t.dtype == "bool":

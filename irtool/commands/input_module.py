@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class InputModule(Protocol):
-    """A file that holds a module, in whatever form.
+    """A file that holds a module, in any form.
 
     Attributes:
-        name: what messages call it.
+        name: its name in messages.
         has_weights: True where it may bring values of parameters along.
     """
 

@@ -17,7 +17,7 @@ _BLOCK = re.compile(
 def for_terminal(manual: str) -> str:
     """A docstring without the `::` that announce its blocks of code; these stay indented.
 
-    On a terminal that is too narrow for its lines, its paragraphs are wrapped; what is indented is left as it is.
+    On a terminal that is too narrow for its lines, its paragraphs are wrapped; indented lines are not.
     """
     text = _replace(manual, lambda code: code)
     return wrap(text, shutil.get_terminal_size().columns) if is_terminal() else text

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def measured_build(
     target: str, level: int, entry: str, flags: Mapping[str, Any], precision: str = "float32"
 ) -> Options:
-    """The options of a build for one processor; `flags` are those of the backend. Raises UsageError where `--mcpu` names several."""
+    """The options of a build for one processor; `flags` are those of the backend. Raises UsageError if `--mcpu` names several."""
     from ..diagnostics import UsageError
     from ..driver.options import Options, choose_backend
 

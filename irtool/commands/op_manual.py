@@ -16,7 +16,7 @@ from .operator_facts import RULE, facts_of, lacks
 from .tables import drawer, show_table
 
 FIRST = Operator.since
-"""The version that stands for all that come before the first later one."""
+"""The version that stands for all versions before the first later one."""
 
 
 def _kind(hint: object) -> str:

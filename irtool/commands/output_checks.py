@@ -79,7 +79,7 @@ class OutputChecks:
         """Compares outputs with those of the file; exits with code 1 where they differ.
 
         Arrays are found by `out0`, `out1`, …, by the names of outputs in the model, or by position if there are as many.
-        Raises IrError where the file has none for an output.
+        Raises IrError if the file has none for an output.
         """
         if self.expect is None:
             return

@@ -39,9 +39,9 @@ class ParamFacts:
         dims: extents of dimensions that have names in an ONNX model.
         bound: all weights, once the module is there: those of `params`, and those that an ONNX model has.
         names: of an ONNX model's inputs: their names as parameters.
-        fixed: values of parameters that become constants, as the command line has them, by name.
+        fixed: values of parameters that become constants, as on the command line, by name.
         prelude: True if definitions of TVM's prelude may be used without a note.
-        image: how images among `single` become arrays; None where they are refused.
+        image: how images among `single` become arrays; None if they are refused.
     """
 
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def _single(ctx: click.Context, option: click.Parameter, items: tuple[str, ...])
 
 
 def _once(param_facts: Mapping[str, Any], name: str, option: str) -> None:
-    """Raises UsageError where an option speaks of the name again."""
+    """Raises UsageError if an option speaks of the name again."""
     from ..diagnostics import UsageError
 
     if name in param_facts:
@@ -324,7 +324,7 @@ entry_option = click.option(
     metavar="FUNCTION",
     help="The function whose parameters --shape, --dtype, --params and --inputs name. Default: main, or the only one.",
 )
-"""`--entry` as commands have it that treat all functions alike."""
+"""`--entry` of commands that treat all functions alike."""
 
 
 def main_option(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

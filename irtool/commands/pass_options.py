@@ -81,7 +81,7 @@ load_option = click.option(
     callback=_load,
     help="Load a Python file with plug-ins (operators, passes, instruments, …) first. Repeatable.",
 )
-"""`--load` as every command has it; the files are loaded before any other option is looked at."""
+"""`--load` for every command; the files are loaded before any other option is looked at."""
 
 
 def loads_files(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,7 +39,7 @@ class PrecisionChoice:
         return self.name == "float32"
 
     def calibration(self, names: Mapping[str, str]) -> Any:
-        """The calibration data, None where nothing is to be calibrated; `names`: see `read_calibration`."""
+        """The calibration data, None if nothing is to be calibrated; `names`: see `read_calibration`."""
         return read_calibration(self.files, names) if self.name == "int8" else None
 
     def lower(
@@ -79,7 +79,7 @@ class PrecisionChoice:
 
 
 def machine_of(ways: Sequence[str], flags: Mapping[str, Any] = MappingProxyType({})) -> VectorTarget | None:
-    """The processor of the first way of running that compiles; None where there is only the interpreter. `flags`: of C, further ones.
+    """The processor of the first way of running that compiles; None if there is only the interpreter. `flags`: of C, further ones.
 
     Raises what choosing a backend raises.
     """

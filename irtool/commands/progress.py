@@ -44,7 +44,7 @@ def steps_shown(first: str, quiet: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _opened(what: str, quiet: bool) -> Iterator[_Bar | None]:
-    """The bar that is there, or a new one; None where there is to be none."""
+    """The current bar, or a new one; None if no bar is shown."""
     outer = _current.get()
     if outer is not None:
         yield outer
@@ -89,7 +89,7 @@ class _Bar:
 
     def _update(self) -> None:
         what, done, total = self.told
-        # rich takes None for what is not to be changed
+        # rich leaves a column with None unchanged
         self.shown.update(self.task, description=visible(what), completed=min(done, total), total=total or None)
 
     def _show(self) -> None:

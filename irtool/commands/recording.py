@@ -1,6 +1,6 @@
 """Draws a terminal session, with its colours, for README: `python -m irtool.commands.recording [FILE]` writes docs/session.svg.
 
-Commands run as in the sessions of pages, told to colour what they print.
+Commands run as in the sessions of pages, with coloured output.
 """
 
 from __future__ import annotations

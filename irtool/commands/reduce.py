@@ -197,7 +197,7 @@ def _read(file: str, param_facts: ParamFacts, expected: Expectation) -> Module:
 
 
 def _require_inputs(module: Module, expected: Expectation) -> None:
-    """Raises IrError where there is no function to run, or there are no values for its parameters."""
+    """Raises IrError if there is no function to run, or there are no values for its parameters."""
     from ..interp.random_inputs import random_inputs
     from ..ir import Function
 

@@ -38,7 +38,7 @@ class ReproducerCommand:
     Attributes:
         folder: where the files go, and the command is to run.
         group: the commands.
-        names: what became of each file that is read.
+        names: the new name of each input file.
     """
 
     folder: str

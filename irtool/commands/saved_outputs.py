@@ -13,8 +13,8 @@ from .output import write_bytes
 def save_outputs(path: str, value: Any, names: Sequence[str] | None = None) -> None:
     """Writes the tensors of a value: as an `.npz` file of `out0`, `out1`, …, or the only one as `.npy` if the path ends so.
 
-    With `names`, those of the model, in order, the arrays have these. Raises UsageError where an output has no name or two have the
-    same one, and where there is not one output for a `.npy` file.
+    With `names`, those of the model, in order, the arrays have these. Raises UsageError if an output has no name or two have the
+    same one, and if there is not one output for a `.npy` file.
     """
     import numpy as np
 

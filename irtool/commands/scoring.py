@@ -136,7 +136,7 @@ class Scoring:
         return next((arrays[k] for k in (f"out{n}", own, "") if k in arrays and (k or n == 0)), None)
 
     def _fit(self, array: Any, shape: tuple[int, ...], name: str, kind: str) -> Any:
-        """The array in a shape of the same elements, samples in front. Raises IrError where it has another number of them."""
+        """The array in a shape of the same elements, samples in front. Raises IrError if it has another number of them."""
         fits = array.shape == shape or (
             array.size == math.prod(shape)
             and [e for e in array.shape if e != 1] == [e for e in _merged(shape) if e != 1]

@@ -55,7 +55,7 @@ class Terminal:
         self.environment |= {LEFT_OUT: "1", **environment}
 
     def run(self, command: str) -> list[str]:
-        """The lines that a command prints. Raises RuntimeError where it fails other than by rejecting its input."""
+        """The lines that a command prints. Raises RuntimeError if it fails other than by rejecting its input."""
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=self.folder,

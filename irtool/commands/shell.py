@@ -31,7 +31,7 @@ class Commands(click.Group):
     """A group whose members are the modules of `irtool.commands` that define `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        # Looks into the files, not the modules: help must not import what only one command needs.
+        # Looks into the files, not the modules: help must not import modules that only one command needs.
         folder = os.path.dirname(__file__)
         return sorted(_command_name(f) for f in os.listdir(folder) if _defines_command(os.path.join(folder, f)))
 

@@ -119,7 +119,7 @@ def file_or_stdin(ctx: click.Context, argument: click.Parameter, value: str | No
 
 
 def examine_text(text: str, name: str) -> tuple[Module | None, list[Diagnostic]]:
-    """The module of a text, None where there are errors, and all that is said about it.
+    """The module of a text, None if there are errors, and all that is said about it.
 
     Constants that were written beside the text (`--constants=external`) are read from there, if they still are.
     """

@@ -56,7 +56,7 @@ def clearing(clear: Callable[[], None]) -> Iterator[None]:
 
 
 class Output:
-    """Standard output. Raises IrError where it cannot be written, and BrokenPipeError where nobody reads it any more.
+    """Standard output. Raises IrError if it cannot be written, and BrokenPipeError where nobody reads it any more.
 
     Control characters are shown as numbers, whoever writes them; `unfiltered` is for what draws on a terminal.
     """
@@ -78,7 +78,7 @@ class Output:
 
     def _put(self, text: str) -> int:
         clear = _clear.get()
-        if clear is not None and self._is_filtered:  # else it is what moves that is being drawn
+        if clear is not None and self._is_filtered:  # else the moving bar is being drawn
             clear()
         return self._stream.write(_shown(text) if self._is_filtered else text)
 

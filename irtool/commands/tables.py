@@ -49,7 +49,7 @@ def show_table(
 def _fit(rows: Sequence[Sequence[str]], count: int, width: int) -> list[int] | None:
     """Widths of the first `count` columns that leave the last one room: all that they need, or less for their widest cells.
 
-    None where there is no room for that.
+    None if there is no room for that.
     """
     for share in (1, 3, 4, 5):
         columns = [max((len(r[i]) for r in rows if len(r[i]) <= width // share), default=0) for i in range(count)]

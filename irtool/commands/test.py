@@ -70,7 +70,7 @@ def command(
     Examples:
       irtool test -j 4 tests/golden                   four files at a time
       irtool test -k conv --list tests/golden         which cases those are
-      irtool test --update tests/golden/conv.relay    take over what is printed now; read the diff
+      irtool test --update tests/golden/conv.relay    take over the current output; read the diff
       irtool test --junit results.xml tests/golden    a report for CI
 
     %t is a temporary folder for the case, %% a percent sign. The only command is `irtool`; after `not`, anywhere in a

@@ -75,7 +75,7 @@ def print_text(text: str, weights: Mapping[str, Any], quiet: bool) -> None:
 def write_with_weights(
     output: str, text: str, form: str, params_out: str | None, weights: Mapping[str, Any], quiet: bool
 ) -> None:
-    """Writes the text and, where there are any, the weights, and says so. Raises IrError, and nothing is written then."""
+    """Writes the text and, if there are any, the weights, and says so. Raises IrError, and nothing is written then."""
     from .output import write_text
 
     weights_path = _params_path(output, form, params_out) if weights else ""

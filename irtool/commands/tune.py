@@ -165,7 +165,7 @@ def command(
             source, entry, param_facts.names, machine, opt_level=level, target=options.target
         ).module
         prepared = prepare_entries(source, options, ())
-    _write(table, output)  # what cannot be written is said before anything is measured
+    _write(table, output)  # an unwritable file is an error before any measurement
     alone = bool(getattr(options.backend, "openmp", False))
     with _executor(scheduler, jobs, alone) as (executor, count), progress_bar("measuring") as progress:
         outcome = tune(
@@ -184,7 +184,7 @@ def command(
 
 
 def _write(table: Table, path: str) -> None:
-    """Raises IrError where the table cannot be written."""
+    """Raises IrError if the table cannot be written."""
     from ..diagnostics import IrError
 
     try:

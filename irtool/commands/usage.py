@@ -29,7 +29,7 @@ _OTHERS_WORDS = {
     "--verify": "--verify-each",
     "--target": "--via",
 }
-"""Options of tvmc, mlir-opt, opt and other commands of irtool, and what they are called here."""
+"""Options of tvmc, mlir-opt, opt and other commands of irtool, and their names here."""
 
 
 def describe(error: click.UsageError, command_line: Sequence[str]) -> str:

@@ -73,4 +73,4 @@ def _colour(ctx: click.Context, option: click.Parameter, when: str | None) -> No
 def choose_colour(ctx: click.Context, when: str) -> None:
     """Sets the colouring of a command's output: `auto`, `always` or `never`."""
     choose(when)
-    ctx.color = {"always": True, "never": False}.get(when)  # else what is echoed loses its escapes in pipes
+    ctx.color = {"always": True, "never": False}.get(when)  # else echoed text loses its escapes in pipes

@@ -140,7 +140,7 @@ def _read(file: str, param_facts: ParamFacts, entry: str | None) -> tuple[Module
 
 
 def _page_style(pipeline: bool, schedule: bool, is_chosen: bool, style: str) -> str:
-    """The format of pages with steps. Raises WrongUsage where another one was chosen."""
+    """The format of pages with steps. Raises WrongUsage if another one was chosen."""
     option = "--schedule" if schedule else "--pipeline"
     if pipeline and schedule:
         raise WrongUsage("--pipeline and --schedule are two pages", ClashingOptions)

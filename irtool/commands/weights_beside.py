@@ -18,7 +18,7 @@ _PARAMS_MAGIC = 0xF7E58D4F05049CB7
 """First bytes of a file of parameters of TVM (`kTVMNDArrayListMagic` in its src/runtime/file_utils.h)."""
 _MOST_NAMES = 1 << 20
 _LONGEST_HEADER = 1 << 26
-"""Bounds of what a damaged file may ask for: names, and bytes."""
+"""Bounds for damaged files: names, and bytes."""
 
 
 def weights_beside(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:

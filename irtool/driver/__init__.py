@@ -1,17 +1,17 @@
 """From a Relay module to a library that runs: passes, lowering, backend, C compiler.
 
 build          the way from a module to an artifact, as Python calls it
-session        one build: what is given, the cache, what is made
+session        one build: its input, the cache, its result
 build_options  the arguments of a build, as one value
 options        the same, checked
 parameters     weights into the entry functions
-prepare        what a module goes through before it is lowered
+prepare        passes before lowering
 emission       from a lowered module to all the files
-report         what was made, in numbers and names
+report         the build in numbers and names
 graph          the same network for TVM's graph executor
 model_library  everything in one archive of TVM's format
 cache          earlier builds
-refusals       what cannot be compiled, and why
+refusals       constructs that cannot be compiled, with reasons
 """
 
 from __future__ import annotations

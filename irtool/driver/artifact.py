@@ -28,7 +28,7 @@ class Artifact:
 
     Attributes:
         files: paths of everything written, in order.
-        report: what was built, as a dict: kernels, arena, weights, sizes.
+        report: the build as a dict: kernels, arena, weights, sizes.
         arena_bytes: workspace of one run, in bytes.
     """
 
@@ -60,7 +60,7 @@ class Artifact:
         self._program: Path | None = None
         """The program that reads and writes raw files, where one was built."""
         self.prepared: Any = None
-        """The module after its passes; None where the build came from the cache or was loaded."""
+        """The module after its passes; None if the build came from the cache or was loaded."""
         self.cached = False
         """True for an earlier build of the same module, found in the cache."""
         self._kept: Path | None = None
@@ -201,7 +201,7 @@ class Artifact:
 
     @staticmethod
     def _joined(inputs: Sequence[Any] | Mapping[str, Any], named: dict[str, Any]) -> Mapping[str, Any]:
-        """Inputs given by name in both ways. Raises UsageError where others are given by their order."""
+        """Inputs given by name in both ways. Raises UsageError if others are given by their order."""
         if not isinstance(inputs, Mapping):
             if len(inputs):
                 raise UsageError("inputs are given in order and by name", help="give all by name, or all in order")

@@ -136,7 +136,7 @@ class BuildCache:
     def load(self, key: str, resources: ExitStack) -> Emission | None:
         """The build of that key, its files open (until `resources` closes them) and checked; None if the cache has none.
 
-        One that is damaged, whatever is in its place, is removed, so that the build that follows is kept.
+        A damaged build, or any other file in its place, is removed, so that the next build is kept.
         """
         folder = self.root / key
         if not self._is_safe() or not os.path.lexists(folder):

@@ -40,10 +40,10 @@ def emit_files(
 
     Args:
         prepared: the module after its passes, entries under their names.
-        source: the module before them, with its weights: what a test bench expects.
-        given: the same without its weights: what an archive shows.
+        source: the module before them, with its weights: the reference of a test bench.
+        without_weights: the same without its weights, for an archive.
         scratch: an empty folder to compile in.
-        instruments: what watches the stages; None: those of the current context.
+        instruments: the instruments of the stages; None: those of the current context.
     """
     start = time.perf_counter()
     backend, name = options.backend, options.name
@@ -142,7 +142,7 @@ def _sample(source: Module, weightless: Module, entry: str, function: HostFuncti
 
 
 def _draw(t: RandomTensor) -> Draw | None:
-    """The draw of a tensor; None where elements depend on each other, and for whole numbers of more than 32 bits."""
+    """The draw of a tensor; None if elements depend on each other, and for whole numbers of more than 32 bits."""
     evenly = t.range
     if evenly is None or (evenly.whole and evenly.high - evenly.low > 1 << 32):
         return None

@@ -19,7 +19,7 @@ from .saved import FORMAT, SUFFIX, VERSION, identity
 def load(path: str | os.PathLike[str]) -> Artifact:
     """Opens the output of `build(…, out_dir=…)` or `Artifact.save`: the folder, its `NAME.irtool.json`, or the `NAME.so` beside it.
 
-    Nothing is compiled. Raises IrError where there is no such build, or a file of it is missing or is not as it was written.
+    Nothing is compiled. Raises IrError if there is no such build, or a file of it is missing or is not as it was written.
     """
     about_path = _description(Path(path))
     about = _read(about_path)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def module_of(case: Case) -> Module:
-    """The case as a typed module. Raises IrError where it is refused."""
+    """The case as a typed module. Raises IrError if it is refused."""
     return infer_types(parse(case.program, filename=case.place))
 
 

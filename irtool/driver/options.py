@@ -48,7 +48,7 @@ class Options:
     """What the choice of the backend has to say."""
 
     def __post_init__(self) -> None:
-        precision_passes(self.precision)  # refuses what there is not
+        precision_passes(self.precision)  # refuses unknown outputs
         backend = self.backend
         if not self.emit:
             object.__setattr__(self, "emit", default_emit(backend))

@@ -41,10 +41,10 @@ class Emission:
         library: name of the shared library, if there is one.
         weights: name of the weights file, if there is one.
         program: name of the executable, if there is one.
-        failure: what the C compiler had to say, if it failed; `files` are the sources then.
+        failure: the messages of the C compiler, if it failed; `files` are the sources then.
         cached: an earlier build, from the cache.
         digests: the SHA-256 of files, as far as it is known, by name.
-        notes: what the backend has to say of it.
+        notes: notes of the backend about it.
     """
 
     files: dict[str, Content]

@@ -119,7 +119,7 @@ class Calibrated:
         samples: how many sets of inputs.
         seed: of the first of them, where they are random; they are numbered. None: they were given.
         left: names of convolutions and products that stay in floating point, each with the reason.
-        held_out: how many given samples were kept for measuring the error, and gave no range; 0 where they were random, or
+        held_out: how many given samples were kept for measuring the error, and gave no range; 0 if they were random, or
             where there was one only.
     """
 
@@ -149,9 +149,9 @@ class Lowered:
     """A module in a lower precision.
 
     Attributes:
-        calibrated: what calibrated it, if anything did.
+        calibrated: its calibration, if any.
         samples: inputs that its error is measured on: those that no range was found from, or the only one. Empty: random ones.
-        worst: measures what rounding costs each layer by itself, the name and the ratio in dB, the least first.
+        worst: the error from rounding each layer by itself, the name and the ratio in dB, the least first.
         unchanged: how many layers stay in float32 because 16 bits make them no faster, and how many layers there are.
     """
 
@@ -177,7 +177,7 @@ def lower_precision(
     """A typed module, its weights bound, in a precision. In 16 bits, layers that `machine` would not compute faster stay in float32; None:
     it is not known where the module runs, and all are rounded.
 
-    `transform` runs passes; calibration is `watched`. Raises what these raise, and of int8 UsageError where there are no
+    `transform` runs passes; calibration is `watched`. Raises what these raise, and of int8 UsageError if there are no
     calibration data, IrError for data that do not fit and for a network without a layer to quantize.
     """
     check_calibration(precision, calibration)

@@ -57,8 +57,8 @@ def prepare(
     """The module ready for lowering, with the entry named `main`.
 
     `required_pass`, `disabled_pass` and `config` are those of the context that the passes run under; `instruments` watch the
-    build pipeline, and where there are none those of the current context watch every pass.
-    Raises IrError where the entry does not exist or a weight does not fit its parameter.
+    build pipeline, and if there are none those of the current context watch every pass.
+    Raises IrError if the entry does not exist or a weight does not fit its parameter.
     """
     from ..passes import run_passes
     from ..passes.core.bind import bind_params
@@ -73,7 +73,7 @@ def prepare(
     before: dict[str, Any] = {"config": config, "target": target, "instruments": None if instruments is None else ()}
     module = run_passes(with_entry(module, entry), "RemoveUnusedFunctions", **before)
     monomorphic = make_monomorphic(module)
-    if monomorphic is not module:  # what was copied is called no more
+    if monomorphic is not module:  # copied functions are not called any more
         module = run_passes(monomorphic, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = make_first_order(module, **before)

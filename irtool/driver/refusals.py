@@ -20,7 +20,7 @@ LARGEST = 1 << 40
 def find_unsupported(module: Module, target: str = "c", entry: str | None = None) -> list[Diagnostic]:
     """Every reason why a typed module cannot be compiled; empty if it can.
 
-    Without an `entry`, that is `@main`, or each function that has no type parameters where there is no `@main`.
+    Without an `entry`, that is `@main`, or each function that has no type parameters if there is no `@main`.
     """
     if entry is not None:
         entries = [entry]

@@ -8,7 +8,7 @@
     NAME.graph.json    the graph for the graph executor, and
     NAME.params        its constants: only where `Artifact.save` wrote the folder
 
-`build(…, out_dir=…)` writes the first three. Loading runs code: open what you trust.
+`build(…, out_dir=…)` writes the first three. Loading runs code: open only builds that you trust.
 """
 
 from __future__ import annotations

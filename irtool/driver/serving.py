@@ -16,7 +16,7 @@ class Serving:
     memory is allocated only where all of them are in use. A backend without workspaces runs under a lock.
 
     Args:
-        network: what the backend loaded.
+        network: the library that the backend loaded.
         arena_bytes: workspace of one run.
     """
 
@@ -28,7 +28,7 @@ class Serving:
         self._lock = threading.Lock()
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], entry: dict[str, Any]) -> None:
-        """Runs an entry, as the report describes it, on contiguous arrays. Raises ToolError where it reports an error."""
+        """Runs an entry, as the report describes it, on contiguous arrays. Raises ToolError if it reports an error."""
         run_with = entry.get("run_with")
         if self._reentrant is None or run_with == "":
             with self._lock:

@@ -44,8 +44,8 @@ class BuildInput:
         params: gives the values of parameters of the entry, by name, called after `module`; they become weights.
         identify: adds to a key of the cache what tells these two from any others.
         inputs: names of the parameters that are no weights; None if every parameter without a value is an input.
-        passes: what runs on the module, weights bound, before the build pipeline.
-        warnings: what was said while `module` was called; kept in the report, and so in the cache.
+        passes: passes on the module, weights bound, before the build pipeline.
+        warnings: warnings of the call of `module`; kept in the report, and so in the cache.
         calibration: gives what calibrates the precision int8, called after `module`; None for other precisions. What it gives counts
             among what `identify` tells.
         watched: shows how far the calibration is.
@@ -90,7 +90,7 @@ class Session:
     Attributes:
         options: checked.
         cache: look for the same build in the user's cache, and keep this one there.
-        instruments: what watches passes and stages; None: those of the current context. A build from the cache runs none.
+        instruments: the instruments of passes and stages; None: those of the current context. A build from the cache runs none.
         notes: further warnings for the report, which are not kept in the cache.
         measures: whether the error of a lower precision is measured, on random inputs; it is in the report.
         also: further text files by path, of what the build made; they are written with the others, or nothing is.

@@ -49,7 +49,7 @@ class Signature:
         return [_as_bits(np.require(a, requirements=["C", "A"])) for a in value_leaves(values)]
 
     def _as_given(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any] | None:
-        """The inputs where the library takes each as it is, which most callers give; None where they are to be looked at."""
+        """The inputs where the library takes each as it is, which most callers give; None if they are to be looked at."""
         import numpy as np
 
         exact = self._exact
@@ -100,7 +100,7 @@ def _type_of(structure: Any, slots: Iterator[Slot]) -> Generator[Any, Any, Any]:
 
 
 def _exact(params: Sequence[Var]) -> list[tuple[tuple[Any, ...], Any]] | None:
-    """Shape and dtype of an array that needs no conversion, for each parameter; None where one has several tensors, or a dtype
+    """Shape and dtype of an array that needs no conversion, for each parameter; None if one has several tensors, or a dtype
     that numpy lacks."""
     import numpy as np
 

@@ -40,7 +40,7 @@ class Special:
     Attributes:
         inputs: those that it takes.
         baked: the names of the others, whose values are constants of it.
-        refusal: why it cannot be compiled for any values, where there are such.
+        refusal: the reason if no values can be compiled.
     """
 
     artifact: Any

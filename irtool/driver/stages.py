@@ -45,7 +45,7 @@ def run_stages(
 ) -> Program:
     """The scheduled program of some entries.
 
-    `instruments` see every stage (`run_before_stage`, `run_after_stage`); where there are none, those of the current context.
+    `instruments` see every stage (`run_before_stage`, `run_after_stage`); if there are none, those of the current context.
     For each of `lesser`, processors with less for which the library has code as well, the program has another one: what stages
     with `once` chose for `machine` holds for all, layouts of weights among it; instruments see nothing of these.
     """

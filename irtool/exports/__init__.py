@@ -1,8 +1,8 @@
 """Relay in other people's formats: `irtool export --to=FORMAT`.
 
-base          what a format is: a dataclass whose fields are its options, found by its name
-unsupported   what a format has no form for, gathered so that all of it is said at once
-weights       arrays for parameters, as these have them
+base          the base of formats: a dataclass whose fields are its options, found by its name
+unsupported   operators without a form in a format, gathered to report all at once
+weights       arrays for parameters, in their types
 mistakes      the codes of these diagnostics
 
 Each format is a folder beside these files.

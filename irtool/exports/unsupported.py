@@ -16,7 +16,7 @@ class Unsupported:
     """Each subject (an operator, a construct) once for each reason, in order of first use, with all its places.
 
     Attributes:
-        format: what messages call the format.
+        format: name of the format in messages.
     """
 
     format: str

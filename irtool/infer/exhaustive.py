@@ -34,7 +34,7 @@ _ANYTHING = PatternWildcard()
 
 
 class _Place:
-    """A place in a candidate: `parts` is None where it may hold anything; `head` is None for a tuple."""
+    """A place in a candidate: `parts` is None if it may hold anything; `head` is None for a tuple."""
 
     __slots__ = ("head", "parts")
 

@@ -37,7 +37,7 @@ class Facts:
         return self._shapes.get(t)
 
     def dtype(self, t: Type) -> Any:
-        """The dtype of a tensor, a list for a tuple, None where it is unknown."""
+        """The dtype of a tensor, a list for a tuple, None if it is unknown."""
         self._settle()
         t = self.solver.find(t)
         if isinstance(t, TupleType):

@@ -144,7 +144,7 @@ class _ModuleInference:
         self.done: dict[str, Function] = {}
         self.open: dict[str, Diagnostic] = {}
         self.deferred: dict[str, None] = {}
-        """Functions whose own text leaves their type open, and what calls them: their callers may decide it."""
+        """Functions whose own text leaves their type open, and their callers, which may determine it."""
         self.diagnostics: list[Diagnostic] = []
         self.wider: dict[str, None] = {}
         """Functions that were found to have another type than their annotations say, or any after they were refused."""

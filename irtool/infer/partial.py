@@ -48,8 +48,8 @@ class UnknownNode:
     Attributes:
         function: the global function that it is in.
         expr: the expression, as it was given.
-        shape: what is known of the shape, `(1, _, 3)`; `_` where even the rank is unknown. Of a tuple, of each field.
-        dtype: what is known of the dtype, `_` where nothing is.
+        shape: the known extents of the shape, `(1, _, 3)`; `_` if even the rank is unknown. For a tuple, of each field.
+        dtype: the dtype, or `_` if unknown.
         shape_unknown, dtype_unknown: which of both is not wholly known.
     """
 
@@ -110,7 +110,7 @@ def infer_partial(
         shapes, dtypes: of parameters of `entry`, by name (`t.0` for fields of tuples), each where it is known.
         params: arrays by the names of parameters of `entry`, which have their shapes and dtypes.
 
-    Raises IrError, with every error found, where types contradict each other or a hint names no parameter.
+    Raises IrError, with every error found, if types contradict each other or a hint names no parameter.
     """
     shapes, dtypes = dict(shapes or {}), dict(dtypes or {})
     for name, array in (params or {}).items():

@@ -95,10 +95,10 @@ class Solver:
         self.is_patient = False
         """True: a rule that refuses while types of its arguments are open is not decided yet."""
         self.on_bind: Callable[[IncompleteType, Type], None] | None = None
-        """Told of each unknown and what it is bound to."""
+        """Called with each unknown and the type that it is bound to."""
         self._bound: dict[IncompleteType, Type] = {}
         self._joined: dict[int, tuple[Type, Type]] = {}
-        """By identity of a known type (kept alive here): what it was joined into."""
+        """By identity of a known type (kept alive here): the type that it was joined into."""
         self._settled: dict[int, tuple[Type, Type]] = {}
         """By identity of a type (kept alive here): the type without unknowns that it stands for, while no more is joined."""
         self._settled_after = 0

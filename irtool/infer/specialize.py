@@ -30,9 +30,9 @@ def specialize(
             the parameter; where that does not decide it, it is float32, of which `warn` is told.
         params: weights by name. Nothing is annotated with their types, but others follow from them.
         values: of inputs, by name: a parameter whose type the module does not decide has that of its value.
-        warn: called with what was assumed.
+        warn: called with each assumption.
 
-    Raises IrError where there is no such function or parameter, or where what is given contradicts what is written.
+    Raises IrError if there is no such function or parameter, or where what is given contradicts what is written.
     """
     shapes, dtypes, values = dict(shapes or {}), dict(dtypes or {}), dict(values or {})
     if not shapes and not dtypes and not values:
@@ -92,7 +92,7 @@ def param_types(module: Module, entry: str) -> dict[str, Type]:
             for p in typed[entry].params:
                 written[p.name] = written[p.name] or p.checked_type
         except IrError:
-            pass  # some rules refuse what is not typed yet
+            pass  # some rules refuse operands without types
     return {n: t for n, t in written.items() if t is not None and not has_unknowns(t)}
 
 
@@ -124,7 +124,7 @@ def _types_of_values(module: Module, entry: str, values: Mapping[str, Any]) -> d
 
 
 _NUMBERS = {bool: "bool", int: "int32", float: "float32"}
-"""The dtypes of Python's numbers, as Relay text has them."""
+"""The dtypes of Python's numbers, as in Relay text."""
 
 
 def type_of_value(value: Any) -> Type | None:

@@ -26,7 +26,7 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
     A module without types is inferred first, and parameters that nothing gives a type have those of the inputs. An array of
     another dtype is converted where that loses nothing, with a ConversionWarning: see `ir.conversion`.
 
-    Raises IrError, naming parameter, axis and values, where an input does not fit, and at the call where an operator cannot
+    Raises IrError, naming parameter, axis and values, if an input does not fit, and at the call where an operator cannot
     be evaluated.
     """
     module = Module.of(module)
@@ -50,7 +50,7 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
 
 
 def _require_arithmetic(p: Var) -> None:
-    """Raises IrError where nothing here computes with the values of a parameter: those of `int4`, or of bfloat16 in the
+    """Raises IrError if nothing here computes with the values of a parameter: those of `int4`, or of bfloat16 in the
     absence of its package.
     """
     for x in tuple_leaves(p.checked_type) if p.checked_type is not None else ():

@@ -39,7 +39,7 @@ _ITSELF = object()
 """Stands in a closure's values for the closure, which could not hold itself without a cycle."""
 
 _DEEPEST = 3_000_000
-"""Calls, blocks and matches that may wait for what they called: some gigabytes of memory. Tail calls do not wait."""
+"""Most calls, blocks and matches that may wait for a callee: some gigabytes of memory. Tail calls do not wait."""
 
 
 class Machine:

@@ -38,7 +38,7 @@ class RandomTensor:
 
     @property
     def range(self) -> Range | None:
-        """Range that each element is drawn from by itself; None where elements depend on each other."""
+        """Range that each element is drawn from by itself; None if elements depend on each other."""
         return self.typical.range(self.shape, self.dtype)
 
     def values(self) -> Any:
@@ -80,7 +80,7 @@ def _draw(
     path: tuple[int, ...],
     value: Callable[[RandomTensor], Any],
 ) -> Generator[Any, Any, Any]:
-    """The `value` of each tensor, in tuples as the type has them."""
+    """The `value` of each tensor, in tuples as in the type."""
     if isinstance(ty, TupleType):
         fields = []
         for i, field in enumerate(ty.fields):

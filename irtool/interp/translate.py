@@ -193,7 +193,7 @@ class _Writer:
         self.stack.append((lambda w, e, block: w._emit(kind, e, block, kids, extra), e, block))
         self.stack.extend([(None, k, block) for k in reversed(kids)])
 
-    # Visits: put on the stack what is to be written, last things first
+    # Visits: push the parts to write, in reverse order
 
     def _tuple(self, e: Tuple, block: BasicBlock) -> None:
         self._after(e, block, e.fields, Kind.TUPLE)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Sizes = dict[DimVar, tuple[int, str]]
-"""What is known of named dimensions: the size, and which value says so."""
+"""The known sizes of named dimensions, with the value that determines each."""
 
 _MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Binary digits that a float has: integers of so many are exact in it."""
@@ -81,12 +81,12 @@ def as_bfloat16_bits(array: np.ndarray) -> np.ndarray:
 
 
 def dtype_name(array: np.ndarray) -> str:
-    """The dtype of an array by its name in Relay, whatever the order of its bytes; numpy's name where Relay has none."""
+    """The dtype of an array by its name in Relay, for any byte order; numpy's name where Relay has none."""
     import numpy as np
 
     dtype = array.dtype if isinstance(array, np.ndarray | np.generic) else np.asarray(array).dtype
     if (dtype.metadata is not None and dtype.metadata.get("irtool") == _BITS_OF) or dtype.str == "|V2":
-        return _BITS_OF  # `|V2` is what numpy reads where ml_dtypes has saved bfloat16
+        return _BITS_OF  # numpy reads bfloat16 saved by ml_dtypes as `|V2`
     return dtype.name if dtype.kind in "biuf" or dtype.name == _BITS_OF else str(dtype.newbyteorder("="))
 
 
@@ -107,7 +107,7 @@ def fit(
         span: where the parameter stands.
         sizes: of the named dimensions, to which those of this value are added.
 
-    Raises IrError where the rule refuses it.
+    Raises IrError if the rule refuses it.
     """
     import numpy as np
 
@@ -136,7 +136,7 @@ def _as_array(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nd
         )
     try:
         return np.asarray(value)
-    except Exception as error:  # noqa: BLE001 - whatever the object's own code raises
+    except Exception as error:  # noqa: BLE001 - the object's own code may raise any exception
         raise IrError(f"{what} is {ty!r}, but its value gives no array: {error}", span, code=ValueDoesNotFit) from None
 
 

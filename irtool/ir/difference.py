@@ -45,9 +45,9 @@ class Difference:
     """One place where two modules differ.
 
     Attributes:
-        function: the name of the function that it is in; empty for what belongs to the module.
-        left, right: the nodes there, None for what only one side has.
-        message: a sentence on what differs.
+        function: the name of the function around it; empty for parts of the module.
+        left, right: the nodes, None for a node that only the other side has.
+        message: a sentence about the difference.
         left_span, right_span: where these nodes, or the innermost around them that have a place, stand.
     """
 
@@ -100,7 +100,7 @@ class _Walk:
             if isinstance(x, Var) and isinstance(y, Var):
                 message = self._variables(x, y)
             elif x in self.partner:
-                # What is shared on both sides has been compared; what is not is another value, or the same computed twice.
+                # Nodes shared on both sides have been compared; others are another value, or the same value computed twice.
                 message = "" if self.partner[x] is y or structural_equal(x, y) else "sharing differs"
                 x_is_known = True
             else:
@@ -226,7 +226,7 @@ def _results(x: Function, y: Function) -> str:
 
 
 def _patterns(x: Pattern, y: Pattern) -> list[tuple[Var, Var]] | None:
-    """The variables that two patterns bind in the same places, or None where the patterns differ."""
+    """The variables that two patterns bind in the same places, or None if the patterns differ."""
     bound_pairs: list[tuple[Var, Var]] = []
     stack = [(x, y)]
     while stack:

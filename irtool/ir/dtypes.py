@@ -50,7 +50,7 @@ def is_dtype(name: str) -> bool:
 
 @cache
 def numpy_dtype(name: str) -> np.dtype:
-    """The numpy type of a dtype name. Raises IrError where numpy has none.
+    """The numpy type of a dtype name. Raises IrError if numpy has none.
 
     bfloat16 arrays are numpy arrays of the `ml_dtypes` package, which is an extra: without it, they are an error that names
     the package.

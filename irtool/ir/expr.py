@@ -2,7 +2,7 @@
 
 Nodes are immutable (the type checker enforces it; nothing does at run time, where it would cost) and compared by
 identity: a node used twice is *shared*, and the body of a function is a DAG. `Let` stays `Let`. Every node has a `span`
-(None where no text stands behind it) and a `checked_type` (None until type inference has run over it).
+(None if no text stands behind it) and a `checked_type` (None until type inference has run over it).
 
 `children` gives the expressions directly below a node, in the order in which they are evaluated; the variables that a
 node binds (parameters, `let` variables, pattern variables) are not among them. `rebuild` makes the same node over other

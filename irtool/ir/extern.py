@@ -11,7 +11,7 @@ from .types import FuncType, IncompleteType
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExternFunction:
-    """A function of a module without a body: all that can be done with it is to call it.
+    """A function of a module without a body: it can only be called.
 
     What it does is not known, so a call of it may read and write any state. It stands in `Module.functions` beside
     `Function` and what has been lowered. Its text form is `extern def @name: fn (float32) -> float32`.

@@ -30,7 +30,7 @@ class Module:
         type_definitions: by name, in order of definition.
         attrs: module attributes of TVM: `executor` and `runtime`; of a lowered module `main_func_info`, `constants` and
             `device_contexts`. They have no text.
-        metadata: what the text's metadata section held beside what the functions refer to; kept to print it again.
+        metadata: entries of the text's metadata section without a reference in the functions; kept to print them again.
     """
 
     __slots__ = ("__weakref__", "_constructors", "attrs", "functions", "metadata", "type_definitions")
@@ -58,7 +58,7 @@ class Module:
         """A module whose `@main` is `expr`; a function is taken as it is, named by its `global_symbol` if it has one.
 
         The free variables of any other expression become the parameters, in order of first use. `functions` are added
-        under their names. Raises UsageError where `expr` is no expression, or a function of that name is given twice.
+        under their names. Raises UsageError if `expr` is no expression, or a function of that name is given twice.
         """
         if not isinstance(expr, Expr):
             raise UsageError(f"an expression is expected, not {describe(expr)}")

@@ -41,7 +41,7 @@ def storage(dtype: str) -> str:
 def decode(data: bytes | memoryview, offset: int = 0) -> tuple[np.ndarray, str, int]:
     """Reads one tensor; returns a read-only view of `data`, the dtype's name, and where the tensor ends.
 
-    Raises ValueError, with a sentence, where the bytes are not such a tensor.
+    Raises ValueError, with a sentence, if the bytes are not such a tensor.
     """
     import numpy as np
 

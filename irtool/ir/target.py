@@ -82,7 +82,7 @@ class Target:
 
     @property
     def attributes(self) -> dict[str, str | int]:
-        """The options as TVM has them: with its defaults, and numbers as numbers."""
+        """The options as in TVM: with its defaults, and numbers as numbers."""
         options: dict[str, str | int] = {k: int(v) if re.fullmatch(r"-?\d+", v) else v for k, v in self.options}
         return {**_defaults_of(self.kind), **options}
 
@@ -149,7 +149,7 @@ def _entries(fields: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _keys_of(kind: Any) -> tuple[str, ...] | None:
-    """The keys of a kind of target; None where there is no such kind."""
+    """The keys of a kind of target; None if there is no such kind."""
     known = KINDS.get(kind)
     if known is None and isinstance(kind, str) and kind.isidentifier():
         cls = target_kinds.find(kind)

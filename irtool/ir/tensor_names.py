@@ -44,7 +44,7 @@ def parameters_by_input(f: Function) -> dict[str, str]:
 
 
 def input_dims(f: Function) -> dict[Var, tuple[str, ...]]:
-    """For the parameters of which they are known, the names of the extents, the empty string where one has none."""
+    """The names of the extents of parameters with known names; the empty string for an extent without one."""
     return dict(zip(f.params, _lists(f.attrs.get(INPUT_DIMS)), strict=False))
 
 

@@ -121,7 +121,7 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
         "gpu": "tvm.cpu: builds run on processors",
     },
 }
-"""By kind of what is asked: TVM's name, and what to write."""
+"""By kind of object: TVM's name, and its replacement."""
 
 _KINDS = {"Module": "module", "Artifact": "build"}
 

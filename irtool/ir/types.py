@@ -47,7 +47,7 @@ class Type:
         if not isinstance(other, Type) or self._hash != other._hash:
             return False
         stack: list[tuple[object, object]] = [(self, other)]
-        equal_pairs: set[tuple[int, int]] = set()  # what is shared inside both is compared once
+        equal_pairs: set[tuple[int, int]] = set()  # parts shared on both sides are compared once
         type_pairs: list[tuple[Type, Type]] = []
         while stack:
             a, b = stack.pop()
@@ -68,7 +68,7 @@ class Type:
                 stack.extend(zip(pa, pb, strict=True))
             elif a != b:
                 return False
-        for one, other in type_pairs:  # all that stood at the same place inside is equal, too
+        for one, other in type_pairs:  # parts at the same position inside are equal, too
             one, other = _first_twin(one), _first_twin(other)
             if one is not other:
                 other._twin = one
@@ -118,7 +118,7 @@ class TensorType(Type):
 
     @property
     def extents(self) -> tuple[int, ...] | None:
-        """The shape as ints; None where a dimension is not one."""
+        """The shape as ints; None if a dimension is not one."""
         extents = tuple(int(d) for d in self.shape if isinstance(d, int))
         return extents if len(extents) == len(self.shape) else None
 
@@ -379,7 +379,7 @@ MOST_LEAVES = 1 << 20
 def tuple_leaves(root: Type) -> Iterator[Type]:
     """The types in a tuple, nested tuples taken apart, left to right, each as often as it occurs; another type itself.
 
-    Raises IrError where there are more than `MOST_LEAVES`; to ask something of all of them, take `distinct_leaves`.
+    Raises IrError if there are more than `MOST_LEAVES`; to ask something of all of them, take `distinct_leaves`.
     """
     if isinstance(root, TupleType) and any(isinstance(f, TupleType) for f in root.fields):
         require_few_leaves(root)
@@ -393,7 +393,7 @@ def tuple_leaves(root: Type) -> Iterator[Type]:
 
 
 def require_few_leaves(root: Type) -> None:
-    """Raises IrError where a tuple has more than `MOST_LEAVES` leaves."""
+    """Raises IrError if a tuple has more than `MOST_LEAVES` leaves."""
     if (count := leaf_count(root)) > MOST_LEAVES:
         shown = f"{count:,}" if count < 1 << 64 else "too many"
         raise IrError(

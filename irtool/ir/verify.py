@@ -1,4 +1,4 @@
-"""Well-formedness: the conditions on every module before and after each pass, whatever its types.
+"""Well-formedness: the conditions on every module before and after each pass, with any types.
 
 1. A variable is bound once: by one parameter, `let` or pattern of the whole function.
 2. A variable is used only where its binder is in force, and every variable of a module's function has one.

@@ -8,7 +8,7 @@ host      a module of such calls       ⇒ functions of kernel calls, branches a
 loops     calls that functions end in  ⇒ iterations of loops
 memory    a host function's buffers    ⇒ offsets in one arena
 storage   a function of kernel calls   ⇒ TVM's storage plan, for graph JSON and reports
-targets   a lowered module             ⇒ its functions by what they are for
+targets   a lowered module             ⇒ its functions by target
 """
 
 # ruff: noqa: F401 - this file is the list of the names

@@ -22,7 +22,7 @@ class Blocks:
         self.steps: list[list[Step]] = [[]]
         self._made: list[set[Slot]] = [set()]
         self._count = 0
-        # The values that are known, and for each block what was known instead before it.
+        # The known values, and for each block the values that it replaced.
         self._known: Known = ({}, [[]])
 
     @property

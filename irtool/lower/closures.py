@@ -33,7 +33,7 @@ class Capture(NamedTuple):
     Attributes:
         number: equal for two closures that one function of the program can serve, given the slots of either.
         slots: the memory, each slot once; constants need not be handed over.
-        names: what parameters for the slots are called.
+        names: names of the parameters for the slots.
     """
 
     number: int

@@ -51,7 +51,7 @@ class TensorGraph:
 
 
 def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
-    """The tensor types in `t`, tuples flattened. Raises IrError where there is another type, or, listing all of them, where
+    """The tensor types in `t`, tuples flattened. Raises IrError if there is another type, or, listing all of them, where
     dimensions are not known."""
     tensor_types: list[TensorType] = []
     for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
@@ -127,7 +127,7 @@ def _is_from_values(e: Expr | None) -> bool:
 def compose(function: Function) -> TensorGraph:
     """The tensor expressions of a primitive function whose types are known.
 
-    Raises IrError, listing all of them, where operators have no tensor expression.
+    Raises IrError, listing all of them, if operators have no tensor expression.
     """
     inputs: list[te.Tensor] = []
     values: dict[Expr, list[te.Tensor]] = {}

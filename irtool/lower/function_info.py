@@ -15,7 +15,7 @@ from .storage import StoragePlan, plan, type_bytes
 from .targets import DEFAULT, target_of, targets_of
 
 _ALIGNMENT = 16
-"""Bytes: what TVM rounds a kernel's allocations up to when it reports them."""
+"""Bytes: TVM's reports round the allocations of a kernel up to a multiple of it."""
 
 MAIN = "__tvm_main__"
 """What TVM calls the function that runs a module's `@main`."""
@@ -26,7 +26,7 @@ class FunctionInfo:
     """Bytes that a function takes, and the run functions, by target (`cuda -arch=sm_75`).
 
     Attributes:
-        workspace: what is needed while it runs.
+        workspace: bytes that a run needs.
         io: inputs and results.
         constants: constants.
         tir_primfuncs: the loop nest, of a kernel.
@@ -78,7 +78,7 @@ def plan_info(planned: StoragePlan, targets: Sequence[Target] = ()) -> FunctionI
 
 
 def main_func_info(module: Module, targets: Sequence[Target] = (), entry: str = "main") -> FunctionInfo | None:
-    """The same for the entry of a fused module; None where it has none, or no plan (it has branches, say)."""
+    """The same for the entry of a fused module; None if it has none, or no plan (it has branches, say)."""
     if not isinstance(module.functions.get(entry), Function):
         return None
     try:
@@ -100,7 +100,7 @@ def nest_info(f: PrimFunc, made_from: Function | None = None) -> FunctionInfo:
 def function_infos(module: Module, entry: str = "main") -> dict[str, FunctionInfo]:
     """TVM's report on a lowered module: its entry, as `__tvm_main__`, and every loop nest, by name.
 
-    What lowering noted on the module is taken where it is of these functions. Raises IrError where the entry has no plan.
+    What lowering noted on the module is taken where it is of these functions. Raises IrError if the entry has no plan.
     """
     main = module.attrs.get("main_func_info") if entry == "main" else None
     return {MAIN: main or plan_info(plan(module, entry, lowered=False), targets_of(module)), **nest_infos(module)}

@@ -18,7 +18,7 @@ class FunctionState:
     """The state of the lowering of one function.
 
     Attributes:
-        whole: what all functions of the module share.
+        whole: the state that all functions of the module share.
         blocks: the steps so far, and the values of variables and expressions.
         active: functions that are being lowered in place, each with how deep in branches that began.
     """

@@ -32,7 +32,7 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     """The program of a typed module: the entries, their callees, and their kernels; memory is not planned yet. `target`
     decides which intermediate results are stored.
 
-    Raises IrError where an expression has no counterpart in C, listing every operator that cannot be compiled;
+    Raises IrError if an expression has no counterpart in C, listing every operator that cannot be compiled;
     DependsOnValues where it would have one if inputs were constants.
     """
     whole, names = ModuleLowering(module, target), list(entries)

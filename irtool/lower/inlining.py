@@ -30,7 +30,7 @@ def inlined_bodies(order: Sequence[Operation], stored: set[Operation]) -> dict[O
 def _open_all(
     order: Sequence[Operation], stored: Set[Operation], limit: int | None
 ) -> dict[Operation, tuple[Expr, ...]] | None:
-    """The bodies of all stored formulas; None where one holds more than `limit` nodes."""
+    """The bodies of all stored formulas; None if one holds more than `limit` nodes."""
     result: dict[Operation, tuple[Expr, ...]] = {}
     for op in order:
         if isinstance(op, Compute) and op in stored:
@@ -70,7 +70,7 @@ def _open(op: Compute, stored: Set[Operation], limit: int | None) -> tuple[tuple
     bodies = [_rewrite_body(b, intern) for b in op.bodies]
     waiting = _reads(bodies, (), stored)
     if not waiting:
-        # Reads may have gone with what interning folds: select(c, x, x) is x.
+        # Interning may have removed reads: select(c, x, x) is x.
         exprs = bodies if _reads(op.bodies, (), stored) else op.bodies
         return tuple(exprs), len(post_order(*exprs))
     stack: list[tuple[Load, bool]] = [(e, False) for e in reversed(waiting)]

@@ -46,7 +46,7 @@ class Kernels:
         self._lowered: dict[PrimFunc, tuple[Kernel, list[Constant]]] = {}
 
     def lowered(self, name: str, function: PrimFunc) -> tuple[Kernel, list[Constant]]:
-        """The kernel of a lowered function, and the constants that it takes behind its inputs. Raises IrError where its nest is
+        """The kernel of a lowered function, and the constants that it takes behind its inputs. Raises IrError if its nest is
         not well formed."""
         known = self._lowered.get(function)
         if known is None:

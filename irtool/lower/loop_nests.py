@@ -64,7 +64,7 @@ class LoopNests:
 def loop_nest(function: Function, name: str, target: Target) -> PrimFunc:
     """The loop nest of a primitive function whose types are known, without any schedule, as LowerTE puts it into a module.
 
-    Raises IrError where an operator has no tensor expression, or a shape is not static.
+    Raises IrError if an operator has no tensor expression, or a shape is not static.
     """
     return _nest_of(compose(function), function, name, target)
 

@@ -37,7 +37,7 @@ class LoweredCall:
         call: the call, typed.
         inputs: the tensors that stand for its arguments, tuples flattened.
         outputs: the tensors of its result.
-        target: what it was lowered for.
+        target: the target of the lowering.
     """
 
     call: Call

@@ -45,7 +45,7 @@ _UNROLLED = 256
 def lowered_callee(module: Module, e: Call) -> tuple[GlobalVar, PrimFunc, tuple[Expr, ...]] | None:
     """The nest that a call applies, by `call_lowered` or as it is, and the arguments; None for a call of anything else.
 
-    Raises IrError where the function is there as text only.
+    Raises IrError if the function is there as text only.
     """
     callee: Any = e.op
     args: tuple[Expr, ...] = e.args
@@ -62,7 +62,7 @@ def lowered_callee(module: Module, e: Call) -> tuple[GlobalVar, PrimFunc, tuple[
 
 
 def kernel_of(name: str, f: PrimFunc) -> Kernel:
-    """The kernel of a nest. Raises IrError where the nest is not well formed."""
+    """The kernel of a nest. Raises IrError if the nest is not well formed."""
     problem = next(find_problems(f), None)
     if problem is not None:
         raise IrError(f"@{name} is not a well-formed loop nest: {problem}")

@@ -185,7 +185,7 @@ class _Over:
 
     def accumulate(self, t: Tensor) -> Buffer:
         """Makes reads of `t` reads of an accumulator, which is returned."""
-        accumulator = self._accumulators[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]  # what accumulates is computed, not given
+        accumulator = self._accumulators[t] = _accumulator(t.op.bodies[t.index])  # type: ignore[attr-defined]  # an accumulating operation is computed, not an input
         return accumulator
 
     def map(self, stores: Sequence[Store]) -> list[AnyForm]:

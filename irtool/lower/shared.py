@@ -17,7 +17,7 @@ class ModuleLowering:
     """State shared by the lowerings of the functions of a module.
 
     Attributes:
-        problems: what has no counterpart, in the order found.
+        problems: expressions without a counterpart, in the order of lowering.
         depends_on_values: one of the problems is there because inputs are not constants.
         in_place: calls lowered in place so far.
         free_variables: of the local functions that have been met.

@@ -50,7 +50,7 @@ class Storage:
     Attributes:
         ids: numbers of the storage tokens (the `storage_id` of graph JSON).
         sizes: bytes of the values that made these tokens.
-        devices: where the tokens are; None where nothing says.
+        devices: where the tokens are; None if nothing says.
         references: how often the value is read: by calls, and once as the result of the function. A token is free again
             when the last one has run.
     """
@@ -63,7 +63,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class StorageToken:
-    """A part of memory that values share: its number, how many bytes it has, and the device that it is on, None where nothing says."""
+    """A part of memory that values share: its number, how many bytes it has, and the device that it is on, None if nothing says."""
 
     id: int
     nbytes: int
@@ -105,7 +105,7 @@ def plan(module: Module | Function, entry: str = "main", *, lowered: bool = True
         lowered: plan as after lowering, where a kernel that only reshapes shares its operand's memory (what graph JSON
             says). Without it, as before lowering (what `FunctionInfo` is computed from).
 
-    Raises IrError where the function has branches, or a shape is not static.
+    Raises IrError if the function has branches, or a shape is not static.
     """
     function = module[entry] if isinstance(module, Module) else module
     return _Planner(function, lowered, module if isinstance(module, Module) else None).run()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..ir.meta import VirtualDevice
 
 _MATCH_RANGE = 16
-"""A free token fits where it is not more than so many times larger or smaller than what is asked for."""
+"""A free token fits if its size differs from the requested size by at most this factor."""
 
 
 @dataclass(eq=False)

@@ -1,11 +1,11 @@
 """Answers to an editor's requests while somebody writes Relay text.
 
 analysis     a text read and typed: symbols, types by place, everything that is wrong
-hover        what a place is: a type, a signature, the manual of an operator
-completion   what may be written at a place
+hover        facts of a place: a type, a signature, the manual of an operator
+completion   candidates at a place
 renaming     a name changed everywhere it stands, if the text means the same afterwards
 hints        types of bindings that do not say theirs
-outline      functions and types with what they define
+outline      functions and types with their definitions
 lines        offsets as lines and columns
 start        the server on standard streams
 server       the Language Server Protocol (package pygls): the only module that knows of clients and messages

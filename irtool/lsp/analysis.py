@@ -18,10 +18,10 @@ class Analysis:
 
     Attributes:
         text: the text.
-        module: what it holds; None where there are errors of syntax or names.
-        typed: `module` with types; None where that has errors.
+        module: the module; None if there are errors of syntax or names.
+        typed: `module` with types; None if that has errors.
         diagnostics: everything that `irtool check` says of it.
-        symbols: what names refer to.
+        symbols: the referents of names.
         types: those of expressions, by where they begin and end.
     """
 

@@ -18,7 +18,7 @@ _SIGNS = {VARIABLE: "%", BINDING: "%", FUNCTION: "@"}
 def renamed_places(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
     """The places of the name at `offset`, and the new text of each.
 
-    The sign in front of a name may be left out. Raises IrError where there is no name that the text defines, where the new one is
+    The sign in front of a name may be left out. Raises IrError if there is no name that the text defines, where the new one is
     none, or where the text would mean something else or nothing: the new name is taken.
     """
     symbol_at = analysis.symbols.at(offset)
@@ -32,7 +32,7 @@ def renamed_places(analysis: Analysis, offset: int, new: str) -> list[tuple[Span
 
 
 def check_renaming(analysis: Analysis, offset: int) -> Span:
-    """The name at `offset`, if it can be another one. Raises IrError where it cannot."""
+    """The name at `offset`, if it can be another one. Raises IrError if it cannot."""
     symbol_at = analysis.symbols.at(offset)
     if symbol_at is None:
         raise IrError("there is no name here")

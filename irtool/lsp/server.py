@@ -23,7 +23,7 @@ from .outline import Item, outline
 from .renaming import check_renaming, renamed_places
 
 Format = Callable[[str], str]
-"""The canonical layout of a text. Raises IrError where it cannot be read."""
+"""The canonical layout of a text. Raises IrError if it cannot be read."""
 
 _DELAY = 0.2
 """Seconds without a change after which a text is read again."""

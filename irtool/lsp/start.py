@@ -14,7 +14,7 @@ from ..extras import install_line
 def serve(manual: Callable[[str], str], layout: Callable[[str], str]) -> None:
     """Answers the client on standard input and output until it leaves; the arguments are those of `create_server`.
 
-    Raises UsageError where pygls is missing, and where there is a terminal instead of a client.
+    Raises UsageError if pygls is missing, and if there is a terminal instead of a client.
     """
     try:
         from .server import create_server

@@ -18,12 +18,12 @@ from .relations import one_type
 
 @dataclass(frozen=True)
 class Annotation(Operator):
-    """Base: type and value of the argument, whatever they are."""
+    """Base: any type and any value of the argument."""
 
     layout_rule: ClassVar[str | None] = "elementwise"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The type of the argument, whatever it is."""
+        """The type of the argument, of any kind."""
         return one_type(types, reporter)
 
     def evaluate(self, x: Any) -> Any:
@@ -34,7 +34,7 @@ class Annotation(Operator):
         return copies[0] if len(copies) == 1 else copies
 
 
-# name, what it says of its argument
+# name, and its statement about the argument
 _ROWS: list[tuple[str, str]] = [
     ("bitpack_start", "Marks the start of bit packing."),
     ("bitpack_end", "Marks the end of bit packing."),

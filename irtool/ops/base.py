@@ -54,7 +54,7 @@ DType = NewType("DType", str)
 """A dtype attribute: `"float32"`; the empty string where TVM leaves it void."""
 
 VOID = DType("")
-"""No dtype given; what an operator then does is in its docstring."""
+"""No dtype given; the operator's docstring states the default."""
 
 
 class Reporter(Protocol):
@@ -85,7 +85,7 @@ class Operator(Facts, Plugin):
         arity: how many of the arguments a call gives. Fewer than there are names where TVM documents attributes as
             arguments, too.
         variadic: True where the number of arguments is not fixed (the arity is then not checked).
-        pattern: fusion pattern; None where TVM registers none (which counts as opaque).
+        pattern: fusion pattern; None if TVM registers none (which counts as opaque).
         stateful: True if two calls with the same inputs may differ (never merged or removed).
         support_level: TVM's documentation level, 1 (basic) to 10.
         attrs_name: name of TVM's attribute class, `relay.attrs.Conv2DAttrs`, used in metadata; empty if it has none.
@@ -367,7 +367,7 @@ def is_call_to(e: Expr, *names: str) -> TypeGuard[Call]:
 
 
 def called_operator(e: Expr) -> type[Operator] | None:
-    """The operator that is called; None where none is."""
+    """The operator that is called; None if none is."""
     return e.op.operator if isinstance(e, Call) and isinstance(e.op, Op) else None
 
 

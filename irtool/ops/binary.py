@@ -96,7 +96,7 @@ def _in_dtype(f: Function) -> Function:
 
 
 def truncated_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Integer division rounded towards zero; 0 where `b` is 0."""
+    """Integer division rounded towards zero; 0 if `b` is 0."""
     if a.dtype.kind != "i":
         return np.floor_divide(a, b)
     down = np.floor_divide(a, b)
@@ -233,7 +233,7 @@ def _row(
     operator(name, "lhs", "rhs", pattern=Pattern.BROADCAST, level=level)(cls)
 
 
-# name, support level, what it gives, numpy reference, tensor expression, and facts
+# name, support level, meaning, numpy reference, tensor expression, and facts
 _row("add", 1, "sum", added, added_expression, precision="follow")
 _row("bitwise_and", 4, "bitwise AND", late.bitwise_and, needs_bits(lambda a, b: a & b), differentiable=False)
 _row("bitwise_or", 4, "bitwise OR", late.bitwise_or, needs_bits(lambda a, b: a | b), differentiable=False)

@@ -59,7 +59,7 @@ class Case:
         line: its text.
         place: the file and line where it stands.
         operator: the name of the operator that is called.
-        parameters: names, the texts of types, and what is said of the value: a nested list or number, a `Range`, or None.
+        parameters: names, the texts of types, and the stated value: a nested list or number, a `Range`, or None.
         body: the call.
         type: the text of the result's type; empty if the case does not say it.
         value: the result as nested lists; None if the case does not say it.

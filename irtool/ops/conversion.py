@@ -1,4 +1,4 @@
-"""Numbers of one dtype as another, to the bit as generated code has them. Every reference converts by these."""
+"""Numbers of one dtype as another, to the bit as in generated code. Every reference converts by these."""
 
 from __future__ import annotations
 

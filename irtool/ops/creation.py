@@ -279,7 +279,7 @@ class OneHot(Operator):
 
     def evaluate(self, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray) -> np.ndarray:
         axis = self.place(indices.ndim)
-        if not indices.size:  # whatever the depth is
+        if not indices.size:  # for any depth
             return np.zeros((*indices.shape[:axis], self.depth, *indices.shape[axis:]), numpy_dtype(self.dtype))
         positions = np.arange(self.depth).reshape([-1] + [1] * (indices.ndim - axis))
         hit = np.expand_dims(indices, axis) == positions

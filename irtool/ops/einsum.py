@@ -19,7 +19,7 @@ def parse_equation(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]
     """The labels of each operand and of the result, `...` spelled out with labels of its own.
 
     Without `->` the result has the labels that occur once, in alphabetical order, after those of `...`.
-    Raises RelationError where the equation does not fit operands of these ranks.
+    Raises RelationError if the equation does not fit operands of these ranks.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")

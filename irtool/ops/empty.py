@@ -1,4 +1,4 @@
-"""Results without elements: nothing is computed for them, whatever the operator and its attributes.
+"""Results without elements: nothing is computed for them, for any operator and attributes.
 
 The interpreter and the compiler ask here before they ask the operator. So neither has to divide by an extent of 0, to cut a
 block out of nothing or to find the nearest of no elements, and both accept the same calls.
@@ -46,7 +46,7 @@ def evaluate_nothing(
 
 
 def compute_nothing(operator: type[Operator], types: Sequence[TensorType]) -> list[Any] | None:
-    """The tensor expressions of a result without elements; None where the operator has none, to say so itself."""
+    """The tensor expressions of a result without elements; None if the operator has none, to say so itself."""
     if operator.vendor or operator.compute is Operator.compute:
         return None
     for t in types:

@@ -52,7 +52,7 @@ class Layout:
     @staticmethod
     @functools.lru_cache(maxsize=1024)
     def parse(name: str) -> Layout:
-        """The layout that `name` writes. Raises LayoutError where it is not one."""
+        """The layout that `name` writes. Raises LayoutError if it is not one."""
         axes: list[LayoutAxis] = []
         factor = 0
         for c in name:
@@ -93,7 +93,7 @@ class Layout:
         return next((i for i, a in enumerate(self.axes) if a.letter == letter), -1)
 
     def factor(self, letter: str) -> int:
-        """Product of the inner extents of that letter; -1 where it is not split."""
+        """Product of the inner extents of that letter; -1 if it is not split."""
         inner = [a.factor for a in self.axes if a.letter == letter.lower()]
         product = 1
         for f in inner:
@@ -134,7 +134,7 @@ def _require_convertible(source: Layout, target: Layout) -> None:
 def convert_shape(shape: Sequence[Dim], source: Layout | str, target: Layout | str) -> tuple[Dim, ...]:
     """The shape of a tensor of layout `source` after conversion to `target`; a split axis is rounded up.
 
-    Raises LayoutError where the layouts do not convert, the rank is another, or an inner extent differs from its factor.
+    Raises LayoutError if the layouts do not convert, the rank is another, or an inner extent differs from its factor.
     A `?` at position i of the source makes position i of the result a `?` too, which loses dimensions when axes move;
     that is how TVM's types come out, and types must agree.
     """

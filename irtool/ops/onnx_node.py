@@ -90,7 +90,7 @@ class OnnxNode(Operator):
 
     @property
     def input_names(self) -> list[str]:
-        """The names that the arguments have in the node. Raises RelationError where `inputs` is no list of strings."""
+        """The names that the arguments have in the node. Raises RelationError if `inputs` is no list of strings."""
         return _strings("inputs", self.inputs)
 
     @property

@@ -107,7 +107,7 @@ def _has_arrays(dtype: str) -> bool:
 
 
 def _tensor_types(t: Type | None) -> list[TensorType] | None:
-    """The tensors of a type, in order; None where it is not of tensors alone, or not known."""
+    """The tensors of a type, in order; None if it is not of tensors alone, or not known."""
     tensor_types: list[TensorType] = []
     stack = [t]
     while stack:

@@ -1,8 +1,8 @@
 """Deductions between partly known shapes and dtypes of arguments and results, forwards and backwards.
 
-Partial inference asks operators for it (`Operator.deduce_shapes`, `Operator.deduce_dtypes`). A shape is None where even the
+Partial inference asks operators for it (`Operator.deduce_shapes`, `Operator.deduce_dtypes`). A shape is None if even the
 rank is unknown, else a tuple with None for each dimension that is; a list stands for a tuple of tensors. The dtype of a
-tensor is None where it is unknown. `?` counts as unknown: nothing is concluded from it.
+tensor is None if it is unknown. `?` counts as unknown: nothing is concluded from it.
 
 All functions here conclude only what must hold in every program that the type rules accept. They return what they were
 given with more filled in; RelationError where two things that are known contradict each other.
@@ -18,7 +18,7 @@ from ..ir.dims import Dim
 from .errors import RelationError
 
 Shape: TypeAlias = "tuple[Dim | None, ...] | None"
-"""Dimensions that are known, and None for those that are not; None where the rank is not."""
+"""Dimensions that are known, and None for those that are not; None if the rank is not."""
 
 Known: TypeAlias = "Shape | list[Any]"
 """The shape of a tensor, or the list of those of a tuple's fields."""
@@ -161,7 +161,7 @@ def broadcast_known(args: Sequence[Known], out: Known) -> Facts:
 
 
 def product_of(shape: Sequence[Dim | None]) -> int | None:
-    """The number of elements, None where a dimension is no known number."""
+    """The number of elements, None if a dimension is no known number."""
     numbers = [int(d) for d in shape if isinstance(d, int)]
     return math.prod(numbers) if len(numbers) == len(shape) else None
 

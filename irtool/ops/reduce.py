@@ -174,7 +174,7 @@ def _row(name: str, gives: str, reference: Function, expression: Function, **fac
     operator(name, "data", pattern=Pattern.COMM_REDUCE, attrs="ReduceAttrs", level=4)(cls)
 
 
-# name, what it gives, numpy reference of (x, axes, keepdims), te function of (element, axes), and facts
+# name, meaning, numpy reference of (x, axes, keepdims), te function of (element, axes), and facts
 _row(
     "all",
     "True if all elements are nonzero,",

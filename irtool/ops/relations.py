@@ -23,7 +23,7 @@ def identity(types: Sequence[Type], reporter: Reporter) -> Type:
 
 
 def one_type(types: Sequence[Type], reporter: Reporter) -> Type:
-    """All arguments and the result have one type, of tensors or whatever else."""
+    """All arguments and the result have one type, of any kind."""
     known = reporter.unify(types[0], reporter.out)
     for i in range(1, len(types)):
         known = reporter.unify(known, types[i])

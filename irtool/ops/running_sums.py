@@ -8,7 +8,7 @@
 
 An element of the result is the sum of the blocks before it, plus that of the elements of its own block up to it. Each level of blocks
 divides the number of additions one behind the other by the length of a block (Higham, The Accuracy of Floating Point Summation,
-1993); where there are many blocks, their sums are added up in blocks again. All additions are the same in numpy and in
+1993); with many blocks, their sums are added up in blocks again. All additions are the same in numpy and in
 compiled code, so the results are equal bit for bit.
 
 A running sum begins with -0, which changes no number, as numpy's does: that of zeros with a minus sign has one.

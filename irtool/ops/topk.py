@@ -32,7 +32,7 @@ _SHARE = 4
 class _Heap:
     """The positions and values of the best elements of a row so far, each node worse than its children.
 
-    Of equal elements the earlier one is better, as stable sorting has it.
+    Of equal elements the earlier one is better, as in a stable sort.
     """
 
     def __init__(self, ib: Any, size: int, dtype: str, ascending: bool) -> None:

@@ -36,7 +36,7 @@ class Typical:
     counts: ClassVar[int] = 0
 
     def range(self, shape: tuple[int, ...], dtype: str) -> Range | None:
-        """Range that each element is drawn from by itself; None where elements depend on each other."""
+        """Range that each element is drawn from by itself; None if elements depend on each other."""
         return untold(shape, dtype)
 
     def draw(self, rng: Any, shape: tuple[int, ...], dtype: str) -> Any:
@@ -207,7 +207,7 @@ def below_all(data: Type | None, tuples: Type | None, batch: int) -> Below | Non
 
 
 def extent_of(t: Type | None, axis: int | None) -> Any:
-    """The extent of an axis, or the number of elements if it is None; None where it is not known."""
+    """The extent of an axis, or the number of elements if it is None; None if it is not known."""
     shape = shape_of(t)
     if shape is None or axis is None:
         return elements(t)

@@ -223,7 +223,7 @@ def _row(
     operator(name, "data", pattern=Pattern.ELEMWISE, level=level)(cls)
 
 
-# name, support level, what it gives, numpy reference, tensor expression, and facts
+# name, support level, meaning, numpy reference, tensor expression, and facts
 _row("abs", 3, "absolute value", late.abs, _te_abs)
 _row("acos", 1, "arc cosine, in radians", _real(late.arccos), _te_real("acos"))
 _row("acosh", 1, "inverse hyperbolic cosine", _real(late.arccosh), _te_real("acosh"))

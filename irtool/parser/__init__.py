@@ -2,7 +2,7 @@
 
 `relay.lark` is the grammar; `tables` holds its LALR tables, `lexer` splits a text into words, `reader` drives the tables over
 them and goes on after errors, `builder` makes the IR nodes, `metadata` reads the section at the end, `text` puts it together.
-`symbols` tells what each name refers to.
+`symbols` has the referent of each name.
 """
 
 from ..namespace import submodules

@@ -33,7 +33,7 @@ def read_folder(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def write_folder(path: str | os.PathLike[str], params: Mapping[str, np.ndarray]) -> None:
-    """Writes a folder of `.npy` files, which appears only when it is whole. Raises OSError, also where there is one that is not
+    """Writes a folder of `.npy` files, which appears only when it is whole. Raises OSError, also if there is one that is not
     empty."""
     import numpy as np
 

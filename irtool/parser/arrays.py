@@ -45,7 +45,7 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
 def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` file by name, in its order.
 
-    Raises IrError, naming the file, where it is damaged or holds anything but arrays of numbers; OSError where it cannot
+    Raises IrError, naming the file, if it is damaged or holds anything but arrays of numbers; OSError where it cannot
     be read.
     """
     import zlib
@@ -106,7 +106,7 @@ def _read_array(file: IO[bytes], size: int) -> np.ndarray:
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, dtype. Raises ValueError where there is no such header."""
+    """Shape, whether columns come first, dtype. Raises ValueError if there is no such header."""
     from numpy.lib import format as npy
 
     try:
@@ -115,7 +115,7 @@ def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
             return npy.read_array_header_1_0(file)
         if version == (2, 0):
             return npy.read_array_header_2_0(file)
-    except Exception as error:  # noqa: BLE001  # numpy reads the header as Python: whatever it raises is about the header
+    except Exception as error:  # noqa: BLE001  # numpy reads the header as Python: any exception is about the header
         first = str(error).partition("\n")[0].rstrip(".")
         raise ValueError(f"its header is damaged ({first})") from None
     if version == (3, 0):

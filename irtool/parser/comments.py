@@ -16,7 +16,7 @@ class Comment:
 
     Attributes:
         text: with its signs, without blanks at the ends of its lines.
-        newlines: how many lines end between what stands before it and the comment.
+        newlines: line ends between the previous word and the comment.
         ends_line: True if nothing follows in its last line.
     """
 

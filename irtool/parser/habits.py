@@ -12,7 +12,7 @@ _KEYWORDS = {
     "const": "a local variable is written let %x = …;",
     "func": "a function is written def @name(…) { … }",
 }
-_BEHIND = (  # what stands in front of the word, the word, and the help
+_BEHIND = (  # the text in front of the word, the word, and the help
     (r";\s*$", r"\}", "the last line of a block is its value, and has no `;`"),
     (r"\breturn\s+$", r"", _KEYWORDS["return"]),
     (r"[(,]\s*[A-Za-z_]\w*\s*$", r":", "a parameter is written with %: %x: Tensor[(2, 3), float32]"),

@@ -1,4 +1,4 @@
-"""Numbers and strings as text has them.
+"""Numbers and strings as in text.
 
 `1`, `2i64`, `3i16` are integers of 32, 64 and 16 bits (an integer without suffix that 32 bits do not hold has 64); `1f`,
 `2.5f64`, `3f16`, `inff`, `nanf` are floats. Functions raise ValueError with a sentence where the text is no such number or its
@@ -104,7 +104,7 @@ def _unescape(match: re.Match[str]) -> str:
             character = chr(int(code[1:], 16))
         except ValueError:
             return match[0]
-        return match[0] if "\ud800" <= character <= "\udfff" else character  # half a character is none
+        return match[0] if "\ud800" <= character <= "\udfff" else character  # half of a surrogate pair is no character
     return _ESCAPED.get(code, match[0])
 
 

@@ -3,7 +3,7 @@
 A text may call functions that it does not hold: calls and loop nests are often pasted apart. Their types are what the calls say.
 
 The type is what the buffers say: those that a call does not hand over are results. How buffers group into tuples is in no
-lowered function; the type comments at a call of it tell, where there are any. What is kept as text has the type of its buffers
+lowered function; the type comments at a call of it tell, if there are any. What is kept as text has the type of its buffers
 only if the text tells all of them and the call how many are arguments, with or without comments: otherwise the type is that of the
 comments alone. So a text says the same of its functions whether types are printed in it or not.
 """

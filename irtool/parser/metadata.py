@@ -363,7 +363,7 @@ def _no_number(word: str) -> None:
 
 
 def _check_characters(graph: Any) -> None:
-    """Raises ValueError where a string holds half of a character, which no text can be written with."""
+    """Raises ValueError if a string holds half of a character, which no text can be written with."""
     stack = [graph]
     while stack:
         value = stack.pop()
@@ -377,7 +377,7 @@ def _check_characters(graph: Any) -> None:
 
 
 def _check_record(record: Any) -> None:
-    """Raises TypeError where a node has not the form that TVM writes."""
+    """Raises TypeError if a node has not the form that TVM writes."""
     if not isinstance(record["type_key"], str):
         raise TypeError
     if not all(isinstance(k, str) and isinstance(v, str) for k, v in record.get("attrs", {}).items()):

@@ -17,7 +17,7 @@ from ..ops.base import Operator
 
 
 def without_values(operator: type[Operator], record: MetaNode) -> Operator:
-    """Attributes that are all in that record, which is missing. Raises IrError where the operator has others, or none."""
+    """Attributes that are all in that record, which is missing. Raises IrError if the operator has others, or none."""
     if record.type_key != operator.attrs_name or not operator.fields():
         have = f"a {operator.attrs_name}" if operator.fields() else "no attributes"
         raise IrError(f"{operator.name} has {have}, not a {record.type_key}")

@@ -43,7 +43,7 @@ class ParameterFile(dict[str, "np.ndarray"]):
         return result
 
     def join(self, other: ParameterFile) -> None:
-        """Adds the tensors of another file. Raises IrError, naming both files, where one has a name that is there already."""
+        """Adds the tensors of another file. Raises IrError, naming both files, if one has a name that is there already."""
         twice = [n for n in other if n in self]
         if twice:
             more = f", and {len(twice) - 1} more" if len(twice) > 1 else ""
@@ -66,7 +66,7 @@ def origin(params: Mapping[str, object], name: str) -> tuple[str, ...]:
 def read_params(path: str | os.PathLike[str]) -> ParameterFile:
     """The tensors of a parameter file by name, in the order of the file; bfloat16 tensors as their bits (uint16).
 
-    The format is told by the contents. Raises IrError, naming the file, where it is neither, is damaged, or holds what is no
+    The format is told by the contents. Raises IrError, naming the file, if it is neither, is damaged, or holds what is no
     tensor; OSError where it cannot be read.
     """
     with open_file(path) as file:
@@ -91,7 +91,7 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
 
 
 def holds_names(path: str | os.PathLike[str]) -> bool:
-    """True if the file begins as one with tensors by name does. Raises OSError where it cannot be read."""
+    """True if the file begins as one with tensors by name does. Raises OSError if it cannot be read."""
     with open_file(path) as file:
         head = file.read(9)
     return head[:2] == b"PK" or head[:8] == struct.pack("<Q", _MAGIC) or is_safetensors(head)
@@ -115,7 +115,7 @@ def write_draft(draft: Draft, params: Mapping[str, np.ndarray], ending: str) -> 
 
 
 def decode_params(data: bytes) -> dict[str, np.ndarray]:
-    """The tensors in the bytes of a `.params` file. Raises ValueError where they are damaged."""
+    """The tensors in the bytes of a `.params` file. Raises ValueError if they are damaged."""
     if len(data) < 24 or struct.unpack_from("<Q", data)[0] != _MAGIC:
         raise ValueError("the parameters do not start with the magic number")
     (count,) = struct.unpack_from("<Q", data, 16)

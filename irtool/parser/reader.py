@@ -111,7 +111,7 @@ class Reader:
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 elif count:
                     start = starts[-count]
-                    reduced = method(values[-count:], start, end)  # type: ignore[misc]  # methods of rules take what their words and parts are
+                    reduced = method(values[-count:], start, end)  # type: ignore[misc]  # methods of rules take the values of their words and parts
                     count -= 1
                     if count:
                         del values[-count:], states[-count:], starts[-count:]
@@ -119,7 +119,7 @@ class Reader:
                     below = states[-2]
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 else:
-                    values.append(method([], at, at))  # type: ignore[misc]  # methods of rules take what their words and parts are
+                    values.append(method([], at, at))  # type: ignore[misc]  # methods of rules take the values of their words and parts
                     starts.append(at)
                     state = after.get((state, symbol, kind)) or goto(state, symbol, kind)
                     states.append(state)
@@ -136,7 +136,7 @@ class Reader:
         """Reports `word` and finds where to go on.
 
         Returns the word to go on with; one without kind if the words up to and including its offset are dealt with; or None
-        where there is nothing left to read.
+        if no word is left.
         """
         self._reduce_what_is_complete()
         self._report(word)
@@ -210,7 +210,7 @@ class Reader:
             keep += 1
         for state, value in zip(self.states[keep:], self.values[keep - 1 :], strict=True):
             if self.tables.accessing[state] == "GRAPH":
-                # bound, though to what is not known: its uses are no mistakes
+                # bound to an unknown value: its uses are no mistakes
                 self.builder.graph_values.setdefault(value, Var(value[1:]))
         del self.states[keep:], self.values[keep - 1 :], self.starts[keep - 1 :]
 
@@ -230,7 +230,7 @@ class Reader:
         self.values.append(value)
         self.starts.append(at)
 
-    # ---- what to say
+    # ---- messages
 
     def _report(self, word: Word) -> None:
         kind, text, at = word

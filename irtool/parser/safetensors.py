@@ -21,7 +21,7 @@ _DTYPES = {
 }  # fmt: skip
 """numpy's dtype of each that the format has; bfloat16 as its bits."""
 _LARGEST_HEADER = 100_000_000
-"""Bytes, as the format's own reader has it."""
+"""Bytes, as the format's own reader reads them."""
 
 
 def is_safetensors(head: bytes) -> bool:

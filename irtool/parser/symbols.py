@@ -31,7 +31,7 @@ class Symbol:
         name: as it stands in the text, with its sign.
         definition: the name where it is defined; None if that is in no text.
         uses: the other places of the name, in order of reading.
-        value: the variable, or what a binding stands for.
+        value: the variable, or the value of a binding.
     """
 
     kind: str
@@ -85,7 +85,7 @@ class SymbolBuilder(Builder):
         super().__init__(*arguments)
         self.symbols: list[Symbol] = []
         self._known: dict[Any, Symbol] = {}
-        """By what a name means: a variable, or a kind and a name."""
+        """By the meaning of a name: a variable, or a kind and a name."""
         self._noted: set[int] = set()
 
     def _symbol(self, key: Any, kind: str, name: str) -> Symbol:

@@ -21,7 +21,7 @@ _BLANK = r"(?:[ \t\r\n\f\ufeff]++|//[^\n]*+|/\*[^*/]*+(?:(?:\*(?!/)|/(?!\*))[^*/
 """Blanks and comments. A comment that holds another one, or has no end, is not matched: see the lexer."""
 
 _PATH = r"%[A-Za-z_]\w*+(?:[.:+\-/]+\w+)+"
-"""A variable's name and what may belong to it or not: `%layer1.0/conv:0`, `%x.0`, `%n-1`."""
+"""A variable's name and the characters that may belong to it or not: `%layer1.0/conv:0`, `%x.0`, `%n-1`."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def make(grammar: str) -> dict[str, Any]:
 
 
 def _words(terminals: Any) -> tuple[str, list[str], dict[str, str]]:
-    """One pattern for all words: terminals of higher priority first, then signs, then the rest as the grammar has them."""
+    """One pattern for all words: terminals of higher priority first, then signs, then the rest as in the grammar."""
     fixed = {t.pattern.value: t.name for t in terminals if t.pattern.type == "str"}
     matchers = {"match": "MATCH", "match?": "MATCH"}
     patterns = [t for t in terminals if t.pattern.type == "re" and t.name not in matchers.values()]

@@ -79,7 +79,7 @@ def parse_expr(text: str, filename: str = "<text>") -> Expr:
 
 
 def read_with_diagnostics(text: str, filename: str = "<text>") -> tuple[Module | None, list[Diagnostic]]:
-    """The module that a text holds, None where there are errors; and the errors and warnings, in order of place.
+    """The module that a text holds, None if there are errors; and the errors and warnings, in order of place.
 
     Where the text uses definitions of TVM's prelude without having them, it gets them, and a note says so.
     """
@@ -108,7 +108,7 @@ def read_completed(
 
 
 def read_with(make: type[Built], text: str, filename: str) -> tuple[Module | None, list[Diagnostic], Built | None]:
-    """As `read_with_diagnostics`, and the builder that made the module; None where nothing was read."""
+    """As `read_with_diagnostics`, and the builder that made the module; None if nothing was read."""
     diagnostics = Diagnostics()
     result, builder = _read(text, filename, diagnostics, None, make)
     items = sorted(diagnostics.items, key=lambda d: d.span.start if d.span is not None else -1)
@@ -183,11 +183,11 @@ class Form:
     """The form of a text, as far as its first words and signs tell.
 
     Attributes:
-        version: what the version line says, None where there is none.
-        version_word: the first version line, None where there is none.
+        version: the version of the version line, None if there is none.
+        version_word: the first version line, None if there is none.
         is_module: definitions follow, and no bare expression does.
         lowered: where the lowered functions are; they are not read.
-        parts: what is read, in order.
+        parts: the parts of the text, in order.
         lines_bind: the tutorials' dialect: lines end bindings, and operators may have short names.
     """
 
@@ -399,7 +399,7 @@ def _report_metadata(builder: Builder) -> None:
 
 
 def _constants(metadata: Metadata) -> Callable[[int], Any] | None:
-    """Finds constants in a metadata section by their numbers; None where there is no section."""
+    """Finds constants in a metadata section by their numbers; None if there is no section."""
     return (lambda index: metadata.get("relay.Constant", index)) if metadata.entries else None
 
 

@@ -41,7 +41,7 @@ class AnnotateTarget(FunctionPass):
             ⇒  %0 = annotation.compiler_end(exp(annotation.compiler_begin(%x, compiler="default")), compiler="default");
                annotation.compiler_end(nn.relu(annotation.compiler_begin(%0, compiler="npu")), compiler="npu")
 
-    The first of `targets` that supports an operator gets it, and the default compiler what none supports. A composite
+    The first of `targets` that supports an operator gets it; the default compiler gets operators without support. A composite
     function goes to the target that the first part of its name says: `npu.conv2d_relu` to `npu`. Tuples, projections and
     references go where all of their parts are, or else to the default compiler; they get no marks of their own where
     `include_non_call_ops` is False. Marks for other compilers than the default one stay when the pass runs again.

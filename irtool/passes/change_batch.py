@@ -49,7 +49,7 @@ class ChangeBatch(FunctionPass):
         return self._typed(changed)
 
     def _typed(self, module: Module) -> Module:
-        """The module with types. Raises IrError where they do not fit any more."""
+        """The module with types. Raises IrError if they do not fit any more."""
         from ..infer import infer_types
 
         try:

@@ -20,7 +20,7 @@ from .core.reshaping import reshape_to
 _DTYPES = ("float32", "float64")
 
 _MOST_GROWTH = 4
-"""By how much a composition may widen what is resized: a resized element costs about as much as this many products less."""
+"""By how much a composition may widen a resized tensor: a resized element costs about as much as this many products less."""
 
 
 @register_pass("ComposeLinear", level=3, required=("InferType",))
@@ -37,7 +37,7 @@ class ComposeLinear(FunctionPass):
 
     A layer of this kind is a matrix applied along one axis. It commutes with reshapes and transposes that keep the axis, with
     constants added per channel, and with every resizing that is linear in the elements; a concatenation along the axis
-    divides its columns. Products of matrices are computed in double precision. Only what has no other user is moved. Infinite
+    divides its columns. Products of matrices are computed in double precision. Only tensors without other users are moved. Infinite
     elements may give NaN, or none, where the layers one by one do otherwise.
     """
 
@@ -209,7 +209,7 @@ _TO_CHANNELS_FIRST = (0, 3, 1, 2)
 
 def _channels_last(e: Expr, shape: tuple[int, ...]) -> Expr | None:
     """An image with the channels behind, (N, H, W, C), of which `e` is the transpose to (N, C, H, W) = `shape` but for the number
-    of channels; None where it is computed otherwise."""
+    of channels; None if it is computed otherwise."""
     if is_call_to(e, "transpose") and e.attrs.axes == _TO_CHANNELS_FIRST:
         return e.args[0]
     if len(shape) != 4 or not is_call_to(e, "reshape"):

@@ -53,7 +53,7 @@ class DeDuplicate(ModulePass):
 def fresh_variables(root: Expr) -> Expr:
     """A copy of `root` in which everything that is bound is new: parameters, `let` and pattern variables, type variables.
 
-    Free variables stay. Raises IrError where `root` is not well-formed.
+    Free variables stay. Raises IrError if `root` is not well-formed.
     """
     wrong = verify(root)
     if wrong:

@@ -16,7 +16,7 @@ from .core.rule_table import RuleTable
 from .core.static_form import static_form
 
 Decompose = Callable[[Call, TensorType], Expr]
-"""`decompose(call, data_type)`: what takes the place of a call whose first argument was of that type."""
+"""`decompose(call, data_type)`: the replacement of a call whose first argument was of that type."""
 
 _DECOMPOSED: RuleTable[str, Decompose] = RuleTable(__name__, "the decomposition of")
 

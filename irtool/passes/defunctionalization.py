@@ -115,7 +115,7 @@ class _Defunctionalizer:
         self.encoded: dict[tuple[str, str], Constructor] = {}
         self.memo: dict[Expr, Expr] = {}
         self.keys: dict[FuncType, str] = {}
-        """Of the function types that are encoded, what the names of the type and of its function end in."""
+        """The suffix of the names of the type and of its function, by encoded function type."""
         self.clones: dict[tuple[str, FuncType], str] = {}
         types = module.type_definitions.values()
         self.taken = {c.name for t in types for c in t.constructors}

@@ -66,7 +66,7 @@ class FirstOrderGradient(ModulePass):
 
 
 def gradient_type(f: Function) -> Type | None:
-    """`(result, (parameters…))`, or None where an annotation is missing."""
+    """`(result, (parameters…))`, or None if an annotation is missing."""
     types = [t for p in f.params if (t := p.type_annotation) is not None]
     if f.ret_type is None or len(types) < len(f.params):
         return None
@@ -247,7 +247,7 @@ class _ReverseMode:
         for f in e.fields:
             fields.append((yield self.visit(f)))
         result = self.value(Tuple(tuple(f.forward for f in fields), e.span), _type(e))
-        if result.fields:  # what adds to a field's gradient adds to the gradient of the value that is there
+        if result.fields:  # an addition to a field's gradient is an addition to the gradient of the field's value
             result.fields[:] = fields
             return result
 

@@ -38,7 +38,7 @@ from .core.primitive_functions import is_primitive
 from .effects.purity import Effects
 
 _LARGEST = 1 << 28
-"""Elements of a constant; what would have more stays a call, since calls can make any number of them."""
+"""Most elements of a folded constant; larger results stay calls, since calls can have results of any size."""
 
 
 @register_pass("FoldConstant", level=2)

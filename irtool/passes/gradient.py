@@ -136,7 +136,7 @@ def reverse_type(t: Type) -> Type:
 
 
 def _require_generic(constructor: Constructor, span: Span | None) -> None:
-    """Raises IrError where the definition of a data type names tensors or functions: pairs do not fit in their places."""
+    """Raises IrError if the definition of a data type names tensors or functions: pairs do not fit in their places."""
     for t in constructor.inputs:
         if reverse_type(t) != t:
             raise IrError(
@@ -340,7 +340,7 @@ class _Reverse:
         result = lets.push(_paired(_type(e), lets.push(Call(op, plain, e.attrs, e.type_args, e.span)), lets))
         before = lets.push(RefRead(self.bp))
         inner = LetList(self.names)
-        # A node of its own: what the rule makes of it is computed again when gradients arrive, and kept by no closure.
+        # A node of its own: the rule's expression is computed again when gradients arrive, and no closure keeps it.
         out = Call(op, plain, e.attrs, e.type_args, e.span)
         site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner), e.args)
         for t, pair, grad in zip(types, value_pairs, rule(site), strict=True):

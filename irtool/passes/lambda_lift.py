@@ -189,7 +189,7 @@ def _captured(
     captured: dict[Var, None] = {}
     for v in free:
         if v in inside:
-            # The name of a function around this one: what that one has captured is captured here, too.
+            # The name of a function around this one: its captured variables are captured here, too.
             captured.update(dict.fromkeys(captured_by[v]))
         elif v is not own_name:
             captured[v] = None

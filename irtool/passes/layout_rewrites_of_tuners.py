@@ -10,7 +10,7 @@ from .core.context import PassContext
 
 
 class _AfterTuning(FunctionPass):
-    """Changes nothing, and says so."""
+    """Changes nothing, and warns."""
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:
         context.warn(

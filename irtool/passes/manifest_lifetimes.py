@@ -123,7 +123,7 @@ class _Lifetimes:
         """Looks at a function's body; `own` are the variables that may be freed there (None: all)."""
         body = f.body
         if f.attrs.get("Closure") and isinstance(body, Function):
-            body = body.body  # Called with what it captured and its arguments at once.
+            body = body.body  # Called with its captured variables and its arguments at once.
         outside = self._live, self._added, self._own
         self._live, self._added, self._own = set(), [[]], own
         yield self._block(body)

@@ -112,7 +112,7 @@ def _ends_above(regions: Regions) -> dict[Expr, tuple[Call, ...]]:
             continue
         ends: tuple[Call, ...] = ()
         for c in (bound[e],) if isinstance(e, Var) and e in bound else children(e):
-            if is_begin(c):  # a region that hands on what enters
+            if is_begin(c):  # a region that returns its inputs
                 c = c.args[0]
             more = (c,) if is_end(c) else result.get(c, ())
             ends = ends if more is ends else tuple(dict.fromkeys((*ends, *more))) if ends and more else ends or more

@@ -92,7 +92,7 @@ class _Outline:
     Attributes:
         params: the parameters with the arguments of the call, in the order in which the inputs are met.
         by_source: the parameter for each expression that comes in, so that none comes in twice.
-        results: what stands for each of the region's outputs after the call.
+        results: the replacement of each of the region's outputs after the call.
     """
 
     params: dict[Var, Expr] = field(default_factory=dict)

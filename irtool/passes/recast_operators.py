@@ -30,7 +30,7 @@ class Recast(FunctionPass):
 
     Options:
         dtype: data type of the arguments; of the fields, where an argument is a tuple.
-        out_dtype: what operators with an attribute of that name get for it.
+        out_dtype: the value of the attribute of that name, for operators that have it.
         ops: the operators.
         skip_layers: which of them stay. Layers are counted from the inputs, the first is 0; negative numbers count from the
             last. Operators with equally many others between them and the result are one layer; of several paths to the result,

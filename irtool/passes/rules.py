@@ -13,7 +13,7 @@ Each takes the names of operators; the function below it is the rule, found by n
 `conversion`        `rule(old, new, wanted)`: the call in the layouts that ConvertLayout is asked for
 `alteration`        `rule(old, new, target)`: the call as kernels of a processor want it: AlterOpLayout
 `integer_form`      `rule(call, types)`: the call on integers and how its result is quantized: FakeQuantizationToInteger
-`legalization`      `rule(site)`, filed under a map, `FTVMLegalize` …: what takes the place of a call: Legalize, qnn.Legalize,
+`legalization`      `rule(site)`, filed under a map, `FTVMLegalize` …: the replacement of a call: Legalize, qnn.Legalize,
                     qnn.CanonicalizeOps
 `unpacked`          `rule(call, data_type)`: arithmetic in the place of a call: SimplifyInference
 `decomposed`        the same for DecomposeOps

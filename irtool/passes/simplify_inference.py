@@ -68,7 +68,7 @@ def _first_result(old: TupleGetItem, new: TupleGetItem) -> Expr:
 
 
 Unpack = Callable[[Call, TensorType], Expr]
-"""`unpack(call, data_type)`: what takes the place of a call whose first argument was of that type."""
+"""`unpack(call, data_type)`: the replacement of a call whose first argument was of that type."""
 
 _UNPACKED: RuleTable[str, Unpack] = RuleTable(__name__, "the inference form of")
 

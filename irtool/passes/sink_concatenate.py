@@ -19,7 +19,7 @@ from .fold_constant import fold_constants
 from .scale_axis.backward import fold_backward
 
 _FUSED = (Pattern.ELEMWISE, Pattern.BROADCAST, Pattern.OUT_ELEMWISE_FUSABLE)
-"""Patterns of a layer, and of what fuses with it."""
+"""Patterns of a layer and its fused operators."""
 
 
 @register_pass("SinkConcatenate", level=3, required=("InferType",))

@@ -117,7 +117,7 @@ def _takes_continuation(f: Function) -> bool:
     k, answer = f.params[-1].checked_type or f.params[-1].type_annotation, f.type_params[-1]
     if not isinstance(k, FuncType) or len(k.arg_types) != 1 or not k.ret_type == answer == f.ret_type:
         return False
-    return answer not in free_type_vars(k.arg_types[0])  # else the answer would be what holds the answer
+    return answer not in free_type_vars(k.arg_types[0])  # else the answer would be the reference that holds the answer
 
 
 def _in_direct_style(f: Function) -> Function:
@@ -143,7 +143,7 @@ def _in_direct_style(f: Function) -> Function:
 def cps_type(t: Type, answer: TypeVar, known: dict[int, tuple[Type, Type]] | None = None) -> Type:
     """`t` with every function type `(A) -> B` in it made `(A, fn (B) -> answer) -> answer`.
 
-    `known` has types, by identity, and what became of them: types share their parts.
+    `known` has types, by identity, and their conversions: types share their parts.
     """
     memo = {} if known is None else known
 

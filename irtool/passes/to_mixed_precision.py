@@ -186,7 +186,7 @@ class PrecisionConverter:
         return result
 
     def narrowed(self, old: Call, new: Call, types: list[Type]) -> Expr | None:
-        """The call in the wanted type; None where the operator refuses arguments of that type."""
+        """The call in the wanted type; None if the operator refuses arguments of that type."""
         was = old.checked_type
         counts = isinstance(was, TensorType) and not was.dtype.startswith(("float", "bfloat"))
         attributes = new.attrs if counts else self.attributes(new.attrs)
@@ -214,7 +214,7 @@ class PrecisionConverter:
     def restored(self, old: Expr, new: Expr) -> Expr:
         """`new` in the type that `old` has: a reference holds it, the signature of a function literal says it."""
         if isinstance(new, Function):
-            return new  # the reference's type tells what its result is
+            return new  # the type of the reference determines its result
         was, now = type_of(old), type_of(new)
         if now == was:
             return new
@@ -276,7 +276,7 @@ class PrecisionConverter:
             same = all(a is b for a, b in zip(parts, fields, strict=True))
             return e if same else self.typed(Tuple(tuple(fields)))
         if not isinstance(t, TensorType):
-            return e  # what a reference or a function among the fields holds stays as it is
+            return e  # the contents of a reference or a function among the fields stay unchanged
         if isinstance(target, TensorType):
             target = target.dtype
         assert isinstance(target, str)

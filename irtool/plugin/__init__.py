@@ -3,14 +3,14 @@
 A plug-in is a dataclass. Its fields are its attributes (of an operator) or its options (of a pass, of an instrument) or its flags (of a backend); its
 docstring is its manual; `Name{field=value other=[1, 2]}` is its text form.
 
-base       what a plug-in is
+base       the base class of plug-ins
 registry   plug-ins of one kind by name
 index      irtool's own, known without importing them
 listing    names and summaries of all
 codes      kinds of mistakes, which diagnostics are marked with
 origin     where a plug-in comes from: irtool or outside
-loading    files that are named, and what is installed
-mistakes   what is wrong with a plug-in from outside is said to be so
+loading    named files and installed plug-ins
+mistakes   errors of plug-ins, reported as theirs
 """
 
 from .base import Plugin, type_hints

@@ -18,8 +18,8 @@ class Plugin:
     """Base of all plug-ins. Subclasses are frozen dataclasses registered with `Registry.register`.
 
     Class attributes, underlined because fields of plug-ins may have any name:
-        _kind: what messages call it: operator, pass, instrument.
-        _overrides: the class of the same name that it stands in for, where it says so.
+        _kind: its name in messages: operator, pass, instrument.
+        _overrides: the class of the same name that it replaces, if it declares so.
         _checks: methods by name whose results are checked, and whose exceptions are blamed on the plug-in, where the class
             comes from outside; `_refusals`: exceptions that are no mistakes.
     """

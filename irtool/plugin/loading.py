@@ -31,7 +31,7 @@ def _warn(message: str) -> None:
 
 
 warn: Callable[[str], None] = _warn
-"""Called with what is to be said of an installed plug-in that cannot be loaded."""
+"""Called with a message about an installed plug-in that cannot be loaded."""
 
 _files: dict[str, str] = {}
 """Modules of the files that were loaded, by path."""
@@ -153,7 +153,7 @@ def _load_point(point: Any) -> None:
     Registry.may_override = False
     try:
         point.load()
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, who does not need it is not hindered
+    except Exception as error:  # noqa: BLE001 - an error of a plug-in must not affect users who do not need it
         for registry, classes in before:
             registry.restore(classes)
         place = _place(error) if not isinstance(error, IrError) else ""

@@ -15,7 +15,7 @@ from ..diagnostics import Diagnostic, IrError
 from .origin import file_of, mark_place, outside_frame, place_of, shown
 
 Complaint = Callable[[Any, Sequence[Any], Any], str]
-"""From a plug-in, the arguments and the result of a method: what is wrong with the result, or the empty string."""
+"""From a plug-in, the arguments and the result of a method: the error in the result, or the empty string."""
 
 
 class PluginError(IrError):

@@ -36,7 +36,7 @@ class Registry(Generic[T]):
 
     every: ClassVar[list[Registry]] = []
     install: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
-    """Loads what is installed from outside; does nothing from the second call on."""
+    """Loads installed plug-ins; does nothing from the second call on."""
     may_override: ClassVar[bool] = True
     """False while installed plug-ins are loaded: they are loaded when they are asked for, so could not do it reliably."""
 
@@ -53,7 +53,7 @@ class Registry(Generic[T]):
     def register(self, name: str, *aliases: str, override: bool = False) -> Callable[[T], T]:
         """Class decorator: files the class under `name` (and aliases).
 
-        Raises PluginError where the name is taken; `override` lets a class from outside take the place of irtool's own.
+        Raises PluginError if the name is taken; `override` lets a class from outside take the place of irtool's own.
         """
 
         def file(cls: T) -> T:

@@ -19,7 +19,7 @@ _INT32 = 2147483647
 class AttributeText:
     """Writes attribute values; values without a text go to the metadata, or are spelled out if none is written.
 
-    Dictionaries are always spelled out: what a lowered call knows about its function is worth reading.
+    Dictionaries are always spelled out, to show the facts of a lowered call about its function.
     """
 
     def __init__(self, references: References, metadata: bool) -> None:

@@ -68,7 +68,7 @@ def read_constants(path: str | os.PathLike[str]) -> dict[int, Constant]:
 def with_constants(node: Node, constants: dict[int, Constant]) -> Node:
     """`node` with every constant whose data is missing replaced by the one of its index; the others stay missing.
 
-    Raises IrError where a constant is not of the type that the text says.
+    Raises IrError if a constant is not of the type that the text says.
     """
     if isinstance(node, Module):
         functions = {

@@ -33,7 +33,7 @@ _VERSION = re.compile(r"#\[\s*version\s*=\s*(.*?)\s*\]")
 def lay_out(text: str, filename: str = "<text>") -> str:
     """The text in canonical layout. Its meaning is the same, and is checked to be; so are its words and comments.
 
-    Raises IrError for a text that is none, and InternalError where the check fails.
+    Raises IrError for a text that does not parse, and InternalError where the check fails.
     """
     section = find_section(text)
     before = outline(text, filename)
@@ -101,7 +101,7 @@ class _Layout:
         self.out: list[str] = []
         self.open: list[_Bracket] = []
 
-    # ---- what there is
+    # ---- tokens and comments
 
     def _find_statements(self, with_semicolons: bool) -> None:
         ends = [at + len(word) for _, word, at in self.words]
@@ -155,7 +155,7 @@ class _Layout:
             if b.commas > 1 or is_shape:
                 self.dropped.add(last)
 
-    # ---- what is written
+    # ---- lines
 
     def text(self) -> str:
         """The code in canonical layout, with an end of line at its end."""

@@ -13,7 +13,7 @@
       }
     }
 
-What a step reads stands before what it writes. Offsets and sizes are in bytes; they are there once memory is planned.
+A step lists its inputs before its outputs. Offsets and sizes are in bytes, after memory planning.
 """
 
 from __future__ import annotations

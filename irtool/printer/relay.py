@@ -81,7 +81,7 @@ class RelayPrinter(Bindings):
         super().__init__()
         self.type_names: dict[str, list[TypeVar]] = {}
         self.elsewhere: dict[str, Type] = {}
-        """What lowered functions return that the text calls and does not hold: the text alone says so, at the calls."""
+        """Result types of lowered functions that the text calls and does not hold: only the calls state them."""
         self.references = references
         self.metadata = metadata
         self.types = types
@@ -170,7 +170,7 @@ class RelayPrinter(Bindings):
         """Fills the memo for `root` and everything below it that is not there yet.
 
         New lines of the current scope start at `indent`. `at` is the indent of `root`'s own text where it will stand in
-        place; None where it will be bound, on a line of the current scope.
+        place; None if it will be bound, on a line of the current scope.
         """
         memo = self.memo
         if root in memo:
@@ -295,7 +295,7 @@ class RelayPrinter(Bindings):
             and op.__class__ is Op
         ):
             record = attributes[0][1]
-            if record.type_key == attrs.attrs_name:  # all of them are in one record, which is missing
+            if record.type_key == attrs.attrs_name:  # all attributes are in one record, which is missing
                 return [self.references.refer(record)]
         if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
             return [self.references.refer(attrs)]

@@ -33,8 +33,8 @@ def to_text(
     """The text of a module, an expression, a type definition, a type or a loop nest.
 
     Args:
-        node: what to print. Modules and expressions start with a version line.
-        metadata: write the metadata section. Without it the references into it stay, and a comment says so.
+        node: the object to print. Modules and expressions start with a version line.
+        metadata: write the metadata section. Without it the references into it stay, with a comment.
         types: which nodes get a type comment: `all`, `calls` or `none`.
         spans: add the place in the source to each comment.
         constants: `inline` into the metadata section; `elide` leaves them out (what is left reads back, the constants as

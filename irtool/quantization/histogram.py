@@ -58,7 +58,7 @@ class Histogram:
             return
         if self.exponent is None:
             self.exponent = needed
-            # Zeros that were counted before are in the bin behind zero, whatever its width.
+            # Zeros counted before are in the bin behind zero, of any width.
             return
         for _ in range(min(needed - self.exponent, 2 * BINS.bit_length())):
             merged = self.counts.reshape(-1, 2).sum(axis=1)

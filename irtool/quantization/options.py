@@ -16,7 +16,7 @@ class QuantizeOptions:
     """Options of `irtool.quantize`.
 
     Attributes:
-        method: how ranges follow from what calibration saw: `minmax`, `percentile`, `entropy` (Kullback-Leibler), `mse`.
+        method: how ranges follow from the values in calibration: `minmax`, `percentile`, `entropy` (Kullback-Leibler), `mse`.
         percentile: of values that a range holds, in percent; of method `percentile`.
         dtype: of activations: `uint8`, which dot-product instructions take as they are, or `int8`.
         keep: regular expressions; layers whose name one of them matches as a whole stay in floating point.
@@ -27,7 +27,7 @@ class QuantizeOptions:
         seed: of random inputs.
         report: whether the errors of layers are measured. `min_snr` measures them all the same.
         report_samples: on how many samples at most: of given ones, those held out; of random ones, further ones.
-        via: what runs the network: `c`, which is compiled, `interp`, or empty: compiled where a compiler is found.
+        via: the engine of the network: `c`, which is compiled, `interp`, or empty: compiled where a compiler is found.
     """
 
     method: str = "minmax"

@@ -25,7 +25,7 @@ _WEIGHTED = ("nn.conv2d", "nn.conv2d_transpose", "nn.dense")
 def prepare(module: Module, params: Mapping[str, Any] | None, entry: str) -> Module:
     """The module with its entry ready for `plan_quantization`.
 
-    Raises IrError where there is no such function, and for weights that do not fit.
+    Raises IrError if there is no such function, and for weights that do not fit.
     """
     if not isinstance(module.functions.get(entry), Function):
         have = ", ".join("@" + n for n in module.functions) or "none"

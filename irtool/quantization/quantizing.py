@@ -54,7 +54,7 @@ def quantize(
         params: weights by name of a parameter; the other parameters are inputs.
         calibration: arrays by name of an input, each one sample or several along a further axis in front; a list of such; or
             `random`, whose ranges say nothing of real data. There is no default. Errors are measured on samples that no range is
-            found from, where there are two or more: every fifth.
+            found from, if there are two or more: every fifth.
         options: see `QuantizeOptions`.
         progress: called with the number of steps that are done and of all.
 
@@ -168,7 +168,7 @@ def finish(module: Module, entry: str, function: Function, form: str) -> tuple[M
 
 
 def _require_layers(plan: Plan, unquantized: Sequence[str]) -> None:
-    """Raises IrError where nothing is quantized."""
+    """Raises IrError if nothing is quantized."""
     if any(layer.op in PRODUCTS for layer in plan.layers):
         return
     reasons = {n: "its own error is too large" if n in unquantized else r for n, r in plan.left.items()}

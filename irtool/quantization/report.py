@@ -21,7 +21,7 @@ class LayerReport:
     Attributes:
         name, op: of the layer.
         model_name: that of its node or weight in the model; empty where it has none.
-        own_snr, snr: dB; of the layer alone, and in the quantized network. None where they were not measured.
+        own_snr, snr: dB; of the layer alone, and in the quantized network. None if they were not measured.
         output: how its result is rounded, `uint8 * 0.02 - 3`; empty where it stays a real number.
     """
 
@@ -42,7 +42,7 @@ class Report:
     Attributes:
         layers: those that are quantized, in the order of evaluation.
         left: products that stay in floating point, each with the reason.
-        snr: of the function's floating-point results, dB; None where it was not measured.
+        snr: of the function's floating-point results, dB; None if it was not measured.
         samples: how many sets of inputs were run.
         method: how ranges follow from them.
         held_out: how many samples the errors were measured on that gave no range; 0: those that ranges are from, or nothing

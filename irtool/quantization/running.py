@@ -1,4 +1,4 @@
-"""Running a network for the values inside of it: compiled where there is a compiler, else by the interpreter."""
+"""Running a network for the values inside of it: compiled if there is a compiler, else by the interpreter."""
 
 from __future__ import annotations
 

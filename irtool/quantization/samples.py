@@ -18,7 +18,7 @@ from .mistakes import BadSamples
 def samples_of(function: Function, module: Module, calibration: Calibration, count: int, seed: int) -> list[list[Any]]:
     """The inputs of each run, in the order of the function's parameters.
 
-    Raises IrError where data do not fit: unknown or missing inputs, other shapes or dtypes, NaN or infinity, no sample.
+    Raises IrError if data do not fit: unknown or missing inputs, other shapes or dtypes, NaN or infinity, no sample.
     """
     for p in function.params:
         _static_type(p)
@@ -47,7 +47,7 @@ def held_out(count: int, most: int) -> list[int]:
 def samples_in(function: Function, arrays: Mapping[str, Any], what: str = CALIBRATION) -> list[list[Any]]:
     """The samples that arrays by name of an input have, each the inputs in the order of the parameters.
 
-    `what`: what messages call the arrays. Raises IrError as `samples_of` does.
+    `what`: name of the arrays in messages. Raises IrError as `samples_of` does.
     """
     names = [p.name for p in function.params]
     have = ", ".join("%" + n for n in names) or "none"
@@ -115,7 +115,7 @@ def _split(p: Var, array: Any, what: str) -> list[Any]:
 
 
 def _static_type(p: Var) -> TensorType:
-    """The type of an input. Raises IrError where it is no tensor of a known shape."""
+    """The type of an input. Raises IrError if it is no tensor of a known shape."""
     t = p.checked_type or p.type_annotation
     if not isinstance(t, TensorType) or not t.is_static:
         raise IrError(

@@ -48,7 +48,7 @@ class Size(NamedTuple):
         nodes: all of them and their uses, parameters and the fields of their types included.
         elements: the sum of the logarithms of the sizes of parameters and constants, with their axes.
         unusual: tensors that are no float32, and constants with other numbers than zeros.
-        marks: what annotations and attributes state.
+        marks: the facts in annotations and attributes.
         letters: of the pipeline.
     """
 
@@ -94,7 +94,7 @@ class Case:
     def typed(self) -> Case | None:
         """The case with types inferred and the module verified; None if it is not well typed.
 
-        Functions that are new have the results that follow from their bodies, whatever they had before.
+        New functions have the result types of their bodies, with any types before.
         """
         module = self.module
         changed = {n: _with_open_result(n, f) for n, f in module.relay_functions.items() if f.checked_type is None}

@@ -10,19 +10,19 @@
 
 Every operator is here under its name, `relay.nn.conv2d`, with TVM's order of arguments and its defaults in Python (`help` shows
 them); beside them are the nodes and types of `irtool.ir`, `var`, `const`, `analysis`, `transform` (the passes) and `build`.
-A name of TVM's that is not here is an AttributeError that says what to write.
+Other names of TVM raise an AttributeError with the replacement.
 
-literals     var, const, and what becomes an expression by itself
+literals     var, const, and values that convert to expressions
 forms        an operator as a function
 signatures   where that function's arguments differ from the operator's in text
 special      functions that do more than one call of an operator
-arithmetic   `x + y`, and what is known of the types of expressions while they are built
+arithmetic   `x + y`, and the types of expressions while they are built
 analysis     free variables and the like
 building     `build` in TVM's order; `executor`, `params`, `memory_pools`: what scripts do beside it
 functors     ExprVisitor and ExprMutator; `scope_builder`, `dataflow_pattern`: further tools of TVM's
 testing      small networks with random weights
-uncaught     what is said of attributes of arrays and integers that end a program
-tvm          what scripts take from TVM's top package
+uncaught     hints for uncaught errors about attributes of arrays and integers
+tvm          names of TVM's top package
 """
 
 from __future__ import annotations

@@ -47,13 +47,13 @@ def _operand(value: Any, other: Expr) -> Constant | None:
 
 
 def field_count(e: Expr) -> int | None:
-    """The number of fields of a tuple, or None where it is not known, or `e` is no tuple."""
+    """The number of fields of a tuple, or None if it is not known, or `e` is no tuple."""
     t = type_of(e)
     return len(t.fields) if isinstance(t, TupleType) else None
 
 
 def type_of(e: Expr) -> Type | None:
-    """The type of an expression, from annotations and the rules of operators; None where they do not decide it.
+    """The type of an expression, from annotations and the rules of operators; None if they do not decide it.
 
     What was found is kept, so that asking at every step of building a long chain costs no more than asking once.
     """

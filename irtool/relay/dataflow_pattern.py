@@ -56,7 +56,7 @@ __all__ = [
 class DFPatternCallback:
     """A rewrite: `pattern`, and `callback(pre, post, node_map)`, which returns the replacement of a match.
 
-    `node_map[p]` is a list, as in TVM: what the part `p` of the pattern matched.
+    `node_map[p]` is a list, as in TVM: the nodes that the part `p` of the pattern matched.
     """
 
     def __init__(self, require_type: bool = False, rewrite_once: bool = False) -> None:

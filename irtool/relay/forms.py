@@ -110,7 +110,9 @@ class OperatorForm:
             attributes.pop(key, None)
         for f in cls.fields():
             if f.name not in attributes and _has_no_default(f):
-                attributes[f.name] = () if _is_list(hints[f.name]) else 0  # stands for what is an input now
+                attributes[f.name] = (
+                    () if _is_list(hints[f.name]) else 0
+                )  # the name of an attribute that is an input now
         return call(cls.name, *inputs, **{n: self._fitted(n, v, hints[n]) for n, v in attributes.items()})
 
     def _fitted(self, key: str, value: Any, hint: Any) -> Any:
@@ -174,7 +176,7 @@ def _signature(operator: type[Operator]) -> tuple[inspect.Signature, dict[str, s
     optional = False
     for name, default in defaults.items():
         optional = optional or default is not _REQUIRED
-        # What is required and stands behind what is not can only be given by name.
+        # A required argument after an optional one can only be given by name.
         by_name = optional and default is _REQUIRED
         kind = inspect.Parameter.KEYWORD_ONLY if by_name else inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(inspect.Parameter(name, kind, default=default))

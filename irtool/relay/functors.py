@@ -51,7 +51,7 @@ class ExprFunctor:
         self.memo_map: dict[Expr, Any] = {}
 
     def visit(self, expr: Expr) -> Any:
-        """The result for an expression. Raises UsageError where methods call each other too deep for Python."""
+        """The result for an expression. Raises UsageError if methods call each other too deep for Python."""
         if expr not in self.memo_map:
             method: Callable[[Any], Any] = getattr(self, _METHODS[type(expr)])
             try:

@@ -61,7 +61,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     """A constant of a number, a list or an array.
 
     Without a dtype, Python's integers and arrays of int64 become int32, its floats and arrays of float64 float32, as in TVM;
-    anything else keeps its dtype. Raises TypeError for what is no tensor.
+    anything else keeps its dtype. Raises TypeError for other values than tensors.
     """
     import numpy as np
 
@@ -84,7 +84,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
 def as_expr(value: Any, what: str) -> Expr:
     """`value` as an expression: numbers and arrays are constants, lists and tuples of expressions are tuples.
 
-    Raises TypeError, naming `what` the value is for, where it is none of them.
+    Raises TypeError, naming `what` the value is for, if it is none of them.
     """
     if isinstance(value, Expr):
         return value

@@ -16,7 +16,7 @@ def save_param_dict(params: Mapping[str, Any]) -> bytes:
 
 
 def load_param_dict(param_bytes: bytes) -> dict[str, Any]:
-    """The arrays of a `.params` file by name. Raises ValueError where the bytes are damaged."""
+    """The arrays of a `.params` file by name. Raises ValueError if the bytes are damaged."""
     return decode_params(bytes(param_bytes))
 
 

@@ -45,7 +45,7 @@ class ScopeBuilder:
 
     @contextmanager
     def else_scope(self) -> Iterator[None]:
-        """The statements of the other branch. Raises ValueError where no `if_scope` stands before it."""
+        """The statements of the other branch. Raises ValueError if no `if_scope` stands before it."""
         if self._branch is None:
             raise ValueError("else_scope follows if_scope")
         cond, taken = self._branch
@@ -56,11 +56,11 @@ class ScopeBuilder:
         self._give(If(cond, taken, other))
 
     def ret(self, value: Any) -> None:
-        """The result of this scope. Raises ValueError where it has one."""
+        """The result of this scope. Raises ValueError if it has one."""
         self._give(as_expr(value, "the result"))
 
     def get(self) -> Expr:
-        """The whole expression. Raises ValueError where no result was given."""
+        """The whole expression. Raises ValueError if no result was given."""
         return self._whole()
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Indices that come from data, made safe: whatever the integer is, the index is within its axis.
+"""Indices that come from data, made safe: for any integer, the index is within its axis.
 
 An index that is read from a tensor can be any number. These are the forms in which it becomes an index; the verifier of
 loop nests (`irtool.tir.verify`) refuses a read whose index it cannot bound.

@@ -36,7 +36,7 @@ class Reducer:
     """The combination of values. `combine(x, y)` and `identity(dtypes)` are on tuples, one entry per reduced value.
 
     Where the first of the values is the number of the step, counted from 0, and steps are made in their order, `first(dtypes)` and
-    `append(x, y)` do the same for less: `x` is of what came before `y`, and there is at least one step. None where nothing is saved.
+    `append(x, y)` do the same for less: `x` is of what came before `y`, and there is at least one step. None if nothing is saved.
     `extreme(x, y)` is what the second value is alone, if it is an extreme of which the first is the position; of equal ones the
     `last` one's, or the first one's.
     """

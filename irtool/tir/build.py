@@ -1,6 +1,6 @@
 """Builders of expressions: literals, conversions, comparisons, logic and choices. All of them fold constants.
 
-Sums, products and what else is arithmetic are in `arithmetic`.
+Sums, products and other arithmetic are in `arithmetic`.
 """
 
 from __future__ import annotations

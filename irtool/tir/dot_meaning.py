@@ -1,4 +1,4 @@
-"""The loop nest that a dot product of words stands for, whatever numbers the words have."""
+"""The loop nest that a dot product of words stands for, with any numbers in the words."""
 
 from __future__ import annotations
 

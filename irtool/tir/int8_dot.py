@@ -54,7 +54,7 @@ MATRICES = {f"mmla_{name}": pair for pair, name in _SIGNS.items()}
 
 ALL_DOTS = {**DOTS, **LONG_DOTS}
 PACKS = {PACK: STEPS, PACK_LONG: LONG}
-"""How many numbers a word has, by what makes one of them."""
+"""Numbers in a word, by the function that packs one."""
 
 
 def steps_of(name: str) -> int:

@@ -67,7 +67,7 @@ class Kernel(PrimFunc):
     """A loop nest of a `Program`: its stages, one after the other, inside of the buffers between them.
 
     Attributes:
-        stages: what it computes.
+        stages: its computation.
         temporaries: its buffers of scope `GLOBAL`, outermost first.
         nests: the loops of its stages: plain ones, until a schedule makes others, which stages may have in common. They and
             `temporaries` make the `body`.

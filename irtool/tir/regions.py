@@ -28,7 +28,7 @@ def accesses(root: Stmt, buffer: Buffer) -> Iterator[tuple[Expr, ...]]:
 
 
 def touched_span(indices: Sequence[Expr], inside: Collection[Expr], simplify: Simplifier) -> tuple[Expr, int] | None:
-    """The first of the places along one axis, and how many there are up to the last; None where that is not known.
+    """The first of the places along one axis, and how many there are up to the last; None if that is not known.
 
     The variables `inside` take all their values, of which `simplify` knows the ranges. What has none of them, and reads no
     memory, is the same everywhere: the first place is a sum of it (`i*4` for `i*4 + k`, where `k` is inside). All `indices`, of

@@ -9,7 +9,7 @@ from .stmt import Allocate, Annotate, Buffer, For, Let, Stmt, Store, pre_order, 
 
 
 def fresh_copy(root: Stmt, values: Mapping[Var, Expr] | None = None) -> Stmt:
-    """A copy in which all that the statements bind is new, and the variables in `values` are replaced."""
+    """A copy with new variables for all bindings of the statements, in which the variables in `values` are replaced."""
     memo: dict[Expr, Expr] = {}
     memo.update((values or {}).items())
     variables: dict[Var, Var] = {}

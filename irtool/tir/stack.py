@@ -50,7 +50,7 @@ def host_bytes(program: Program, depth: int = 1) -> int:
 
 
 def recursion_bytes(program: Program) -> int:
-    """Bytes of the stack that a further call of a recursive function takes at most; 0 where there are no such functions."""
+    """Bytes of the stack that a further call of a recursive function takes at most; 0 if there are no such functions."""
     return max((_host_frame(f) for f in program.functions.values() if f.recursive), default=0)
 
 

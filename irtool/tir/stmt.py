@@ -54,7 +54,7 @@ def in_panels(shape: Sequence[int], axis: int, factor: int) -> Layout:
 
 
 class Scope(Enum):
-    """The memory of a buffer. Values are TVM's storage scopes, as texts have them.
+    """The memory of a buffer. Values are TVM's storage scopes, as in texts.
 
     `PARAM` belongs to the caller; `GLOBAL` is the planned workspace; `THREAD` is in the workspace, once for each thread; `LOCAL` the
     stack of the function, and scalars; `REGISTER` is a tile of registers, of which the last axis is a vector.

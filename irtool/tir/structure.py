@@ -1,4 +1,4 @@
-"""A loop nest as words that are equal for nests of the same structure, whatever variables and buffers are called.
+"""A loop nest as words that are equal for nests of the same structure, with any names of variables and buffers.
 
 Nests are equal here up to names and up to which equal expressions are one object.
 """

@@ -21,7 +21,7 @@ def size(default: float, unit: str, meaning: str, most: int = (1 << 40) - 1) -> 
 
 
 MOST_LANES = 64
-"""Elements of a vector at most: bytes, in the widest registers that there are."""
+"""Most elements of a vector: bytes, in the widest registers."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class VectorTarget:
     def resized(self, sizes: Mapping[str, Any]) -> VectorTarget:
         """The same processor with other numbers of `SIZES`: numbers, or texts of numbers.
 
-        Raises UsageError for what is no number of its kind, and for those below 1.
+        Raises UsageError for values that are no number of their kind, and for numbers below 1.
         """
         numbers: dict[str, Any] = {n: _read(n, v) for n, v in sizes.items()}
         return replace(self, **numbers) if sizes else self

@@ -6,7 +6,7 @@
    indices are integers, what is stored has the buffer's dtype.
 4. An access has one index per axis. Where no guard is around it, no index is outside its axis as far as ranges can tell:
    of a sum of loop variables all values are checked, of anything else that some may be right. The place of a prefetch may be
-   anywhere; what its indices read is checked.
+   anywhere; the reads in its indices are checked.
 5. An index of a read that comes from data is within its axis as far as ranges can tell, or where they cannot, below a
    condition that compares what it is made of with something (`te.clip_index`, `te.wrap_index`, `te.if_then_else`). A loop
    that runs as often as data says counts up to that (`last_iteration`). What a kernel computed itself in memory of its own
@@ -132,7 +132,7 @@ class _Verifier:
 
     def run(self) -> Iterator[str]:
         # Each entry is a statement to enter, with whether a guard is around it, or what its end takes out of scope.
-        # Then the conditions that hold there, innermost first; None where nothing is ever done.
+        # Then the conditions that hold there, innermost first; None if nothing is ever done.
         stack: list[tuple[Stmt | None, bool, Expr | Buffer | None, _Conditions]] = [
             (self.function.body, False, None, ())
         ]

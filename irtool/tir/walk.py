@@ -98,7 +98,7 @@ _LOGICAL = frozenset(["and", "or"])
 
 
 def always_evaluated(root: Expr) -> set[Expr]:
-    """The parts of an expression that are evaluated whatever its conditions are."""
+    """The parts of an expression that are evaluated under any conditions."""
     seen: set[Expr] = set()
     stack = [root]
     while stack:

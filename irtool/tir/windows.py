@@ -25,10 +25,10 @@ class Window:
     """Windows along an axis of an operand: its index is `result * stride + tap * dilation + first`.
 
     Attributes:
-        result: the loop over results, one window each; None where there is a single window. Its `stride` is 0 then.
+        result: the loop over results, one window each; None if there is a single window. Its `stride` is 0 then.
         tap: the axis of the sum that runs over the elements of a window.
         stride, dilation: elements between windows, and between the elements of one.
-        first: the first element of the first window; -1 where one element of padding is before the operand's. It may depend on other
+        first: the first element of the first window; -1 if one element of padding is before the operand's. It may depend on other
             loops, such as the phase of a transposed convolution.
     """
 

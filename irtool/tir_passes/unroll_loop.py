@@ -32,7 +32,7 @@ class UnrollLoop(PrimFuncPass):
     Options, here or in the config `tir.UnrollLoop`:
         auto_max_step: also expand serial loops that run at most this many statements in total.
         auto_max_depth: maximum depth of nested loops to expand.
-        auto_max_extent: also expand serial loops of at most this many steps, whatever their body.
+        auto_max_extent: also expand serial loops of at most this many steps, with any body.
         explicit_unroll: if False, mark loops as unrolled and leave the expansion to the C compiler.
     """
 

@@ -50,7 +50,7 @@ def count_executions(
 ) -> dict[RunKernel, int]:
     """The number of executions of each step that runs a kernel, in a run of the entry on these values.
 
-    `program` is as `stage` finds it; where it has to be built and run, it is used up by that. Raises ToolError where it does not
+    `program` is as `stage` finds it; where it has to be built and run, it is used up by that. Raises ToolError if it does not
     compile, or the run fails.
     """
     bodies = [body for f in program.functions.values() for body in _bodies(f)]

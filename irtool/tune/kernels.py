@@ -87,7 +87,7 @@ class Network:
         passing: of each kernel, bytes of the weights that go through the caches between two of its executions, once these are counted:
             those of all steps that are executed as often at least, as those of a loop are.
         left_out: steps that run a kernel without stages.
-        program: what the steps are of, as it is before it is scheduled.
+        program: the program of the steps, before scheduling.
     """
 
     kernels: list[Tunable]
@@ -118,7 +118,7 @@ class Network:
 def find_tunables(prepared: Module, options: Options, target: VectorTarget) -> tuple[list[Tunable], int]:
     """The kernels with something to choose, most work first, and the bytes of all weights.
 
-    `prepared` is what `driver.prepare` gives. Raises IrError for what cannot be lowered.
+    `prepared` is the result of `driver.prepare`. Raises IrError for expressions that cannot be lowered.
     """
     network = find_kernels(prepared, options, target)
     for t in network.kernels:

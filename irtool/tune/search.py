@@ -67,7 +67,7 @@ def tune(
     Args:
         prepared: the module after the build pipeline, as `driver.prepare` gives it.
         options: those of the build that will use the table: backend, its flags, the processor's sizes.
-        table: what is known already, which is not measured again, and what is learnt.
+        table: the known results, which are not measured again, and the new ones.
         executor: runs measurements, `jobs` of them at once: threads here, or workers on other machines.
         runner: words before the program that measures, such as an emulator's.
         progress: is told of measurements that are done, and of all there may be.
@@ -84,7 +84,7 @@ def tune(
         search.run(executor, jobs, progress, keep)
         search.confirm(executor)
     finally:
-        if keep is not None and search.outcome.measured:  # what was measured before an interruption is not lost
+        if keep is not None and search.outcome.measured:  # an interruption loses no measurement
             search.file()
             keep(table)
     return search.finish()

@@ -16,7 +16,7 @@ _PATIENCE = "15s"
 def workers(address: str) -> Iterator[tuple[Executor, int]]:
     """An executor on the workers of a scheduler, and their number.
 
-    Raises UsageError where Dask is not installed, ToolError where the scheduler cannot be reached or has no workers.
+    Raises UsageError if Dask is not installed, ToolError where the scheduler cannot be reached or has no workers.
     """
     try:
         from distributed import Client
@@ -32,6 +32,6 @@ def workers(address: str) -> Iterator[tuple[Executor, int]]:
         count = len(client.scheduler_info()["workers"])
         if not count:
             raise ToolError(f"the scheduler {address} has no workers")
-        # A worker measures one kernel at a time, whatever number of threads it has, and never takes an old result for a new one.
+        # A worker measures one kernel at a time, with any number of threads, and never takes an old result for a new one.
         executor: Executor = client.get_executor(pure=False, resources=None)
         yield executor, count

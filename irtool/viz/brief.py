@@ -25,7 +25,7 @@ def brief_type(t: Type | None) -> str:
 
 
 def type_size(t: Type | None) -> int | None:
-    """Bytes of a value; None where they are not known before the program runs."""
+    """Bytes of a value; None if they are not known before the program runs."""
     total = 0
     waiting = [t]
     while waiting:

@@ -43,7 +43,7 @@ def write_dot(drawing: Drawing) -> str:
         for e in graph.edges:
             label = " ".join(t for t in (e.field, e.shape, brief_size(e.size)) if t)
             lines.append(f"  n{e.source.number} -> n{e.target.number} [label={_quoted(label)}];")
-    for n in drawing.nodes():  # a node's name leads to what is in it
+    for n in drawing.nodes():  # a node's name links to its inner graph
         for graph in n.inside:
             for r in graph.nodes:
                 if r.kind == OUTPUT:

@@ -16,14 +16,14 @@ class Node:
     Attributes:
         label: its title: the operator's name.
         kind: one of the kinds above.
-        family: what the operator does, by which it is coloured; see `families`.
+        family: the kind of operator, which chooses its colour; see `families`.
         details: short lines below the title: attributes, weights.
         type: of the value, as Relay writes it; `shape` the same in brief, `size` in bytes, None if that is not known.
         line: of the text, from 1, and the last one; (0, 0) if the node has no text.
-        inside: what is computed in it: one graph for a function, two for an `if`.
+        inside: its inner graphs: one graph for a function, two for an `if`.
         number: of a node in its drawing, in order of evaluation.
         repeats: how often a block like this stands in the graph.
-        mark: what happens to it in passes: `new`, `gone`, both or nothing.
+        mark: its change by passes: `new`, `gone`, both or nothing.
     """
 
     label: str
@@ -78,7 +78,7 @@ class Drawing:
             waiting += [(g, n) for n in reversed(graph.nodes) for g in reversed(n.inside)]
 
     def nodes(self) -> Iterator[Node]:
-        """Every node, in whatever graph."""
+        """Every node of all graphs."""
         for graph, _ in self.walk():
             yield from graph.nodes
 

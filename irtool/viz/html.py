@@ -67,7 +67,7 @@ def write_steps(name: str, steps: Sequence[Step]) -> str:
         "DATA": script_data(data),
         "SCRIPT": part("page.js"),
     }
-    pieces = page.split("@@")  # names of values stand between; what is put in is not looked at again
+    pieces = page.split("@@")  # names of values are between; inserted text is not searched again
     return "".join(values[p] if n % 2 else p for n, p in enumerate(pieces))
 
 
@@ -77,7 +77,7 @@ def _view(drawing: Drawing, number: int) -> tuple[str, dict[str, Any]]:
     index = {g: i for i, g in enumerate(graphs)}
     layouts = {g: lay_out(g, node_size) for g in graphs}
     markup: dict[Graph, str] = {}
-    for graph in reversed(graphs):  # what lies inside first
+    for graph in reversed(graphs):  # inner graphs first
         inside = {n: _inside(n, index, markup) for n in graph.nodes if n.inside}
         markup[graph] = "".join(graph_parts(graph, layouts[graph], inside, f"v{number}"))
     tops = "".join(_group(g, index[g], markup[g], "top") for g in drawing.graphs)

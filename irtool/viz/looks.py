@@ -24,8 +24,8 @@ def draw_module(module: Module, text: str | None = None, name: str = "", folded:
 
     Args:
         text: the text that the spans of the module are in; without it the module is printed, and what is drawn is that text.
-        name: what the drawing is called.
-        folded: whether repeated blocks, and what is computed from weights, are in nodes of their own.
+        name: the title of the drawing.
+        folded: whether repeated blocks, and computations from weights, are in nodes of their own.
     """
     return simplify(draw_plainly(module, text, name), folded)
 

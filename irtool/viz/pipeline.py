@@ -60,7 +60,7 @@ def draw_pipeline(recorded: Sequence[tuple[str, Module]], name: str, folded: boo
 
 
 def _draw_changes(recorded: Sequence[tuple[str, Module]], name: str) -> Iterator[tuple[str, Drawing | None]]:
-    """The drawing of each module; None where it is that of the one before. Most passes of a build return the module that they got."""
+    """The drawing of each module; None if it is that of the one before. Most passes of a build return the module that they got."""
     last: Module | None = None
     lines: str | None = None
     for title, module in recorded:

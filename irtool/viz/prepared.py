@@ -20,7 +20,7 @@ def _fold(graph: Graph) -> None:
     into: dict[Node, list[Node]] = {}
     for e in graph.edges:
         into.setdefault(e.target, []).append(e.source)
-    static: dict[Node, Node] = {}  # to one that stands for all that it is connected to
+    static: dict[Node, Node] = {}  # to one that represents all its neighbours
     for n in graph.nodes:
         below = into.get(n, [])
         if n.kind in (OPERATOR, FUNCTION) and (below or n.details) and all(b in static for b in below):

@@ -39,7 +39,7 @@ from .weights import weights_of
 _LONGEST_NAME = 60
 _LONGEST_TYPE = 2000
 _ORDER = ("product", "norm", "pool", "quantized", "reduce", "other", "elementwise", "shape")
-"""Families by what counts most in a kernel."""
+"""Families by the most costly operator of a kernel."""
 
 
 def read_drawing(module: Module, text: str = "", name: str = "") -> Drawing:
@@ -77,7 +77,7 @@ class _Reader:
         for e in order:
             if isinstance(e, Call) and isinstance(e.op, Function):
                 kernels.setdefault(e.op, e)
-        # Nodes first, from the outside in: graphs are known before what lies in them.
+        # Nodes first, from the outside in: graphs come before their inner graphs.
         whole = Graph(name)
         for e in reversed(order):
             self._open(e, whole, kernels)

@@ -17,7 +17,7 @@ _LEAST = 84
 ACROSS, DOWN = 26, 44
 """Between nodes of a rank, and between ranks."""
 MARGIN = 14
-"""Around what lies in a node."""
+"""Padding around the inner graph of a node."""
 HEAD = 30
 """Height of the title of a node with something inside."""
 

@@ -21,7 +21,7 @@ def weights_of(function: Function) -> set[Var]:
     order = post_order(function)
     lets = {e.var: e.value for e in order if isinstance(e, Let)}
     result: set[Var] = set()
-    for f in order:  # a kernel before its calls, so that what it does with a parameter is known
+    for f in order:  # a kernel before its calls, so that its use of a parameter is known
         if isinstance(f, Function):
             used = _inputs(f, lets, result)
             reads = {e for e in post_order(f.body) if isinstance(e, Var)} if len(f.params) > 1 else set()
@@ -85,7 +85,7 @@ def _is_vector(e: Expr) -> bool:
 
 
 def _elements(e: Expr) -> int:
-    """Elements of a tensor; 0 where their number is not known."""
+    """Elements of a tensor; 0 if their number is not known."""
     t = e.checked_type
     count = 1
     for d in t.shape if isinstance(t, TensorType) else (0,):

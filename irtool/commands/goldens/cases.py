@@ -26,10 +26,10 @@ class Case:
         line: the first line of its part, 1-based.
         text: the file with the lines of other parts blank; None if the file is one case.
         runs: the command lines.
-        errors: what has to be reported; if there is any, every command line must fail.
+        errors: the expected errors; if there are any, every command line must fail.
         xfail: the reason for which it fails; empty if it should pass.
         requires: features without which it is skipped.
-        mistakes: what is wrong with its directives.
+        mistakes: errors in its directives.
     """
 
     path: str

@@ -26,7 +26,7 @@ _OF_OTHERS = {
     "SKIP": "REQUIRES: FEATURE runs a case only where that is there",
     "EXPECT": "output is compared with FILE.expected; ERROR: TEXT expects an error",
 }
-"""Words of other test runners, and what there is here."""
+"""Words of other test runners, and their counterparts here."""
 _WORD = re.compile(r"\s*([A-Z][A-Z_-]*)(?:@([^\s:]*))?(\s*:)?\s*(.*?)\s*$")
 _SIGN = re.compile(r"^\s*(?://|#)\s*([A-Z][A-Z_-]{2,})(?:@[^\s:]*)?:", re.MULTILINE)
 _LOUD = re.compile(rf"(//\s*)((?:{'|'.join(KNOWN)})(?:@[^\s:]*)?:)|^// -----[ \t]*$", re.MULTILINE)

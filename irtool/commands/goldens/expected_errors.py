@@ -109,7 +109,7 @@ def compare_errors(expected: Sequence[Expectation], reported: Sequence[Reported]
     """Expected errors without a report, and reports that were not expected; empty if they agree."""
     left = list(reported)
     missing = []
-    for e in sorted(expected, key=lambda e: e.line is None):  # what has a place chooses first
+    for e in sorted(expected, key=lambda e: e.line is None):  # expectations with a place choose first
         match = next((r for r in left if e.line in (None, r.line) and e.fits(r)), None)
         if match is None:
             missing.append(e)

@@ -79,9 +79,9 @@ class Place:
 
     Attributes:
         folder: of the golden file; commands run there.
-        file: what `%s` stands for: the golden file's name, or a copy with one of its cases.
-        name: the golden file's name, as messages have it.
-        temporary: what `%t` stands for.
+        file: the value of `%s`: the golden file's name, or a copy with one of its cases.
+        name: the golden file's name, as in messages.
+        temporary: the value of `%t`.
     """
 
     folder: str

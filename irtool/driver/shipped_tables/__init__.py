@@ -19,7 +19,7 @@ from importlib.resources import files
 from typing import Any
 
 SHIPPED = "shipped"
-"""What stands in the place of a file's name."""
+"""The name of a shipped table in the place of a file's name."""
 
 
 def tables() -> dict[str, dict[str, Any]]:

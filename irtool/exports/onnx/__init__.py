@@ -2,7 +2,7 @@
 
 format      the format and its options; the files that it makes
 prepare     passes before: entry, static operators, what stands for other Relay
-form        what an operator becomes: a class, or a row of a family, found by name
+form        conversion of an operator: a class, or a row of a family, found by name
 operators   these, one file for each family
 site        one call while its nodes are written
 emit        expressions: `let`, tuples, `if`, calls

@@ -55,7 +55,7 @@ class Emitter:
     """Writes one model.
 
     Attributes:
-        missing: what has no form.
+        missing: operators without a form.
         callees: which functions reach which.
         active: functions whose bodies are being written, outermost first.
     """

@@ -37,7 +37,7 @@ class Form:
 
     Class attributes:
         direct: True if ONNX has an operator of that meaning, though attributes or operands may have another shape there.
-        differs: for what inputs ONNX Runtime gives another result, and which; empty if there are none.
+        differs: the inputs with another result in ONNX Runtime, and that result; empty if there are none.
     """
 
     direct: ClassVar[bool] = False

@@ -77,7 +77,7 @@ class Onnx(Export):
     ) -> tuple[onnx.ModelProto, External | None]:
         """The model, and its weights as far as they are kept beside it. With `inside` many of them go there instead of the model.
 
-        Raises UsageError where the package is missing or does not have the opset; IrError for everything without a form.
+        Raises UsageError if the package is missing or does not have the opset; IrError for everything without a form.
         """
         require_package(self.opset)
         if self.quantized not in ("exact", "qdq"):
@@ -207,7 +207,7 @@ def _is_read(graph: Graph, name: str) -> bool:
 
 
 def require_package(opset: int) -> None:
-    """Raises UsageError where the package `onnx` is missing, or does not have the opset."""
+    """Raises UsageError if the package `onnx` is missing, or does not have the opset."""
     try:
         from onnx import defs
     except ImportError:

@@ -41,7 +41,7 @@ class Frame:
 
     Attributes:
         parent: the instance of the function literal around it, None for a global function.
-        values: what is known of nodes whose scope belongs to this instance.
+        values: the values of nodes whose scope belongs to this instance.
         graphs: the graph of each scope.
         variables: parameters and `let` variables.
     """

@@ -50,7 +50,7 @@ _WRAPPING = ("Add", "Sub", "Mul", "Neg", "CumSum", "ReduceSum", "ReduceProd", "M
 def computed_in(node: str, dtype: str) -> str:
     """The type to compute a node in whose operands are of that integer type; the type itself if there is a kernel, or none.
 
-    A type that does not hold the values is taken only where the result has the same bits. Raises NoForm where there is none.
+    A type that does not hold the values is taken only where the result has the same bits. Raises NoForm if there is none.
     """
     have = COMPUTED_IN.get(node)
     if have is None or dtype in have or "float" in dtype:

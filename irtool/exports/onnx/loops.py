@@ -101,7 +101,7 @@ def write_loop(emitter: Emitter, callee: Closure, arguments: Sequence[Any], call
 
 
 def lasting(t: TensorType) -> TensorType | None:
-    """The type that a value has in every turn; None where its extents may change."""
+    """The type that a value has in every turn; None if its extents may change."""
     return t if t.is_static else None
 
 

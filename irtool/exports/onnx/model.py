@@ -91,7 +91,7 @@ class Inside:
 _GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9
 """Numbers of fields in ModelProto, GraphProto and TensorProto."""
 _BYTES = 2
-"""The wire type of what has a length in front of it."""
+"""The wire type of fields with a length in front."""
 
 
 def _framed(number: int, length: int) -> bytes:

@@ -25,7 +25,7 @@ class Writer:
         names: the names of the model.
         opset: the version of ONNX's operators.
         label: the name of the nodes.
-        hint: what values are named after.
+        hint: the base of the names of values.
     """
 
     graph: Graph
@@ -75,7 +75,7 @@ class Writer:
         wide = computed_in(op, input_dtype) if input_dtype else input_dtype
         if wide == input_dtype:
             return self.nodes(op, 1, *inputs, dtypes=[dtype or input_dtype], **attributes)[0]
-        first_input = 1 if op == "Where" else 0  # the condition, which holds truth values whatever is chosen from
+        first_input = 1 if op == "Where" else 0  # the condition, which holds truth values for operands of any dtype
         widened = [
             self.cast(v, wide) if v is not None and v.dtype == input_dtype and i >= first_input else v
             for i, v in enumerate(inputs)
@@ -235,18 +235,18 @@ class OnnxSite(Writer):
         return tensor_types
 
     def dims(self, index: int) -> tuple[int, ...]:
-        """The shape of an argument. Raises NoForm where it is not known."""
+        """The shape of an argument. Raises NoForm if it is not known."""
         return self.static(self.tensor(index))
 
     def static(self, t: TensorType) -> tuple[int, ...]:
-        """The shape of a tensor type. Raises NoForm where it is not known."""
+        """The shape of a tensor type. Raises NoForm if it is not known."""
         known = t.extents
         if known is None:
             self.refuse("the shape must be known")
         return known
 
     def known(self, t: TensorType, axis: int) -> int:
-        """One extent of a tensor type. Raises NoForm where it is not known."""
+        """One extent of a tensor type. Raises NoForm if it is not known."""
         extent = t.shape[axis]
         if not isinstance(extent, int):
             self.refuse(f"the extent of axis {axis} must be known")
@@ -260,7 +260,7 @@ class OnnxSite(Writer):
         return self.slice(self.shape(self.inputs[index]), [axis], [axis + 1], [0])
 
     def spatial(self, t: TensorType) -> list[int]:
-        """The extents behind batch and channels. Raises NoForm where one is not known."""
+        """The extents behind batch and channels. Raises NoForm if one is not known."""
         return [self.known(t, axis) for axis in range(2, len(t.shape))]
 
     def axes(self, index: int, axes: Sequence[int]) -> list[int]:
@@ -279,7 +279,7 @@ class OnnxSite(Writer):
 
 
 def element_type(dtype: str) -> int:
-    """ONNX's number of a dtype. Raises NoForm where it has none."""
+    """ONNX's number of a dtype. Raises NoForm if it has none."""
     if dtype not in ELEMENT_TYPES:
         raise NoForm(f"ONNX has no element type {dtype}")
     return ELEMENT_TYPES[dtype]

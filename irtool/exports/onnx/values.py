@@ -58,7 +58,7 @@ def leaves_of(t: Type | None) -> list[Type]:
 
 
 def tensor_leaves(t: Type | None) -> list[TensorType]:
-    """The same, if all are tensors that ONNX has. Raises NoForm where one is not."""
+    """The same, if all are tensors that ONNX has. Raises NoForm if one is not."""
     tensor_types = []
     for leaf in leaves_of(t):
         if not isinstance(leaf, TensorType):

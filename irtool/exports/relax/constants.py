@@ -12,7 +12,7 @@ from .literals import Text, invocation
 from .names import ScriptNames
 
 _BITS = {"bfloat16": "uint16"}
-"""Dtypes that numpy's files do not have, and what holds their bits."""
+"""Dtypes that numpy's files do not have, and the dtype for their bits."""
 
 
 class Constants:

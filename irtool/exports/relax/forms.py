@@ -53,7 +53,7 @@ class RelaxSite:
         return _tensor(self.call.checked_type, "its result")
 
     def type(self, index: int) -> TensorType:
-        """The type of an argument. Raises NoForm where it is no tensor."""
+        """The type of an argument. Raises NoForm if it is no tensor."""
         return _tensor(self.call.args[index].checked_type, f"argument {index}")
 
     def rank(self, index: int = 0) -> int:
@@ -61,7 +61,7 @@ class RelaxSite:
         return len(self.type(index).shape)
 
     def dims(self, t: TensorType) -> list[int]:
-        """A shape as numbers. Raises NoForm where it is not static."""
+        """A shape as numbers. Raises NoForm if it is not static."""
         if not t.is_static:
             raise NoForm("a shape is not static")
         return list(t.static_shape)
@@ -74,7 +74,7 @@ class RelaxSite:
         return [_tensor(f, "a field") for f in t.fields]
 
     def constant(self, index: int) -> np.ndarray:
-        """The value of an argument. Raises NoForm where it is not constant."""
+        """The value of an argument. Raises NoForm if it is not constant."""
         value = self.values[index]
         if not isinstance(value, Constant) or not hasattr(value.data, "shape"):
             raise NoForm(f"argument {index} is not constant")

@@ -93,7 +93,7 @@ class FunctionScript:
             return []
         texts = ["    " * depth + text for depth, text in out]
         texts[:0] = [f"    {name} = T.int64()" for name in self._declared]
-        if self._invokes:  # TVM knows nothing of what closures do; functions of Relay without references are pure
+        if self._invokes:  # TVM does not know the effects of closures; functions of Relay without references are pure
             texts.insert(0, '    R.func_attr({"relax.force_pure": True})')
         if any("cls." in text for text in texts):
             texts.insert(0, "    cls = Module")

@@ -31,7 +31,7 @@ def prepare(module: Module, entry: str, weights: Mapping[str, Any]) -> Module:
     module = _reached(module, entry)
     if has_data(module):
         evaluated = without_unread_references(_reached(run_passes(module, FIRST_ORDER), entry))
-        module = module if has_data(evaluated) else evaluated  # what is reported has its place in the text
+        module = module if has_data(evaluated) else evaluated  # reports have a place in the text
     if has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic")
     if any(isinstance(e, Op) and is_decomposed(e.name) for e in nodes(module)):

@@ -20,8 +20,8 @@ class Program:
 
     Attributes:
         globals: its global functions.
-        missing: what Relax has no form for, as far as functions were written.
-        constants: variables that stand for constants, in whatever function they were bound.
+        missing: operators without a form in Relax, in the functions written so far.
+        constants: variables bound to constants, in any function.
         waiting: functions still to write; those found inside of a function follow it.
     """
 

@@ -32,7 +32,7 @@ _LONG = 400
 """A shared expression whose text is longer than this is computed once, under a name."""
 
 _OPAQUE = 8
-"""TVM's number of the fusion pattern of what is never fused: its FuseTIR takes blocks only."""
+"""TVM's number of the opaque fusion pattern: its FuseTIR takes blocks only."""
 
 DEEPEST = 90
 """Levels of indentation: Python allows 100 in a file."""
@@ -55,7 +55,7 @@ _OF_LIBM = frozenset(("fmod", "expm1"))
 class LoopNestScript:
     """Writes one function. `lines` are its lines, not indented as a whole.
 
-    Raises NoForm where TVM has no counterpart of an intrinsic, or the loops are too deep for Python.
+    Raises NoForm if TVM has no counterpart of an intrinsic, or the loops are too deep for Python.
     """
 
     def __init__(self, name: str, f: PrimFunc) -> None:

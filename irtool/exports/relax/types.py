@@ -1,4 +1,4 @@
-"""Types of Relay as Relax has them."""
+"""Types of Relay in the notation of Relax."""
 
 from __future__ import annotations
 

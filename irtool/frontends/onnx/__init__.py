@@ -3,12 +3,12 @@
 package      the `onnx` package, imported when it is needed
 load         files, bytes and text as protos; `external`: data beside the model
 read         protos as plain data (`model`), each node with a place in a listing
-support      what has no form in Relay, all of it before anything is converted
+support      operators without a form in Relay, all reported before conversion
 importer     a model as a module; `inputs`, `initializers`, `names`
 graph        the nodes of a graph, in `order`, as `value`s of Relay; `functions`
-operator     what an operator becomes; `operators`: one class each, found by name
-arithmetic   what operators share: `sliding` windows and `pools`, `normalize`, `resampling`, `dot_product`, `tuples`
-groups       what exporters write out in parts, recognised in the whole function
+operator     conversion of an operator; `operators`: one class each, found by name
+arithmetic   shared parts of operators: `sliding` windows and `pools`, `normalize`, `resampling`, `dot_product`, `tuples`
+groups       operators that exporters write in parts, recognised in the whole function
 """
 
 from __future__ import annotations

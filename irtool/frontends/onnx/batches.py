@@ -19,7 +19,7 @@ def batch_of_one(
 ) -> dict[str, tuple[int, ...]]:
     """Shapes with a first extent of 1 for inputs without a shape; none unless all their other extents are numbers.
 
-    Inputs that are wholly known, or have a value, do not count; `say` is told what is assumed.
+    Inputs that are wholly known, or have a value, do not count; `say` gets each assumption.
     """
     known = {*shapes, *values}
     inputs = {n: i for n, i in graph_inputs(model).items() if n not in known and is_open(i)}

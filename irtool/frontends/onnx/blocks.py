@@ -12,9 +12,9 @@ from .value import Value
 def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Quantities]:
     """The tensor with an axis split into blocks, and quantities that broadcast against it.
 
-    A last block that is short is filled up: `out_of_blocks` takes off what was added.
+    A last block that is short is filled up: `out_of_blocks` removes the padding.
 
-    Raises IrError where scale and zero point do not have an element for each block.
+    Raises IrError if scale and zero point do not have an element for each block.
     """
     require_count(size, "block_size")
     shape = x.extents("a tensor that is quantized in blocks")

@@ -33,7 +33,7 @@ def check_calls(model: Model) -> None:
 
 
 def _callees_first(model: Model) -> Iterator[Key]:
-    """The functions of the model, each behind those that it calls. Raises IrError where one calls itself."""
+    """The functions of the model, each behind those that it calls. Raises IrError if one calls itself."""
     state: dict[Key, bool] = {}  # False: its callees are being looked at
     for root in model.functions:
         stack = [root]

@@ -47,7 +47,7 @@ def join_heads(x: Value) -> Value:
 def causal(length: int, keys: int, before: int, dtype: str, filtered: float) -> Value:
     """The mask to add to scores so that a query sees the keys up to its own place, and `before` of the past.
 
-    The last query sees all keys, as ONNX Runtime has it, also where there are more keys than queries.
+    The last query sees all keys, as in ONNX Runtime, also if there are more keys than queries.
     """
     require_room((length, keys), "a mask")
     place = counted(length, "a mask")[:, None]

@@ -24,7 +24,7 @@ class Narrow:
         mantissa: of floats, the bits behind the point; None for integers.
         least: of floats, the exponent of the smallest normal number.
         largest: the largest finite value.
-        beyond: of floats, what exceeds the largest value becomes where it is not limited to it.
+        beyond: of floats, the result of numbers above the largest value that are not limited to it.
         signed_zero: of floats, whether there is a -0.
     """
 

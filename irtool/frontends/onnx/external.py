@@ -28,8 +28,8 @@ class Elsewhere:
     """Reads the elements of tensors whose data was left where it is, each once.
 
     Attributes:
-        name: what messages call the model; its path, if it has a folder.
-        folder: the only one from which files are read; empty where there is none.
+        name: name of the model in messages; its path, if it has a folder.
+        folder: the only one from which files are read; empty if there is none.
         held: offset and length of data in the model's own bytes, by the tensor's name.
         data: these bytes, where they came through a pipe; else they are in the file `name`.
         maps: the files that are mapped, by path, each once however many tensors it has; None for a file that is read.

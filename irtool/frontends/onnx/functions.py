@@ -20,7 +20,7 @@ def find_function(
 ) -> FunctionBody:
     """The function that a node calls: one of the model, else ONNX's definition of the operator in simpler ones.
 
-    Raises IrError where there is neither.
+    Raises IrError if there is neither.
     """
     own = model.functions.get((node.op_type, node.overload))
     if own is not None:
@@ -33,7 +33,7 @@ def find_function(
 
 
 def has_function(node: Node, opset: int) -> bool:
-    """True if ONNX defines the operator in simpler ones, whatever its inputs are."""
+    """True if ONNX defines the operator in simpler ones, for any inputs."""
     schema = find_schema(node, opset)
     return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 

@@ -40,7 +40,7 @@ from .waiting import (
 _LARGEST_FOLDED = 1 << 20
 """Elements of a tensor that is evaluated while importing."""
 _ALWAYS_FOLDED, _ITEM_BYTES = 1 << 10, 8
-"""Elements of what counts for no budget: shapes, axes, scales; and the bytes of an element, at most."""
+"""Most elements of tensors outside the budget: shapes, axes, scales; and the bytes of an element, at most."""
 
 
 @dataclass(eq=False)
@@ -49,7 +49,7 @@ class Scope:
 
     parent: Scope | None = None
     values: dict[str, Value | None] = field(default_factory=dict)
-    """None for a value that could not be made: what needs it is left out in silence, since the reason was noted."""
+    """None for a value without a conversion: its users are left out without a message, since the reason was noted."""
 
     def find(self, name: str) -> Value | None:
         """The value of that name. Raises KeyError for an unknown name."""
@@ -77,7 +77,7 @@ class _Frame:
 
 @dataclass(frozen=True, eq=False)
 class _Site:
-    """A node that is an operator, with all that converting it takes."""
+    """A node that is an operator, with the inputs of its conversion."""
 
     operator: type[OnnxOperator]
     node: Node
@@ -95,7 +95,7 @@ class GraphImporter:
     """Converts graphs of one model. One object for each graph or subgraph; `scope` has the values around it.
 
     Attributes:
-        failures: what could not be converted, with the nodes, shared with all subgraphs.
+        failures: errors of conversion, with their nodes, shared with all subgraphs.
         functions: the functions beside `@main`, shared in the same way.
         may_wait: True if nodes that need extents which are open become calls of `onnx.node`.
     """
@@ -362,7 +362,7 @@ def _resolved(node: Node, bindings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _folded(value: Value | None, inputs: Sequence[Value | None], budget: FoldingBudget) -> Value | None:
-    """The value evaluated, where all that it is made of is known, and the budget has room for it."""
+    """The value, evaluated if all its operands are known and the budget allows it."""
     if value is None or value.known is not None or not isinstance(value.type, TensorType):
         return value
     if any(i is not None and (i.known is None or i.parameter) for i in inputs):

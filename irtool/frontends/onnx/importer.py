@@ -245,7 +245,7 @@ def drawn_numbers(nodes: Sequence[Node], filename: str) -> Diagnostic:
 
 
 def numbered_labels(nodes: Mapping[Node, Sequence[str]], filename: str) -> list[Diagnostic]:
-    """The warnings that numbers stand in the place of labels, one for each list of labels."""
+    """The warnings that numbers replace labels, one for each list of labels."""
     lists: dict[tuple[str, ...], Node] = {}
     for node, labels in nodes.items():
         lists.setdefault(tuple(labels), node)

@@ -33,7 +33,7 @@ def initializer_shape(proto: Any) -> tuple[int, ...]:
 
 
 def initializer_array(proto: Any, model: Model) -> np.ndarray:
-    """The elements of an initializer, wherever they are. Raises IrError where they do not fit, or cannot be read."""
+    """The elements of an initializer, wherever they are. Raises IrError if they do not fit, or cannot be read."""
     if hasattr(proto, "indices"):
         return dense_array(proto)
     if proto.data_location == _EXTERNAL:

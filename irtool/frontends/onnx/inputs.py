@@ -17,7 +17,7 @@ from .tensors import held_dtype
 
 
 def graph_inputs(model: Model) -> dict[str, Any]:
-    """The protos of the inputs that are no initializers, by name. Raises IrError where two have one name."""
+    """The protos of the inputs that are no initializers, by name. Raises IrError if two have one name."""
     by_name: dict[str, Any] = {}
     for i in model.graph.inputs:
         if i.name in by_name:

@@ -23,13 +23,13 @@ def load_model(model: str | os.PathLike[str] | bytes | Any, name: str = "") -> t
     """The ModelProto, its name in messages, and a reader of tensors with external data.
 
     Text in the syntax of `onnx.parser` is a model, too. Data of big tensors stays in the file, or in the bytes, until it is
-    asked for. Raises IrError for what is no model, OSError for an unreadable path.
+    asked for. Raises IrError for other objects than models, OSError for an unreadable path.
     """
     onnx = onnx_package()
     if isinstance(model, onnx.ModelProto):
         name = name or "<model>"
         return model, name, Elsewhere(name)
-    inside = getattr(model, "model_proto", None)  # of what torch.onnx.export gives
+    inside = getattr(model, "model_proto", None)  # results of torch.onnx.export
     if isinstance(inside, onnx.ModelProto):
         return load_model(inside, name)
     if callable(getattr(model, "read", None)):
@@ -63,7 +63,7 @@ def _contents(file: Any) -> bytes:
 
 
 def _without_data(data: Any, name: str) -> tuple[bytes, dict[str, tuple[int, int]]]:
-    """The bytes of a model to parse, and where the data is that they lack. Raises IrError where these are too many."""
+    """The bytes of a model to parse, and where the data is that they lack. Raises IrError if these are too many."""
     try:
         return split(data) or (bytes(data), {})
     except TooLarge:

@@ -49,7 +49,7 @@ class Turn:
 
 
 Body = Callable[[Value, "Value | None", Sequence[Value]], Turn]
-"""The turn of a number (int64), given the condition (None where there is none) and what it is handed."""
+"""The turn of a number (int64), given the condition (None if there is none) and what it is handed."""
 
 
 @dataclass(eq=False)
@@ -59,10 +59,10 @@ class LoopSpec:
     Attributes:
         count: how many turns there are at most; None for any number.
         condition: if there is a first turn; None for a loop that its count ends.
-        carried: what the first turn is handed.
-        body: what a turn does. It may be called several times.
+        carried: the loop-carried values of the first iteration.
+        body: computes an iteration. It may be called several times.
         backward: of each kept result, whether the last turn's comes first.
-        names: names for what is carried.
+        names: names of the loop-carried values.
     """
 
     count: Value | None
@@ -201,7 +201,7 @@ class _Loop:
     # -- without a function
 
     def _with_static_turns(self, outside: Sequence[Expr]) -> list[Value] | None:
-        """Few turns, each written out, where their numbers decide all extents inside; None where they do not."""
+        """Few turns, each written out, where their numbers decide all extents inside; None if they do not."""
         if self.turns is None or self.turns > _UNROLLED or self.decided:
             return None
         try:
@@ -254,8 +254,8 @@ class _Kept:
 
     Attributes:
         sofar: the parameter that has them.
-        start: what it is at first.
-        turns: how many there will be, and have their place already; None where that is not known.
+        start: its initial value.
+        turns: how many there will be, and have their place already; None if that is not known.
     """
 
     sofar: Value
@@ -294,7 +294,7 @@ def widened(value: Value, t: TensorType, always: bool = False) -> Value:
 
 
 def joined_type(a: TensorType, b: TensorType) -> TensorType | None:
-    """The type of values of either type: `?` where extents differ; None where the types have nothing in common."""
+    """The type of values of either type: `?` where extents differ; None if the types have nothing in common."""
     if a.dtype != b.dtype or len(a.shape) != len(b.shape):
         return None
     return TensorType(tuple(x if x == y else ANY for x, y in zip(a.shape, b.shape, strict=True)), a.dtype)
@@ -309,7 +309,7 @@ def _joined(a: TensorType, b: TensorType, name: str) -> TensorType:
 
 
 def _goes_on(turn: Turn) -> bool:
-    """If there is a next turn. Raises IrError where the program computes that."""
+    """If there is a next turn. Raises IrError if the program computes that."""
     if turn.condition is None:
         return True
     known = _known_number(turn.condition)

@@ -69,24 +69,24 @@ def _room(shape: Sequence[int]) -> int:
 
 
 def counted(count: int, what: str, dtype: str = "int64") -> np.ndarray:
-    """0, 1, 2 …: `count` numbers. Raises IrError where these are too many."""
+    """0, 1, 2 …: `count` numbers. Raises IrError if these are too many."""
     require_room((count,), what)
     return np.arange(count, dtype=dtype)
 
 
 def diagonal(rows: int, columns: int, k: int, what: str) -> np.ndarray:
-    """1 on a diagonal, `k` above the main one, else 0. Raises IrError where the matrix would be too large."""
+    """1 on a diagonal, `k` above the main one, else 0. Raises IrError if the matrix would be too large."""
     require_room((rows, columns), what)
     return np.eye(rows, columns, k, "uint8")
 
 
 def spread(low: float, high: float, count: int, what: str) -> np.ndarray:
-    """`count` numbers evenly from `low` to `high`, both included. Raises IrError where these are too many."""
+    """`count` numbers evenly from `low` to `high`, both included. Raises IrError if these are too many."""
     require_room((count,), what)
     return np.linspace(low, high, count)
 
 
 def filled(shape: int | Sequence[int], value: Any, what: str, dtype: str | None = None) -> np.ndarray:
-    """An array of one number. Raises IrError where it would be too large."""
+    """An array of one number. Raises IrError if it would be too large."""
     require_room((shape,) if isinstance(shape, int) else shape, what)
     return np.full(shape, value, dtype)

@@ -99,7 +99,7 @@ class Model:
     functions: Mapping[tuple[str, str], FunctionBody] = field(default_factory=dict)
     """By operator and overload."""
     read_external: Any = None
-    """Gives the array of a TensorProto whose data is in another file; None where there is no folder to look in."""
+    """Gives the array of a TensorProto whose data is in another file; None if there is no folder to look in."""
     ir_version: int = 0
     listing: Source = field(default_factory=lambda: Source("", ""))
     """The text that the places of nodes are in."""

@@ -14,7 +14,7 @@ def narrowed(x: Value, to: Narrow, saturate: bool = True, round_mode: str = "up"
     """The elements as those of the narrow type, in the dtype that holds them.
 
     Integers keep their lowest bits; floats are rounded to nearest, ties to even, and limited to the largest value, or without
-    `saturate` become what the type has beyond it. `round_mode` is that of float8e8m0, whose values are powers of two.
+    `saturate` become the type's value for overflow. `round_mode` is that of float8e8m0, whose values are powers of two.
     """
     if not to.is_float:
         result = _lowest_bits(x, to)

@@ -59,10 +59,10 @@ class OnnxOperator(Plugin):
 
     Attributes:
         node: the node: its name, `op_type`, inputs, outputs.
-        graph: what converts the graph around it; subgraphs are converted through it.
+        graph: the converter of the graph around it; subgraphs are converted through it.
         opset: the version of the operator's domain that the model asks for.
         folds: True where a call on known values is evaluated while importing.
-        refusal: of an operator that has no form in Relay, whatever the node, why that is so.
+        refusal: the reason why an operator has no form in Relay, for any node.
     """
 
     folds: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class OnnxOperator(Plugin):
         return dict(sorted(by_version.items()))
 
     def convert(self, inputs: Sequence[Value | None], attributes: dict[str, Any]) -> list[Value | None]:
-        """The node's outputs. Raises IrError where it has no form in Relay, or breaks the operator's signature."""
+        """The node's outputs. Raises IrError if it has no form in Relay, or breaks the operator's signature."""
         meant = self.meant()
         method = meant._version()
         meant._check(method, inputs, attributes)

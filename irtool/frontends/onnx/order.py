@@ -12,7 +12,7 @@ from .model import Graph, Node
 def in_order(nodes: Iterable[Node], outputs: Sequence[str], filename: str) -> list[Node]:
     """The nodes that the outputs need, in the order of the model as far as it stands, else behind their inputs.
 
-    Raises IrError where two nodes make one value, or nodes wait for each other.
+    Raises IrError if two nodes make one value, or nodes wait for each other.
     """
     nodes = list(nodes)
     makers: dict[str, Node] = {}
@@ -21,7 +21,7 @@ def in_order(nodes: Iterable[Node], outputs: Sequence[str], filename: str) -> li
             if o and makers.setdefault(o, n) is not n:
                 raise IrError(f"two nodes make {o}", n.place, filename=filename, code=DamagedModel)
     index = {n: i for i, n in enumerate(nodes)}
-    done: dict[Node, bool] = {}  # False: what it needs is being looked at
+    done: dict[Node, bool] = {}  # False: its operands are being visited
     order: list[Node] = []
     roots = sorted({makers[o] for o in outputs if o in makers}, key=index.__getitem__)
     for root in roots:

@@ -9,7 +9,7 @@ from ...extras import install_line
 
 
 def onnx_package() -> Any:
-    """The package `onnx`, imported. Raises UsageError, which says how to install it, where it is missing."""
+    """The package `onnx`, imported. Raises UsageError, which says how to install it, if it is missing."""
     try:
         import onnx
         import onnx.numpy_helper

@@ -18,10 +18,10 @@ class Functions:
     Attributes:
         symbols: the extents that are not known.
         drawing: the nodes that draw random numbers.
-        waiting: the nodes that calls of `onnx.node` stand for, each with what it waits for.
+        waiting: the nodes of calls of `onnx.node`, each with the value that it waits for.
         numbered: the nodes with strings as labels of classes, in whose place numbers stand, and the labels.
-        budget: what evaluating nodes of known values may make, in all graphs together.
-        impossible: the nodes with a branch that cannot be computed with the shapes at hand, each with what is wrong.
+        budget: elements that constant evaluation may produce, in all graphs together.
+        impossible: the nodes with a branch that cannot be computed with the given shapes, each with the reason.
         unseeded: how many numbers these have been given in place of seeds.
     """
 

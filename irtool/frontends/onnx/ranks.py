@@ -17,7 +17,7 @@ _MOST_TRIED = 24
 """Imports of the model at most; one for each rank, and then some in which inputs differ in rank."""
 
 Convert = Callable[[Model], Iterable[object]]
-"""Imports a model and gives what waits for open extents; raises IrError where that fails."""
+"""Imports a model and returns the nodes that wait for open extents; raises IrError if that fails."""
 
 
 def without_rank(model: Model, known: Iterable[str]) -> list[str]:
@@ -33,7 +33,7 @@ def with_ranks(model: Model, known: Iterable[str], convert: Convert, say: Callab
     """The model in which each input has a rank, all its extents open; `say` is told of each that was taken.
 
     Of the ranks that convert, those are taken with which nothing waits for extents, if there are such. The model itself where
-    nothing is missing. Raises IrError where no rank that is tried converts: what is wrong with the first.
+    nothing is missing. Raises IrError if no rank that is tried converts: what is wrong with the first.
     """
     names = without_rank(model, known)
     if not names:

@@ -22,7 +22,7 @@ def domain_of(name: str) -> str:
 def read_model(proto: Any, filename: str, read_external: Callable[[Any], Any] | None = None) -> Model:
     """The model of a ModelProto; `filename` is its name in messages.
 
-    Raises IrError where it has no graph, or two functions of one name.
+    Raises IrError if it has no graph, or two functions of one name.
     """
     if not proto.HasField("graph"):
         raise IrError("the model has no graph", filename=filename, code=DamagedModel)
@@ -84,7 +84,7 @@ def _opsets(imports: Iterable[Any], filename: str) -> dict[str, int]:
 
 
 def require_text(strings: Iterable[Any], what: str, filename: str) -> None:
-    """Raises IrError where one of the strings of a proto is not UTF-8: protobuf gives its bytes then."""
+    """Raises IrError if one of the strings of a proto is not UTF-8: protobuf gives its bytes then."""
     for s in strings:
         if isinstance(s, bytes):
             shown = ascii(s)[2:42]
@@ -109,7 +109,7 @@ def _read_graph(proto: Any, listing: _Listing, depth: int = 0) -> Graph:
 
 
 def _initializers(proto: Any, filename: str) -> dict[str, Any]:
-    """By name. Raises IrError where two have one name."""
+    """By name. Raises IrError if two have one name."""
     result: dict[str, Any] = {}
     for t in (*proto.initializer, *proto.sparse_initializer):
         name = t.values.name if hasattr(t, "indices") else t.name

@@ -65,7 +65,7 @@ class Sequences:
     """The inputs of a recurrent operator, steps first: steps x batch x input.
 
     Attributes:
-        lengths: of each sequence, int32; None where all are as long as the tensor.
+        lengths: of each sequence, int32; None if all are as long as the tensor.
         initial: of each state, direction x batch x hidden; None for zeros.
     """
 
@@ -170,7 +170,7 @@ def check_cell(
     count: int,
     gates_last: bool = False,
 ) -> int:
-    """The number of hidden elements. Raises IrError where the shapes of the weights do not fit.
+    """The number of hidden elements. Raises IrError if the shapes of the weights do not fit.
 
     The gates are the axis 1 of the weights, or with `gates_last` their axis 2.
     """

@@ -48,7 +48,7 @@ def is_image_filter(x: Value, way: Filter) -> bool:
         return False
     if x.dtype != "float32" and (way.mode != "nearest" or x.dtype == "float64"):
         return False
-    # With asymmetric coordinates it repeats elements, as TVM does, whatever the rounding.
+    # With asymmetric coordinates and any rounding it repeats elements, as TVM does.
     return not (way.mode == "nearest" and way.coordinates == "asymmetric" and way.rounding not in ("floor", "simple"))
 
 

@@ -15,7 +15,7 @@ from .value import Value
 def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbers] | None:
     """The extents for a shape of ONNX's Reshape: 0 copies one, -1 is the remaining one. None if no extents fit.
 
-    Extents are given by their numbers for several choices of what is not known.
+    Extents are lists of numbers, one for each of several choices of the unknown extents.
     """
     columns = []
     for have, target in zip(zip(*extents, strict=True), zip(*shape, strict=True), strict=True):

@@ -31,7 +31,7 @@ _MOST_ROUNDS = 20
 def settle(module: Module, entry: str, weights: Mapping[str, np.ndarray]) -> Module:
     """The module with operators for those `onnx.node` calls that need no more extents; others stay.
 
-    `weights` has values of parameters of `entry`, which may decide shapes. Raises IrError where a node has no form with its shapes.
+    `weights` has values of parameters of `entry`, which may decide shapes. Raises IrError if a node has no form with its shapes.
     """
     for _ in range(_MOST_ROUNDS):
         # What was computed while the program runs is known by now, in part.
@@ -130,7 +130,7 @@ def _value(e: Expr, known: Mapping[Var, np.ndarray]) -> Value:
 
 
 def _model_of(call: Call) -> tuple[Node, Model]:
-    """The node that a call stands for, and a model of its opsets. Raises IrError where the attributes hold none."""
+    """The node that a call stands for, and a model of its opsets. Raises IrError if the attributes hold none."""
     attrs = call.attrs
     assert isinstance(attrs, OnnxNode)
     onnx = onnx_package()

@@ -17,7 +17,7 @@ from .value import Value
 
 
 def find_schema(node: Node, opset: int) -> Any:
-    """ONNX's definition of the operator in that version of its domain; None where it has none."""
+    """ONNX's definition of the operator in that version of its domain; None if it has none."""
     return schema_of(node.key.op_type, opset, node.key.domain)
 
 

@@ -48,7 +48,7 @@ class Windows:
         dilations: Sequence[int] | None = None,
         auto_pad: str = "NOTSET",
     ) -> Windows:
-        """The windows that attributes describe. Raises IrError where they contradict each other."""
+        """The windows that attributes describe. Raises IrError if they contradict each other."""
         n = len(kernel)
         windows = Windows(
             tuple(kernel),
@@ -83,7 +83,7 @@ class Windows:
         x.require_rank(self.rank + 2, what)
 
     def padding(self, x: Value, what: str) -> tuple[int, ...]:
-        """The pads that hold for a tensor: those of `auto_pad` where it says so. Raises IrError where these need an extent
+        """The pads that hold for a tensor: those of `auto_pad` where it says so. Raises IrError if these need an extent
         that is not known.
         """
         self.require_fit(x, what)
@@ -106,7 +106,7 @@ def weight_windows(
 ) -> Windows:
     """The windows of a convolution with weights `(M, C / group, …)`; empty attributes stand for their defaults.
 
-    Raises IrError where the data, the weights and `kernel_shape` do not fit together.
+    Raises IrError if the data, the weights and `kernel_shape` do not fit together.
     """
     rank = spatial_rank(x, "a convolution")
     weights_shape = w.extents("the weights of the convolution")
@@ -117,7 +117,7 @@ def weight_windows(
 
 
 def spatial_extents(x: Value, what: str) -> tuple[int, ...]:
-    """The extents behind batch and channels. Raises IrError where one is unknown."""
+    """The extents behind batch and channels. Raises IrError if one is unknown."""
     if not all(isinstance(d, int) for d in x.shape[2:]):
         x.extents(what)
     return x.shape[2:]  # type: ignore[return-value]  # all of them are integers

@@ -49,7 +49,7 @@ def body_of(node: Node, name: str) -> Graph:
 def outputs_of(importer: GraphConverter, graph: Graph, bound: Sequence[Value]) -> list[Value]:
     """The outputs of a graph inside a node, for these inputs.
 
-    Raises IrError where one could not be made; it takes the reasons along, so that whoever has another way can try that.
+    Raises IrError if one could not be made; it takes the reasons along, so that whoever has another way can try that.
     """
     before = len(importer.failures)
     results = importer.convert(graph, bound)

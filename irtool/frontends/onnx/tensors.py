@@ -36,7 +36,7 @@ def dtype_of(number: int, what: str) -> str:
 def count_elements(proto: Any, what: str) -> tuple[str, int]:
     """The dtype, or the name of the narrow type, and the number of elements that a TensorProto says it has.
 
-    Raises IrError for what no tensor can have.
+    Raises IrError for dtypes and shapes that no tensor can have.
     """
     dtype = NARROW[proto.data_type].name if proto.data_type in NARROW else dtype_of(proto.data_type, what)
     require_shape(proto.dims, what)

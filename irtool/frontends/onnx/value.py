@@ -133,14 +133,14 @@ class Value:
         return self.known
 
     def ints(self, what: str) -> tuple[int, ...]:
-        """The elements of a vector of integers, or of a scalar. Raises IrError where they are not known, or no integers."""
+        """The elements of a vector of integers, or of a scalar. Raises IrError if they are not known, or no integers."""
         array = self.array(what)
         if array.dtype.kind not in "iu" or array.ndim > 1:
             raise IrError(f"{what} is a tensor of {array.dtype} of rank {array.ndim}, not a list of integers")
         return tuple(int(x) for x in array.ravel())
 
     def number(self, what: str) -> int:
-        """The one element, an integer. Raises IrError where it is not known, or there are others."""
+        """The one element, an integer. Raises IrError if it is not known, or there are others."""
         array = self.array(what)
         if array.dtype.kind not in "iu" or array.size != 1:
             raise IrError(
@@ -149,14 +149,14 @@ class Value:
         return int(array.reshape(()))
 
     def axis(self, axis: int, what: str = "axis", rank: int | None = None) -> int:
-        """An axis counted from the front. Raises IrError where the tensor, or one of `rank` axes, does not have it."""
+        """An axis counted from the front. Raises IrError if the tensor, or one of `rank` axes, does not have it."""
         rank = self.rank if rank is None else rank
         if not -rank <= axis < rank:
             raise IrError(f"{what} is {axis}, and the tensor has {rank} axes")
         return axis % rank
 
     def axes(self, axes: Sequence[int], what: str = "axes", rank: int | None = None) -> tuple[int, ...]:
-        """Axes counted from the front. Raises IrError where the tensor, or one of `rank` axes, lacks one, or one comes twice."""
+        """Axes counted from the front. Raises IrError if the tensor, or one of `rank` axes, lacks one, or one comes twice."""
         counted = tuple(self.axis(a, what, rank) for a in axes)
         if len(set(counted)) < len(counted):
             raise IrError(f"{what} {list(axes)} name one axis twice", code=DamagedModel)
@@ -174,7 +174,7 @@ class Value:
 
 
 def apply(name: str, *args: Expr | Value, **attributes: Any) -> Value:
-    """The call of an operator of Relay, typed. Raises IrError where the operator refuses its arguments, or where an attribute is
+    """The call of an operator of Relay, typed. Raises IrError if the operator refuses its arguments, or where an attribute is
     an integer of more than 64 bits, as sums of extreme numbers of a model can be.
     """
     for key, value in attributes.items():

@@ -44,7 +44,7 @@ def has_open_extents(values: Sequence[Value | None]) -> bool:
 
 
 def can_wait(node: Node, around: Mapping[str, Value]) -> bool:
-    """True if a call can stand for the node: all that it reads are tensors of types that Relay has."""
+    """True if a call can represent the node: its operands are tensors of Relay's types."""
     graphs = list(node.subgraphs.values())
     while graphs:
         for n in graphs.pop().nodes:
@@ -57,7 +57,7 @@ def can_wait(node: Node, around: Mapping[str, Value]) -> bool:
 def inferred_results(
     node: Node, opset: int, inputs: Sequence[Value | None], attributes: Mapping[str, Any]
 ) -> list[TensorType] | None:
-    """The types of the results that the node names, as ONNX infers them; None where it leaves a rank or an element type open."""
+    """The types of the results that the node names, as ONNX infers them; None if it leaves a rank or an element type open."""
     schema = find_schema(node, opset)
     if schema is None or node.subgraphs:
         return None
@@ -79,7 +79,7 @@ def inferred_results(
 def sampled_results(node: Node, convert: Convert, around: Mapping[str, Value]) -> tuple[list[TensorType] | None, bool]:
     """The types of the results that the node names, from conversions with numbers in the place of open extents.
 
-    None where no pair of numbers gives results of the same ranks. Also whether the ranks are a guess, since other numbers give others.
+    None if no pair of numbers gives results of the same ranks. Also whether the ranks are a guess, since other numbers give others.
     """
     joined, every = None, []
     for pair in _SAMPLES:
@@ -91,7 +91,7 @@ def sampled_results(node: Node, convert: Convert, around: Mapping[str, Value]) -
 
 
 def joined_types(first: Sequence[TensorType], second: Sequence[TensorType]) -> list[TensorType] | None:
-    """The types in which two lists of results agree, extents that differ open; None where ranks or element types differ."""
+    """The types in which two lists of results agree, extents that differ open; None if ranks or element types differ."""
     if len(first) != len(second):
         return None
     joined = [joined_type(a, b) for a, b in zip(first, second, strict=True)]

@@ -32,8 +32,8 @@ class _NotProtobuf(ValueError):
 def split(data: Any) -> tuple[bytes, dict[str, tuple[int, int]]] | None:
     """The bytes of a model in which big initializers have no data, and where that is: offset and length by name.
 
-    Such an initializer is said to be external, without a location. None where nothing can be left out: `data` is then to
-    be parsed as it is. Raises TooLarge, before anything of the data is copied, where what is to be parsed is too large for that.
+    Such an initializer is said to be external, without a location. None if nothing can be left out: `data` is then to
+    be parsed as it is. Raises TooLarge, before anything of the data is copied, if what is to be parsed is too large for that.
     """
     ranges: dict[str, tuple[int, int]] = {}
     try:
@@ -76,7 +76,7 @@ def _graph(data: Any, start: int, end: int, cuts: list[_Cut]) -> bytes:
 
 
 def _tensor(data: Any, start: int, end: int, ranges: dict[str, tuple[int, int]]) -> tuple[int, int] | None:
-    """Begin and end of the field that has a tensor's data; None where it stays as it is."""
+    """Begin and end of the field that has a tensor's data; None if it stays as it is."""
     if end - start < LEAST:
         return None
     name, raw, has_other = "", None, False

@@ -1,6 +1,6 @@
 """Loop nests, evaluated with numpy: loops whose steps do not depend on each other run as one, over arrays.
 
-functions    what each operation is on arrays
+functions    the operations on arrays
 expressions  an expression as a straight list of operations
 dependence   how a loop may run: all steps at once, as a reduction, or one after the other
 lanes        the steps that run at once

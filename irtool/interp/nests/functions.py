@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def _divided(a: Any, b: Any) -> Any:
-    """`a / b` towards zero; 0 where `b` is 0."""
+    """`a / b` towards zero; 0 if `b` is 0."""
     return np.floor_divide(np.subtract(a, np.fmod(a, b)), b)
 
 
@@ -79,7 +79,7 @@ _BOOLEAN: Mapping[str, Function] = {
 }
 
 REDUCTIONS = {"+": "add", "*": "multiply", "and": "logical_and", "or": "logical_or"}
-"""Operations that numpy does along a whole axis at once, and what it calls them."""
+"""Operations that numpy does along a whole axis at once, and numpy's names."""
 
 
 def reduced(op: str, values: Any) -> Any:

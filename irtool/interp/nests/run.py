@@ -281,7 +281,7 @@ def _reduced(op: str, values: Any, combine: Any) -> Any:
     """The first axis combined."""
     if op in REDUCTIONS:
         return reduced(op, values)
-    if values.dtype.kind not in "biu" and np.isnan(values).any():  # what is left of NaN goes by the order
+    if values.dtype.kind not in "biu" and np.isnan(values).any():  # among NaNs, the order decides
         total = values[0]
         for n in range(1, len(values)):
             total = combine(total, values[n])

@@ -47,7 +47,7 @@ def _leaves(values: Any) -> Iterator[Any]:
 
 
 def _grouped(root: Type, results: Iterator[Any]) -> Any:
-    """The results in tuples as the type has them."""
+    """The results in tuples as in the type."""
     done: list[Any] = []
     stack: list[tuple[Type, bool]] = [(root, False)]
     while stack:

@@ -40,7 +40,7 @@ class Dynamic(Operator):
         frozen = self.freeze(*[args[i] for i in self.moving])
         rest = [a for i, a in enumerate(args) if i not in self.moving]
         try:
-            frozen.relate(list(map(_type_of, rest)), Known())  # which refuses what there is no reference for
+            frozen.relate(list(map(_type_of, rest)), Known())  # which refuses operators without a reference
             return frozen.evaluate(*rest)
         except RelationError as error:
             raise IrError(f"{self.name}: {error}") from None

@@ -258,7 +258,7 @@ class Division:
 
 
 def division_of(map: Map, target: int, method: Method) -> Division | None:
-    """The division that gives the first tap of every result, just as float32 rounds it; None where none of a short period does.
+    """The division that gives the first tap of every result, just as float32 rounds it; None if none of a short period does.
 
     What reads by way of it moves evenly, or repeats itself, where a table may hold anything.
     """
@@ -275,7 +275,7 @@ def division_of(map: Map, target: int, method: Method) -> Division | None:
         if by > _LONGEST_PERIOD and target > _LONGEST_AXIS:
             continue
         first = int((start + rounding) * by)
-        for moved in (0, -1, by - 1):  # halves rounded down, and what is rounded up
+        for moved in (0, -1, by - 1):  # halves rounded down, and halves rounded up
             result = _reduced(int(scale * by), first + moved, by)
             if (result.at(i) == first_taps).all():
                 return result

@@ -280,7 +280,7 @@ class Resize3D(Resize):
 class CropAndResize(Operator):
     """For each box (y1, x1, y2, x2 in 0 … 1), its part of image `box_indices[n]` resized to `crop_size`.
 
-    `method` is `bilinear` or `nearest_neighbor`; what lies outside of the image is `extrapolation_value`.
+    `method` is `bilinear` or `nearest_neighbor`; elements outside of the image are `extrapolation_value`.
     """
 
     crop_size: tuple[int, ...] | None = None

@@ -93,7 +93,7 @@ _COUNTS = dict.fromkeys(("bool", "int8", "uint8", "int16", "uint16"), "int32") |
     "float16": "float32",
     "bfloat16": "float32",
 }
-"""In what steps are compared with lengths of dtypes that cannot count all steps."""
+"""The dtype in which steps are compared with lengths whose dtype cannot count all steps."""
 
 
 @operator("sequence_mask", "data", "valid_length", pattern=Pattern.INJECTIVE, attrs="SequenceMaskAttrs", level=10)

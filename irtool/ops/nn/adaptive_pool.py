@@ -18,7 +18,7 @@ from .pool_reference import adaptive_windows
 from .window_expression import adaptive
 
 MOST_WINDOWS = 2**31 - 1
-"""Windows that an axis can be divided into: what an index of 32 bits counts."""
+"""Most windows of an axis: the range of a 32-bit index."""
 
 
 class GlobalPool2D(Operator):

@@ -17,7 +17,7 @@ def unfilled(operator: Any, inputs: Sequence[Any], out_type: Any, layout: Layout
     """The tensor expression of an operator whose result, in `layout`, has blocks that are not full: there zeros stand.
 
     It is computed in the canonical layout `form` and stored in blocks then, so that no expression of an operator has to tell
-    what exists from what fills up. None where all blocks are full.
+    what exists from what fills up. None if all blocks are full.
     """
     if all(a.is_primal for a in layout.axes):
         return None

@@ -81,7 +81,7 @@ class Convolution(Operator):
         """Convolutions, plain and transposed: batch and channels of data and result, weights, and spatial extents.
 
         Backwards, an extent follows from the result's where the stride leaves only one, and input channels follow from the
-        weights where there is one group (of several, where each has one channel). Nothing is said of layouts in blocks.
+        weights if there is one group (of several, where each has one channel). Nothing is said of layouts in blocks.
         """
         form, held_form = self.data_form, self.kernel_canonical()
         out_layout = self.out_layout or self.data_layout

@@ -1,4 +1,4 @@
-"""Convolutions as tensor expressions, on tensors in whatever layout they are stored."""
+"""Convolutions as tensor expressions, on tensors in any stored layout."""
 
 from __future__ import annotations
 

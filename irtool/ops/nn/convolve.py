@@ -17,7 +17,7 @@ from ...deferred import np
 from .gemm import finish, operands
 
 BLOCK_BYTES = 8 << 20
-"""Unrolled windows held at a time; about what stays in the last cache."""
+"""Elements of unrolled windows in memory at a time; about the size of the last cache."""
 
 Pads = Sequence[tuple[int, int]]
 

@@ -190,7 +190,7 @@ class DeformableConv2D(Operator):
                     for g in range(self.deformable_groups):
                         block = slice(g * per_group, (g + 1) * per_group)
                         total[n, block] += x[n, block][:, row[n, g], column[n, g]] * part[n, g]
-        # Of taps outside nothing is read: what stands at their place here may be infinite.
+        # Taps outside read nothing: the number at their clamped position may be infinite.
         seen = np.repeat(inside, per_group, axis=1)
         return np.where(seen, total, np.float32(0))
 

@@ -80,7 +80,7 @@ def _grouped(x: np.ndarray, lead: int) -> np.ndarray:
 
 
 def require_tiles(tile: int, kernel: Sequence[Dim]) -> None:
-    """RelationError where there is no transform for tiles of that size and one of the extents of a kernel."""
+    """RelationError if there is no transform for tiles of that size and one of the extents of a kernel."""
     for k in kernel:
         if isinstance(k, int):
             points(tile, int(k))

@@ -44,7 +44,7 @@ def matrices(m: int, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     at = points(m, r)
     n = len(at)
     alpha = n + 1
-    # The derivative of the product of (x - a) at each point: what Lagrange interpolation divides by.
+    # The derivative of the product of (x - a) at each point: the divisor of Lagrange interpolation.
     f = []
     for i, a in enumerate(at):
         value = Fraction(1)

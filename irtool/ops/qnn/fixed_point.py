@@ -138,4 +138,4 @@ def requantize(
     number = np.dtype(compute_dtype).type
     real = (x.astype(number) - zero.astype(number)) * factors.astype(number) + number(out_zero_point)
     whole = np.floor(real + number(0.5)) if rounding == "UPWARD" else round_away(real)
-    return saturate(convert(whole, "int32"), dtype)  # cast, as TVM has it
+    return saturate(convert(whole, "int32"), dtype)  # cast, as in TVM

@@ -14,7 +14,7 @@ from ..typical import NearOne
 from .fixed_point import LARGEST_FACTOR
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
-"""What quantized sums are made of: what saturates from int32."""
+"""The dtypes of quantized sums: those that saturate from int32."""
 
 
 class Quantized(Operator):

@@ -1,6 +1,6 @@
 """Deductions from partly known shapes for operators that move, join, cut and reshape tensors (see `ops.partial`).
 
-Each takes what is known of arguments and result and returns it with what follows filled in.
+Each takes the known parts of arguments and result, and returns them with the parts that follow.
 """
 
 from __future__ import annotations

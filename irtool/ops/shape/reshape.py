@@ -49,7 +49,7 @@ def infer_new_shape(shape: Sequence[Dim], newshape: Sequence[int], allowzero: bo
 
     Codes in `newshape`: a positive number is a dimension; 0 copies the dimension at the same place (or is a zero, with
     `allowzero`); -1 is what remains (once); -2 copies all remaining dimensions; -3 merges two dimensions; -4 splits one
-    into the two numbers that follow, of which one may be -1. Raises RelationError where the codes do not fit the shape.
+    into the two numbers that follow, of which one may be -1. Raises RelationError if the codes do not fit the shape.
     """
     out: list[Dim] = []
     used_in: set[int] = set()
@@ -156,7 +156,7 @@ class Reshape(Operator):
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         if any(isinstance(d, int) and d < -1 for d in self.newshape):
-            return list(args), out  # codes that copy what is left, split and join axes
+            return list(args), out  # codes that copy the remaining axes, split and join axes
         return reshaped_known(args[0], out, self.newshape, not self.allowzero)
 
     def evaluate(self, data: Any) -> Any:

@@ -172,7 +172,7 @@ class MultiBoxTransformLoc(Operator):
         for b in range(batch):
             if not foreground.shape[1]:
                 continue
-            numbers = np.where(np.isnan(foreground[b]), -1, foreground[b])  # a class whose score is NaN is none
+            numbers = np.where(np.isnan(foreground[b]), -1, foreground[b])  # a class with a NaN score does not count
             best = numbers.argmax(0)
             score = np.take_along_axis(numbers, best[None], 0)[0]
             is_valid = (score > -1) & (score >= self.threshold)

@@ -15,7 +15,7 @@ from ..metadata import Metadata
 
 
 def settle(value: Any, metadata: Metadata) -> Any:
-    """`value` with attributes in place of every such record below it. Raises IrError where no operator has it."""
+    """`value` with attributes in place of every such record below it. Raises IrError if no operator has it."""
     if not _is_open(value):
         return value
     rebuilt: dict[int, Any] = {}

@@ -101,7 +101,7 @@ class Calls(Leaves):
             if attrs.missing is not None:
                 return without_values(operator, attrs)
             shared = self._record_attrs.get((operator, id(attrs)))
-            if shared is None:  # what shares a record shares its attributes
+            if shared is None:  # calls that share a record share its attributes
                 result = operator.make(self.metadata.attributes(attrs, operator), Span(self.source, s, e))
                 shared = self._record_attrs[operator, id(attrs)] = (result, attrs)
             return shared[0]

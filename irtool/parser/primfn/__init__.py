@@ -1,7 +1,7 @@
 """`primfn(…) … }` to loop nests.
 
 tokens        tokens of a primfn, with their places
-names         what a name in the text was before the printer made it unique
+names         the names before the printer made them unique
 attributes    `attr = {…}`
 header        parameters, `buffers`, `buffer_map`, `preflattened_buffer_map`
 expressions   one expression

@@ -12,13 +12,13 @@ from .names import TakenNames
 from .tokens import Tokens
 
 ConstantOf = Callable[[int], Constant]
-"""The constant of a number in the metadata section. Raises IrError where it is not there."""
+"""The constant of a number in the metadata section. Raises IrError if it is not there."""
 
 
 def read_constant(tokens: Tokens, names: TakenNames, find: ConstantOf | None) -> tuple[str, AllocateConst]:
     """The name of the pointer and the constant, without the statements after it.
 
-    Raises NotRead where the text does not have the data: TVM prints none.
+    Raises NotRead if the text does not have the data: TVM prints none.
     """
     first = tokens.at
     tokens.take()
@@ -55,7 +55,7 @@ def read_constant(tokens: Tokens, names: TakenNames, find: ConstantOf | None) ->
 
 
 def _data(tokens: Tokens, find: ConstantOf | None) -> Constant | None:
-    """`meta[relay.Constant][3]`; None where there is no metadata section."""
+    """`meta[relay.Constant][3]`; None if there is no metadata section."""
     first = tokens.at
     if tokens.name("a reference into the metadata section") != "meta":
         raise tokens.unexpected("meta[relay.Constant][…]")

@@ -1,6 +1,6 @@
 """Expressions of a primfn: `(((i*10) + k) < 9)`, `floordiv(i, 4)`, `@tir.exp(x[i], dtype=float32)`, `x_1: Buffer(x, …)[i]`.
 
-Signs bind as in C where parentheses are left out. Nothing is folded: what is read prints as it stood.
+Signs bind as in C where parentheses are left out. Nothing is folded: a parsed text prints unchanged.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SymbolTable:
     def __init__(self, buffer: Callable[[Tokens], Buffer | None]) -> None:
         self.variables: dict[str, Var] = {}
         self.buffer = buffer
-        """Reads the buffer that comes next, with what declares it; None where what comes next is no buffer."""
+        """Reads the next buffer with its declaration; None if the next token is no buffer."""
 
 
 @dataclass
@@ -217,7 +217,7 @@ class _Reader:
             raise tokens.wrong(f"{text} does not fit in {dtype}", first)
         return result
 
-    # -- what is made of operands --------------------------------------------------------------------------------------
+    # -- expressions of operands ---------------------------------------------------------------------------------------
 
     def reduce(self, top: _Open, least: int) -> None:
         """Applies the signs that bind at least as strongly as one that comes next."""

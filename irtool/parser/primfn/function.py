@@ -18,8 +18,8 @@ def read_primfn(
 ) -> PrimFunc:
     """The loop nest that the text `primfn(…) … }` at `span` describes.
 
-    `outputs` is the number of its last parameters that are results; None where no call tells: those from the first on that
-    is written; `constant` finds constants in the metadata section. Raises NotRead where it has what nests here have not, IrError, with places, where it is malformed.
+    `outputs` is the number of its last parameters that are results; None if no call tells: those from the first on that
+    is written; `constant` finds constants in the metadata section. Raises NotRead if it has what nests here have not, IrError, with places, where it is malformed.
     """
     tokens = Tokens(span.source, span.start, span.end)
     header = read_header(tokens, names)

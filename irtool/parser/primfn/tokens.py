@@ -90,7 +90,7 @@ class Tokens:
         return True
 
     def expect(self, word: str) -> None:
-        """Leaves this word behind. Raises IrError where another one stands."""
+        """Leaves this word behind. Raises IrError if another one stands."""
         if not self.skip(word):
             raise self.unexpected(word)
 

@@ -31,7 +31,7 @@ class Undecided:
 
 Value = Expr | Undecided
 Rule = Callable[[Call, Sequence[Value]], Value | None]
-"""`rule(call, operands)`: what a call of the original becomes; None: the call over realized operands.
+"""`rule(call, operands)`: the replacement of a call of the original; None: the call over realized operands.
 
 An operand that is a tuple is a `Tuple` over realized fields: `Forward.fields` has their values.
 """

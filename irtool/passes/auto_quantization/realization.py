@@ -213,7 +213,7 @@ class _Realizer:
 
 
 def _require_none(quantized: Sequence[RealizedInt], old: Call) -> None:
-    """Raises IrError where some operands are integers and others are not."""
+    """Raises IrError if some operands are integers and others are not."""
     if quantized:
         raise IrError("QuantizeRealize: some of the operands are integers, and others are not", old.span)
 

@@ -115,7 +115,7 @@ class _Webs:
         for e, web in self.of.items():
             for user, _ in self.users[e]:
                 if isinstance(user, Tuple) and all(u in self.of for u, _ in self.users[user]):
-                    web.updates += _LEAST_UPDATES  # what reads the concatenation counts there
+                    web.updates += _LEAST_UPDATES  # readers of the concatenation count there
                 elif is_layer(user) and isinstance(user, Call) and user.args[0] is e:
                     web.updates += _updates(user)
                 elif user not in self.of and not adds_channels(user):

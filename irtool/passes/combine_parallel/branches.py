@@ -182,7 +182,7 @@ def _agree(branches: Group, depth: int, parent: int, combiner: Combiner) -> bool
 
 
 def _keeps_places(e: Call, value: Expr, joined: int | None) -> bool:
-    """True if each element of `e` is computed from that of `value` in the same place, whatever is joined along an axis."""
+    """True if each element of `e` depends only on the element of `value` in the same place, with any operands joined along an axis."""
     assert isinstance(e.op, Op)
     operator, shape = e.op.operator, tensor(value).shape
     if tensor(e).shape != shape:
@@ -222,7 +222,7 @@ def concatenate(parts: list[Expr], axis: int) -> Call:
 
 
 def take_slice(data: Expr, begin: list[int], extents: list[Dim]) -> Call:
-    """`extents` elements from `begin` on; an extent of -1 takes all that follow."""
+    """`extents` elements from `begin` on; an extent of -1 takes all following elements."""
     return call("strided_slice", data, begin=begin, end=extents, strides=[1] * len(begin), slice_mode="size", axes=None)
 
 

@@ -98,7 +98,7 @@ class _ToDense(Combiner):
         if len(tensor(a).shape) < len(left.shape) or len(tensor(b).shape) < len(right.shape):
             return False
         if any(not isinstance(d, int) for t in (left, right) for d in t.shape[-1:]):
-            return False  # what may turn out to be broadcast along the units cannot be joined
+            return False  # an operand that may be broadcast along the units cannot be joined
         return left.shape[:-1] == right.shape[:-1]
 
     def combine_args(self, branches: Group, depth: int, index: int, parent: int) -> Expr:

@@ -16,7 +16,7 @@ class Dependence:
         self.root = root
         order = post_order(root)
         self.place = {e: n for n, e in enumerate(order)}
-        """The position of each expression: what it depends on comes before it."""
+        """The position of each expression: operands come before their users."""
         self.values: dict[Expr, Expr] = {e.var: e.value for e in order if isinstance(e, Let)}
         self.binds_inside = any(binders(e) for e in order if e is not root)
 
@@ -37,7 +37,7 @@ class Dependence:
         return False
 
     def around(self, *expressions: Expr) -> Scope | None:
-        """The innermost scope around all of them; None where the root binds nothing inside."""
+        """The innermost scope around all of them; None if the root binds nothing inside."""
         if not self.binds_inside:
             return None
         scopes = [self._scopes.of[e] for e in expressions]

@@ -65,13 +65,13 @@ class Pass(Plugin):
         level: the opt level from which a `Sequential` runs the pass.
         required: names of the passes that a sequence runs before it (InferType runs before it in any case).
         info_name: the name in TVM's `PassInfo`, which required/disabled lists use; mostly the pass's own name.
-        changes: what the pass does to the results of functions, by definition: empty for nothing but the order of sums;
+        changes: the change of results that the pass makes by definition: empty if only the order of sums changes;
             `derivative` (gradients come with them), `training` (batch_norm normalises by its batch), `approximation`
             (they are close, and may have other data types), `interface` (functions take or return something else),
             `effects` (they happen at another time, or not at all; results of programs without any are kept).
             `CheckValues` goes by it.
         tolerance: of an approximation, the largest difference relative to the largest result.
-        runs_others: whether all that it does is to run other passes, which are seen by themselves.
+        runs_others: whether it only runs other passes, which instruments see themselves.
         takes_open_types: whether functions may be in the module of whose types nothing decides some.
         config: keys of `PassContext.config` that the pass reads, each with its `ConfigOption`.
         written: of an instance, where it stands in the text of a pipeline; None for one made in Python.
@@ -239,7 +239,7 @@ _SEQUENTIAL = PassInfo(0, "sequential", (), runs_others=True)
 
 @dataclasses.dataclass(frozen=True)
 class PassList(Composite):
-    """Passes one after the other. `Sequential` makes one of whatever names passes."""
+    """Passes one after the other. `Sequential` makes one from any way of naming passes."""
 
     items: tuple[Pass, ...]
     own_info: PassInfo = _SEQUENTIAL

@@ -63,7 +63,7 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
 def weight_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = ()) -> Constant:
     """The constant that takes a parameter's place. `ty` is the parameter's type, where it is known.
 
-    Raises IrError, with these notes, where the data does not fit.
+    Raises IrError, with these notes, if the data does not fit.
     """
     import numpy as np
 

@@ -33,7 +33,7 @@ def array_constant(values: np.ndarray, dtype: str) -> Constant:
         raise IrError(f"there are no constants of {dtype}: numpy has no such element type")
     if dtype == "bfloat16":
         return Constant(to_bfloat16(values.astype("float32")), dtype)
-    with np.errstate(over="ignore"):  # what is above the largest number of the dtype is infinite
+    with np.errstate(over="ignore"):  # numbers above the largest of the dtype are infinite
         return Constant(values.astype(dtype), dtype)
 
 
@@ -60,7 +60,7 @@ def has_data(e: Expr) -> bool:
 
 
 def single_value(e: Expr) -> float | int | None:
-    """The value of a constant of one element, whatever its rank; None for anything else."""
+    """The value of a constant of one element, of any rank; None for other expressions."""
     if not isinstance(e, Constant) or isinstance(e.data, MissingData) or e.data.size != 1:
         return None
     return to_array(e).reshape(()).item()

@@ -45,7 +45,7 @@ class PassInfo:
     is_prerequisite: bool = field(default=False, compare=False)
     """Nobody named it: it runs because the next pass requires it."""
     made_for: Any = field(default=None, compare=False, repr=False)
-    """The pass itself, for instruments that ask it more, where there is one."""
+    """The pass itself, for instruments that ask it more, if there is one."""
 
 
 def _undecided(instrument: Any, arguments: Sequence[Any], result: Any) -> str:
@@ -97,11 +97,11 @@ class PassContext:
         required_pass, disabled_pass: pass names; a name in both is refused.
         config: options of single passes, `{"relay.FuseOps.max_depth": 10}`; unknown keys and wrong kinds are refused.
         instruments: see PassInstrument.
-        target: what code is made for.
-        exported: functions that count as entry points whatever their name (those that `func(…)` selected).
+        target: the target of the generated code.
+        exported: functions that count as entry points under any name (the selection of `func(…)`).
         selection: the functions that passes see, None for all.
         require_match: whether a regular expression that selects no function is an error wherever it stands.
-        warnings: what passes had to say that is no error.
+        warnings: messages of passes below errors.
     """
 
     _local = threading.local()

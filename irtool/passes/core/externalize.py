@@ -24,14 +24,14 @@ from .bind import count_missing_constants, fill_missing_constants
 
 _KEY = "irtool.external"
 _KEEPING = ("Primitive", "Compiler", "Extern")
-"""Attributes of functions whose constants belong to them: kernels and what other code generators compile."""
+"""Attributes of functions whose constants belong to them: kernels and functions for other code generators."""
 
 
 def constants_as_params(module: Module, entry: str = "main") -> tuple[Module, dict[str, Any]]:
     """The module with its constants as further parameters `constant0`, `constant1`, … of the functions that need them, and their
     values by these names.
 
-    Scalars that text has literals for stay, and so do constants of kernels. Raises IrError where values are missing, and where a
+    Scalars that text has literals for stay, and so do constants of kernels. Raises IrError if values are missing, and where a
     function that needs some is used as a value.
     """
     if missing := count_missing_constants(module):

@@ -23,7 +23,7 @@ from .lexical_devices import without_device
 from .static_form import static_form
 
 MOST_BYTES = 1 << 26
-"""What folded constants of a module without weights may have beyond what they replace."""
+"""The bytes that folded constants of a module without weights may add to the constants that they replace."""
 
 MOST_WORK = 1 << 36
 """Elements moved, and products summed: a minute of numpy's time."""
@@ -109,7 +109,7 @@ def current_budget(root: Expr) -> FoldingBudget:
 
 
 def _size(call: Call, result: Type | None) -> tuple[int, int] | None:
-    """Elements and bytes of a result; None where only the values of operands tell."""
+    """Elements and bytes of a result; None if only the values of operands tell."""
     leaves = _leaves(result)
     if leaves is None:
         with_shapes = static_form(call)

@@ -42,7 +42,7 @@ def check_options(
 
 
 def require_operator(name: str, option: str) -> None:
-    """Raises UsageError where an option of a pass names an operator that does not exist."""
+    """Raises UsageError if an option of a pass names an operator that does not exist."""
     from ...ops.base import operators
 
     if name not in operators:

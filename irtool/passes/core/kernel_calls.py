@@ -17,10 +17,10 @@ class KernelCall:
     """A call of a kernel.
 
     Attributes:
-        function: what is called: a global name, a primitive function, or a variable that stands for one.
+        function: the callee: a global name, a primitive function, or a variable that stands for one.
         args: the arguments.
         attrs: the attributes of the primitive function.
-        metadata: what lowering noted about the kernel.
+        metadata: notes of lowering about the kernel.
     """
 
     function: Expr

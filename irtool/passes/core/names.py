@@ -36,7 +36,7 @@ _OF_TVM_ALONE = frozenset(
         "ScalarToTensorConstant",
     ]
 )
-"""`PassInfo` names on Relay modules that TVM 0.10 has and irtool does not: what its lists name may name them, too."""
+"""`PassInfo` names on Relay modules that TVM 0.10 has and irtool does not: the names in its lists may include them, too."""
 
 _GROUPS = ("sequential", "func")
 _MADE: set[str] = set()
@@ -51,7 +51,7 @@ def check_pass_names(names: Iterable[str], also: Collection[str] = ()) -> None:
     """Raises UsageError for a name of no pass: nothing would be skipped or required, and nobody would say so.
 
     A pass goes by its name or by that in its `PassInfo`; names of TVM's passes that irtool has no counterpart of (all of
-    `tir.…` among them) are taken, and have nothing to act on. `also` are names of what is no pass but may be named with them.
+    `tir.…` among them) are taken, and have nothing to act on. `also` are further names, of other things than passes, that are allowed with them.
     """
     groups = (*_GROUPS, *PIPELINES)
     for name in names:

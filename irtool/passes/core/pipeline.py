@@ -224,7 +224,7 @@ def quote_braces(name: str, option: str) -> str:
 
 
 def parse_pipeline(text: str) -> list[Pass]:
-    """The passes that a pipeline text names. Raises UsageError, with a caret, where it cannot be read."""
+    """The passes that a pipeline text names. Raises UsageError, with a caret, if it cannot be read."""
     reader = _Reader(text)
     if reader.kind == "end":
         return []
@@ -263,7 +263,7 @@ def _written(p: Pass, span: Span) -> Pass:
 
 @dataclass(frozen=True)
 class Pipeline(Composite):
-    """`default<O0>` … `default<O4>`, `vm<O3>`, …: a named pipeline at that level, whatever the context's own level is."""
+    """`default<O0>` … `default<O4>`, `vm<O3>`, …: a named pipeline at that level, with any level of the context."""
 
     title: str = "default"
     opt_level: int = 2

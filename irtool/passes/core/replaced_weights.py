@@ -63,7 +63,7 @@ def _require_type(old: Expr, new: Call) -> None:
 
 
 def by_name(names: Sequence[str], shapes: Sequence[Any], lengths: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    """Weight names with the extents of their sparse forms. Raises UsageError where these do not fit together."""
+    """Weight names with the extents of their sparse forms. Raises UsageError if these do not fit together."""
     if len(names) != len(shapes):
         raise UsageError(f"{len(names)} weight names but {len(shapes)} weight shapes")
     for name, shape in zip(names, shapes, strict=True):

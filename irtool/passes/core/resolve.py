@@ -69,6 +69,6 @@ def check_prerequisites(info: PassInfo) -> None:
 
 
 def _required(name: str) -> Sequence[str]:
-    """The prerequisites of the pass of that name; none where there is no such pass."""
+    """The prerequisites of the pass of that name; none if there is no such pass."""
     cls = passes.find(name)
     return cls.required if cls is not None else ()

@@ -38,7 +38,7 @@ def run_pass(p: Pass, module: Module, context: PassContext, *, needed: bool = Fa
     """Runs one pass with its instruments; types are inferred before it, if it requires them, and after it.
 
     Of the pass's prerequisites only InferType runs here, as in TVM: the others are the business of sequences.
-    `needed` keeps instruments from skipping it. Instruments see whole modules, whatever functions are selected.
+    `needed` keeps instruments from skipping it. Instruments see whole modules, with any selection of functions.
     """
     info = replace(p.info, is_prerequisite=True) if needed else p.info
     if "InferType" in info.required:
@@ -116,7 +116,7 @@ def _apply(p: Pass, module: Module, context: PassContext) -> Module:
         with sharing_budget(module):
             after = p.apply(module, context)
     else:
-        if p.needs_types:  # of an external function, its type is all that is known
+        if p.needs_types:  # an external function has only a type
             module = context.infer(module)
         narrowed = selection.narrow(module)
         with sharing_budget(module):

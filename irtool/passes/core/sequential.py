@@ -1,4 +1,4 @@
-"""Sequential: a pass made on the spot of whatever names passes."""
+"""Sequential: a pass built from any way of naming passes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def is_tree(e: Expr) -> bool:
 
 
 def require_tree(f: Function, name: str) -> None:
-    """Raises IrError where a node that computes something is used twice (primitive functions are not looked into)."""
+    """Raises IrError if a node that computes something is used twice (primitive functions are not looked into)."""
     shared = _shared(f)
     if shared is not None:
         raise IrError(

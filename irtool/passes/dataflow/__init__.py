@@ -6,7 +6,7 @@
     pattern = is_op("nn.relu")(is_op("nn.bias_add")(is_op("nn.conv2d")(x, w), b))
     matches(pattern, e)                                 # does it match at e?
     partition(pattern, function)                        # each match becomes a call of a function
-    rewrite_patterns([RewriteRule(pattern, replace)], function)    # replace(before, after, match) makes what stands there
+    rewrite_patterns([RewriteRule(pattern, replace)], function)    # replace(before, after, match) builds the new expression
 
 Patterns are compared by identity: a pattern object that occurs twice must match the same node both times.
 """

@@ -46,10 +46,10 @@ class Group:
 
     Attributes:
         root: the node that the pattern as a whole matched.
-        match: what each part matched.
-        args: what comes into the group from outside, one for each parameter.
+        match: the nodes that each part of the pattern matched.
+        args: the operands of the group from outside, one for each parameter.
         function: the group as a function of its inputs.
-        name: the names of what the group computes, in order, each followed by `_`.
+        name: the names of the group's operators, in order, each followed by `_`.
     """
 
     root: Expr

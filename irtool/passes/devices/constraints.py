@@ -54,7 +54,7 @@ class DeviceConstraints:
        operators take are on the host.
     2. A function has one device for each parameter and one for its result, the same at every call.
     3. Tuples, references, data, branches and matches are where their parts are. A function among these is there, too.
-    4. `let` leaves the device of what it binds open; its value is where its body is.
+    4. `let` leaves the device of its value open; the device of the `let` is that of its body.
     5. `on_device` says where its body is and leaves open where its value is needed; `device_copy` fixes both.
     """
 

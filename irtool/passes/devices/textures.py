@@ -47,7 +47,7 @@ class Scopes:
     """The memory scopes of a function.
 
     Attributes:
-        values: the scope of what an expression gives (of each field, if that is a tuple).
+        values: the scope of the value of an expression (of each field of a tuple).
         arguments: scopes that one call needs an argument in, although the argument itself is elsewhere.
     """
 

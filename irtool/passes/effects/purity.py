@@ -134,7 +134,7 @@ class _Analysis:
         creates: whether the creation of a reference counts as an effect.
         harmless: whether no function that is not known can have an effect, since nothing in the module has one.
         assumed: of global functions, by name, and local ones, by variable, what calls of them inside themselves are.
-        unless_known: what is assumed of others.
+        unless_known: the assumption about others.
         wrong: assumptions that were used and did not come true, with the truth.
     """
 

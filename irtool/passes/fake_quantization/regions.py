@@ -78,7 +78,7 @@ class Converter:
             return self.give_up(root, root, f"a region cannot be computed in integers: {error}")
 
     def typed(self, root: Call, result: Expr) -> Expr:
-        """The integer form with its types. Raises NotSupported, or IrError, where an integer operator does not take its operands or
+        """The integer form with its types. Raises NotSupported, or IrError, if an integer operator does not take its operands or
         gives another type than the region has."""
         from ...infer import infer_expr
 

@@ -153,7 +153,7 @@ _BYTES = ("int8", "uint8")
 
 
 def _require(name: str, operands: Sequence[Affine], *accepted: Sequence[str]) -> None:
-    """Raises NotSupported where the integer operator takes no operands of these types."""
+    """Raises NotSupported if the integer operator takes no operands of these types."""
     for t, dtypes in zip(operands, accepted):
         if t.dtype not in dtypes:
             raise NotSupported(f"{name} is not defined for {t.dtype}")
@@ -283,7 +283,7 @@ def relu(e: Call, types: Types) -> Result:
 
 
 def _require_type_of_result(e: Call, t: Affine, out: Affine) -> None:
-    """Raises NotSupported where the integer operator, which keeps its operand's type, cannot give the region's."""
+    """Raises NotSupported if the integer operator, which keeps its operand's type, cannot give the region's."""
     if t.dtype != out.dtype:
         raise NotSupported(f"{e.attrs.name} of {t.dtype} gives no {out.dtype}")
 

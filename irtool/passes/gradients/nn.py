@@ -30,7 +30,7 @@ def _flip(e: Expr) -> Expr:
 
 
 def _require_one_dtype(s: GradientSite) -> None:
-    """Raises IrError where the result is of another dtype than the arguments: gradients go back through it."""
+    """Raises IrError if the result is of another dtype than the arguments: gradients go back through it."""
     dtypes = {t.dtype for t in (*s.types, s.type) if isinstance(t, TensorType)}
     if len(dtypes) > 1:
         names = ", ".join(sorted(dtypes))

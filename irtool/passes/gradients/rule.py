@@ -29,7 +29,7 @@ class GradientSite:
         out: the call itself, over `args`.
         type: its type.
         grad: the gradient with respect to the result; of the same type as `out`.
-        sources: the arguments as they stand in the program: what is known of their values.
+        sources: the arguments in the program, for the known facts of their values.
     """
 
     args: tuple[Expr, ...]
@@ -58,7 +58,7 @@ class GradientSite:
         return IrError(f"the gradient of {self.attrs.name} {reason}", self.out.span, code=NoGradient)
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
-        """The shape of an argument. Raises IrError where it is not known."""
+        """The shape of an argument. Raises IrError if it is not known."""
         t = self.types[index]
         if not isinstance(t, TensorType) or not t.is_static:
             raise self.refuse(f"needs a static shape, not {t!r}")

@@ -16,7 +16,7 @@ def evaluate_in_training(module: Module, inputs: list[Any], entry: str, momentum
     ones as (1 - momentum) old + momentum new.
 
     Each batch_norm in turn, operands first: its operands are evaluated, and it is replaced by what numpy makes of them.
-    Raises IrError where that is not possible: in a function that is called.
+    Raises IrError if that is not possible: in a function that is called.
     """
     function = module[entry]
     assert isinstance(function, Function)

@@ -38,7 +38,7 @@ def gradient_error(before: Module, entry: str, inputs: list[Any], gradients: Any
         gradients: of the parameters, in order, as the interpreter gave them for `inputs`.
         whole: whether it is the sum over all tensors of the result that was differentiated, or over the first.
 
-    Raises NotSmooth where the function has no derivative; IrError where it cannot be computed in double precision.
+    Raises NotSmooth if the function has no derivative; IrError where it cannot be computed in double precision.
     """
     double = in_double(before)
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def gradient_error(before: Module, entry: str, inputs: list[Any], gradients: Any
 
 
 def in_double(module: Module) -> Module:
-    """The module with float32 and float16 computed as float64. Raises IrError where that does not type-check."""
+    """The module with float32 and float16 computed as float64. Raises IrError if that does not type-check."""
     functions = {n: _function_in_double(f) if isinstance(f, Function) else f for n, f in module.functions.items()}
     return infer_types(module.with_functions(functions))
 

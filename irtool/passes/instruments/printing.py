@@ -24,7 +24,7 @@ class Printing(PassInstrument):
     `before` and `after` are names of passes and stages, or contain `all`; `changed` is `""`, `"text"` (the module after each
     pass that changed it) or `"diff"` (a unified diff instead); a pass that changed nothing gets one line, or none if it ran only
     because another one requires it. `write(text)` and `show(module)` take the place of standard
-    error and of `irtool.to_text`. `stages` are the names of stages that there are.
+    error and of `irtool.to_text`. `stages` are the names of all stages.
     """
 
     before: tuple[str, ...] = ()

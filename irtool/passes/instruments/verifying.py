@@ -31,7 +31,7 @@ class Verifying(PassInstrument):
         before, digest = self._open.pop()
         if structural_hash(before) != digest:
             raise InternalError(f"pass {info.name} changed the module that it was given")
-        if module is before or info.runs_others:  # what other passes did has been verified after each of them
+        if module is before or info.runs_others:  # the results of other passes have been verified after each of them
             return
         errors = verify(module) + _malformed_nests(module, before)
         if info.needs_types and not errors:
@@ -61,7 +61,7 @@ def _malformed_nests(module: Module, before: Module) -> list[Diagnostic]:
 def _untyped(module: Module) -> list[Diagnostic]:
     for name, f in module.functions.items():
         if not isinstance(f, Function) or f.checked_type is None:
-            continue  # of a function that is not typed as a whole, inference has said what is open
+            continue  # inference has reported the open types of a function that is not fully typed
         for e in post_order(f, enter=lambda e: not (isinstance(e, Function) and e.attrs.get("Extern"))):
             if e.checked_type is None:
                 return [Diagnostic(f"{e!r} in @{name} has no type", e.span)]

@@ -79,7 +79,7 @@ def _is_by_channel(w: QuantizedTensor, axis: int) -> bool:
 def _product(
     name: str, operands: tuple[QuantizedTensor, QuantizedTensor], steps: Any, axis: int, attributes: dict[str, Any]
 ) -> tuple[Call, int] | None:
-    """A quantized product, and the bound of its elements; None where operands are no bytes or a sum may not fit."""
+    """A quantized product, and the bound of its elements; None if operands are no bytes or a sum may not fit."""
     x, w = operands
     if x.dtype not in BYTES or w.dtype not in BYTES or not isinstance(steps, int):
         return None

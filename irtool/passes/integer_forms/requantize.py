@@ -96,7 +96,7 @@ def rounded(e: Expr, grid: Grid, is_number: bool = False) -> Rounded:
 
 
 def requantized(x: QuantizedTensor, grid: Grid) -> Rounded | None:
-    """A tensor quantized with one other scale and zero point; None where the ratio of scales is no normal number."""
+    """A tensor quantized with one other scale and zero point; None if the ratio of scales is no normal number."""
     ratio = _ratio(x.scale, grid)
     return None if ratio is None else rounded(scaled(x, ratio), grid, is_number=True)
 

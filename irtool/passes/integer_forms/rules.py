@@ -15,7 +15,7 @@ from .tensors import QuantizedTensor
 
 Operand = QuantizedTensor | Expr
 ExactForm = Callable[[Call, Sequence[Operand], tuple[Any, ...]], QuantizedTensor | None]
-"""`rule(call, operands, shape)`: the result as integers, of this shape; None where they do not give it exactly.
+"""`rule(call, operands, shape)`: the result as integers, of this shape; None if they do not give it exactly.
 
 Operands are quantized tensors where they are dequantized, and expressions otherwise.
 """

@@ -1,4 +1,4 @@
-"""Functions of one byte: whatever lies between a dequantize and a quantize, elementwise, is a table of 256 bytes."""
+"""Functions of one byte: elementwise operators between a dequantize and a quantize become a table of 256 bytes."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class QuantizedTensor:
         dtype: their type.
         scale: float32, of rank 0, or of rank 1 along `axis`.
         zero: int32, likewise.
-        axis: what vectors lie along, counted from the first dimension; 0 for numbers.
-        bound: what no integer exceeds in magnitude.
+        axis: the axis of vectors of quantities, counted from the first dimension; 0 for numbers.
+        bound: the largest magnitude of an integer.
         centred: `expr - zero` in float32, where it was made on the way to `expr` and nothing else reads that.
     """
 

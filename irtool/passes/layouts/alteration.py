@@ -9,7 +9,7 @@ from ...ir.target import Target
 from ..core.rule_table import RuleTable
 
 Alteration = Callable[[Call, Call, Target], "Call | None"]
-"""`alteration(old, new, target)`: what `new`, which is `old` over changed arguments, becomes on the target; None to leave it."""
+"""`alteration(old, new, target)`: the replacement on the target of `new`, which is `old` over changed arguments; None to leave it."""
 
 _ALTERATIONS: RuleTable[str, Alteration] = RuleTable(__package__, "the alteration of")
 

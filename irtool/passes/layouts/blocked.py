@@ -15,7 +15,7 @@ from .alteration import alteration, has_libraries, largest_block
 _SUMMED = 4
 """Products of bytes that an instruction sums up."""
 _SUMS = 16
-"""Sums that the kernel of bytes makes at once, whatever the vectors' length."""
+"""Sums that the kernel of bytes computes at once, for any vector length."""
 
 
 @alteration("nn.conv2d")

@@ -59,7 +59,7 @@ def require_layouts(name: str, layouts: Sequence[str]) -> None:
 
 
 def with_layouts(old: Call, new: Call, layouts: Sequence[str]) -> Call | None:
-    """The call in the wanted layouts. Raises UsageError where they are not of the operator's kind."""
+    """The call in the wanted layouts. Raises UsageError if they are not of the operator's kind."""
     convert = find_conversion(old.op_class)
     return None if convert is None else convert(old, new, layouts)
 
@@ -73,7 +73,7 @@ def _need(name: str, layouts: Sequence[str], count: int) -> None:
 
 
 def _require_windows(name: str, old: str, target: str) -> None:
-    """Raises UsageError where a layout has other axes than the old one, or splits an axis that windows move along."""
+    """Raises UsageError if a layout has other axes than the old one, or splits an axis that windows move along."""
     layout = Layout.parse(target)
     if not convertible(Layout.parse(old), layout):
         raise UsageError(f"{name} cannot turn the layout {old} into {target!r}: their axes differ")

@@ -40,7 +40,7 @@ def quantized_broadcast(s: LayoutSite) -> Layouts:
 
 
 def broadcast_layouts(s: LayoutSite) -> tuple[tuple[MaybeLayout, ...], MaybeLayout]:
-    """Layouts of two operands and of the result; all None where that cannot be said."""
+    """Layouts of two operands and of the result; all None if that cannot be said."""
     nothing: tuple[tuple[MaybeLayout, ...], MaybeLayout] = ((None, None), None)
     shapes = [t.shape for t in s.types[:2] if isinstance(t, TensorType)]
     if len(shapes) < 2:

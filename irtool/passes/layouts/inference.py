@@ -101,7 +101,7 @@ def find_own_rule(operator: type[Operator]) -> LayoutRule | None:
 def find_rule(operator: type[Operator]) -> LayoutRule | None:
     """The rule of an operator: its own, else the shared one that it states or that its pattern promises; or None.
 
-    Raises PluginError where an operator from outside states an unknown rule.
+    Raises PluginError if an operator from outside states an unknown rule.
     """
     own = find_own_rule(operator)
     shared = operator.shared_layout_rule()

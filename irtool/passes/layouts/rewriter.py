@@ -104,7 +104,7 @@ class _Rewriter:
         return call("layout_transform", e, src_layout=source.name, dst_layout=target.name)
 
     def call(self, old: Call, new: Call) -> Expr | None:
-        """The rewritten call; None where the operator's layouts are not known."""
+        """The rewritten call; None if the operator's layouts are not known."""
         values, produced = _flatten(new.args)
         rule = find_rule(old.op_class)
         if rule is None:

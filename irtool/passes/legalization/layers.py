@@ -36,7 +36,7 @@ def conv2d_transpose(s: LegalizationSite) -> Expr | None:
 
 
 _CONV3D_KERNELS = {"DHWIO": (4, 3, 0, 1, 2), "DHWOI": (3, 4, 0, 1, 2), "IODHW": (1, 0, 2, 3, 4), "OIDHW": None}
-"""How a kernel becomes what TVM calls OIDHW here, whose first axis is that of the inputs."""
+"""The permutation of a kernel into TVM's OIDHW of this operator, whose first axis is that of the inputs."""
 
 
 @legalization(LEGALIZE, "nn.conv3d_transpose")

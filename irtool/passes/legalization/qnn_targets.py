@@ -246,7 +246,7 @@ def conv2d(s: LegalizationSite) -> Expr | None:
 @legalization(QNN_LEGALIZE, "qnn.dense")
 def dense(s: LegalizationSite) -> Expr | None:
     """The types that the target multiplies. Where products of bytes are fast, so are those of bytes counted from a number that only the
-    run knows, as dynamic quantization has it: that number times the sums of the weights, which are folded if these are constant."""
+    run knows, as in dynamic quantization: that number times the sums of the weights, which are folded if these are constant."""
     data, weight, zero = s.args[:3]
     bytes_ = {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"} and s.attrs.out_dtype == "int32"
     computed = s.tensor(2).shape == () and not isinstance(zero, Constant) and is_zero(s.args[3])

@@ -54,7 +54,7 @@ def _not_scalar(e: Expr, what: str) -> float:
 
 
 def wrap_axis(axis: int, rank: int) -> int:
-    """A negative axis counted from the end; 0 where there is no such axis, as for one number for all of a tensor."""
+    """A negative axis counted from the end; 0 if there is no such axis, as for one number for all of a tensor."""
     wrapped = axis if axis >= 0 else rank + axis
     return wrapped if 0 <= wrapped < max(rank, 1) else 0
 

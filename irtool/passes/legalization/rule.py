@@ -28,7 +28,7 @@ class LegalizationSite:
         call: the call, over new arguments.
         types: the types of the arguments as they were before anything was replaced.
         type: the type of the result.
-        target: what code is made for; None if nobody said.
+        target: the target of the code; None if unspecified.
         native: whether the target has code for what the map replaces for most targets, whatever its name says: products of 8-bit
             numbers, and gradients of convolutions by their weights.
     """
@@ -57,14 +57,14 @@ class LegalizationSite:
         return t
 
     def shape(self, index: int) -> tuple[int, ...]:
-        """The static shape of an argument. Raises IrError where it is not known."""
+        """The static shape of an argument. Raises IrError if it is not known."""
         t = self.tensor(index)
         if not t.is_static:
             raise IrError(f"{self.attrs.name} needs a static shape here, not {t!r}", self.call.span)
         return t.static_shape
 
     def extent(self, index: int, axis: int) -> int:
-        """One extent of an argument. Raises IrError where it is not known."""
+        """One extent of an argument. Raises IrError if it is not known."""
         t = self.tensor(index)
         extent = t.shape[axis]
         if not isinstance(extent, int):

@@ -34,7 +34,7 @@ def computes_tensors(callee: Expr) -> bool:
 
 
 def known_tensors(values: Sequence[Partial]) -> tuple[Expr, ...] | None:
-    """Values as constants and tuples (of tuples …) of constants; None where a tensor among them is not known."""
+    """Values as constants and tuples (of tuples …) of constants; None if a tensor among them is not known."""
     done: list[Expr] = []
     stack: list[tuple[Partial, bool]] = [(v, False) for v in reversed(values)]
     while stack:

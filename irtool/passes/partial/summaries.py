@@ -19,7 +19,7 @@ class Summary:
     Attributes:
         residual: the function: `let`s around an atom.
         size: the number of the `let`s.
-        result: what is known of its value.
+        result: the known parts of its value.
         has_effects: whether references may hold something else after a call.
     """
 
@@ -45,7 +45,7 @@ class Summaries:
         self._recurs[-1] = True
 
     def end(self, number: int, summary: Summary | None, steps: int) -> None:
-        """The evaluation is over, after so many steps; it was given up where there is no `summary`."""
+        """The evaluation is over, after so many steps; it was given up if there is no `summary`."""
         recurs = self._recurs.pop()
         if summary is None or recurs or steps <= _WORTH * (summary.size + 1):
             return

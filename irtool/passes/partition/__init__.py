@@ -2,5 +2,5 @@
 
 `targets` says which operators a target supports, `annotations` are the marks at the borders of its regions, `regions` finds
 the regions, `pattern_file` reads patterns of composite functions, `pattern_tables` holds those that come with irtool,
-`libraries` what real libraries take over.
+`libraries` the patterns of real libraries.
 """

@@ -40,7 +40,7 @@ def read_table(name: str) -> list[tuple[str, DFPattern]]:
 def pattern_table(table: str | Sequence[Any]) -> list[Entry]:
     """The entries of a table: one with a name, a file, or a list of entries and of tables.
 
-    Raises UsageError where there is no such table, IrError where a file cannot be understood.
+    Raises UsageError if there is no such table, IrError where a file cannot be understood.
     """
     if isinstance(table, str):
         return _named(table)

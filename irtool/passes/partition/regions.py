@@ -12,7 +12,7 @@ from ...ir import Call, Expr, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem,
 from .annotations import compiler_of, is_begin, is_end
 
 _JOINING = (Call, Tuple, TupleGetItem, RefCreate, RefRead, RefWrite)
-"""Nodes that belong to the region of what they use. Scopes (`if`, `let`, `match`, functions) belong to none."""
+"""Nodes that belong to the region of their operands. Scopes (`if`, `let`, `match`, functions) belong to none."""
 
 
 class Region:
@@ -43,7 +43,7 @@ class Region:
 
 
 class Regions:
-    """The regions of an expression. Raises IrError where the marks do not fit together."""
+    """The regions of an expression. Raises IrError if the marks do not fit together."""
 
     def __init__(self, root: Expr) -> None:
         self.all: list[Region] = []

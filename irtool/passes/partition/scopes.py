@@ -67,7 +67,7 @@ class RegionScopes:
             for c in children(e):
                 below = needs.get(c, self._outermost)
                 if any(common_scope(below, s) is s for s in own):
-                    below = self._scopes.of[e]  # bound here; what it needs further out is not known any more
+                    below = self._scopes.of[e]  # bound here; its requirements further out are unknown from here on
                 need = max(need, below, key=lambda s: s.depth)
             needs[e] = need
         return needs

@@ -40,7 +40,7 @@ class _Canonical:
         self.axes: dict[Expr, tuple[int, int]] = {}
         """Products with the axis of their channels and its extent."""
         self.inner: dict[Expr, tuple[Expr, int, Callable[[Expr], Expr]]] = {}
-        """Reshaped results of layers: the layer itself, the axis of its channels, and what reshapes its result."""
+        """Reshaped results of layers: the layer itself, the axis of its channels, and the reshape of its result."""
 
     def leave(self, old: Expr, new: Expr) -> Expr:
         if not isinstance(old, Call) or not isinstance(new, Call) or old.checked_type is None:
@@ -85,7 +85,7 @@ class _Canonical:
         return result
 
     def _bias(self, product: Expr, summand: Expr, shape: tuple[int, ...], is_vector: bool = False) -> Expr | None:
-        """The sum as a biased layer; None where the summand does not vary by channel alone."""
+        """The sum as a biased layer; None if the summand does not vary by channel alone."""
         axis, extent = self.axes[product]
         if not isinstance(summand, Constant) or not shape:
             return None

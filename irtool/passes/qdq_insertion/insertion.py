@@ -26,7 +26,7 @@ class Insertion:
 
     Attributes:
         function: the result.
-        made: what took the place of each expression of the original.
+        made: the replacement of each expression of the original.
         quantities: how each point is rounded.
     """
 
@@ -141,7 +141,7 @@ def _dequantized(integers: Constant, scales: np.ndarray, axis: int) -> Expr:
 
 
 def _check_products(layer: Layer, quantities: Mapping[Expr, Quantity]) -> None:
-    """Raises IrError where sums of products of two activations may overflow int32."""
+    """Raises IrError if sums of products of two activations may overflow int32."""
     if layer.op not in MATRIX_PRODUCTS or layer.weight is not None:
         return
     from ..core.mistakes import AccumulatorOverflow

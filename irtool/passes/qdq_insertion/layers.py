@@ -21,7 +21,7 @@ class Layer:
         head: the call that begins it.
         end: the last call of it, whose value is that of the layer.
         operands: the tensors that are quantized for it, constants among them.
-        weight: its constant factor, quantized by channel; None where there is none.
+        weight: its constant factor, quantized by channel; None if there is none.
         bias: the constant that a follower adds.
         moves: True for one that moves elements: its result has the scale of its operand.
         aliases: further names, those that the model gives: of its node, of its weight.

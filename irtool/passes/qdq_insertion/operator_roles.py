@@ -15,7 +15,7 @@ CONVOLUTIONS = ("nn.conv2d", "nn.conv2d_transpose")
 MATRIX_PRODUCTS = ("nn.dense", "nn.batch_matmul")
 
 PRODUCTS = frozenset({*CONVOLUTIONS, *MATRIX_PRODUCTS})
-"""Sums of products: what quantization is for. They are quantized wherever their operands can be."""
+"""Sums of products, for which quantization pays. They are quantized whenever their operands can be."""
 
 JOINS = frozenset(
     {

@@ -194,7 +194,7 @@ def _layout_obstacle(e: Call) -> str:
 
 
 def weight_axis(e: Call) -> int:
-    """The axis of a layer's weights with an element for each output channel; -1 where no axis has, as with groups."""
+    """The axis of a layer's weights with an element for each output channel; -1 if no axis has, as with groups."""
     if is_call_to(e, "nn.dense"):
         return 0
     axis = Layout.parse(e.attrs.kernel_layout).index("O")

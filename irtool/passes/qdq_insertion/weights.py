@@ -22,7 +22,7 @@ class QuantizedWeights:
     Attributes:
         values: int8, of the shape of the weights.
         scales: float32, one for each output channel, or one for all (rank 0).
-        axis: that of the channels; -1 where there is one scale.
+        axis: that of the channels; -1 if there is one scale.
     """
 
     values: np.ndarray
@@ -72,7 +72,7 @@ def quantize_weights(
 
 
 def largest_sums(integers: np.ndarray, low: int, high: int) -> np.ndarray:
-    """For each row of weights the largest magnitude of a sum of products with numbers from `low` to `high`, whatever they are.
+    """For each row of weights the largest magnitude of a sum of products with any numbers from `low` to `high`.
 
     It holds for each partial sum in any order, and for products with the data before the zero point is taken off.
     """

@@ -53,7 +53,7 @@ class Backward:
 
     Attributes:
         messages: the offers.
-        memo: what each node has become.
+        memo: the replacement of each node.
     """
 
     def __init__(self, messages: dict[Expr, Message]) -> None:
@@ -105,7 +105,7 @@ class Backward:
 
 Offers = list[Message | None]
 Offer = Callable[[Call, Offers], "Message | None"]
-"""`offer(call, offers)`: the scale that a call could take up, given what its arguments could."""
+"""`offer(call, offers)`: the scale that a call could absorb, given the scales that its arguments could."""
 Taker = Callable[[Backward, Call, Message, Expr], Steps]
 """`take(run, call, message, scale)`: a generator that returns the call with the scale multiplied into it."""
 

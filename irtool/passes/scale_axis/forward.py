@@ -108,9 +108,9 @@ def _realized(a: Operand, was: Expr) -> Expr:
 
 Asked = list[Message | None]
 Question = Callable[[Call, "Message | None"], Asked]
-"""`question(call, message)`: the scales that a call could take from its arguments, given what its users could from it."""
+"""`question(call, message)`: the scales that a call could take from its arguments, given the scales that its users could take from it."""
 Way = Callable[[Call, list[Operand], "Message | None"], "Operand | None"]
-"""`way(call, args, message)`: the call over arguments that are scaled, without their scales; None where it cannot be."""
+"""`way(call, args, message)`: the call over arguments that are scaled, without their scales; None if it cannot be."""
 
 _QUESTIONS: RuleTable[str, Question] = RuleTable(__package__, "what scales are asked for by")
 _WAYS: RuleTable[str, Way] = RuleTable(__package__, "the way of scales through")

@@ -11,7 +11,7 @@ from ..dataflow import PatternMatch, RewriteRule, is_op, wildcard
 from .casts import kind_and_bits, whole_numbers
 
 _KEPT = ("qnn.requantize", "qnn.add")
-"""Behind these a clip is part of what libraries look for."""
+"""After these operators a clip is part of the patterns of libraries."""
 _LEAST_CUT = 2**31
 """Floats below this are cut to any integer dtype without being out of range before they wrap."""
 

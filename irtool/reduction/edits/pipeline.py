@@ -36,7 +36,7 @@ def _recorded(case: Case) -> list[str]:
     recording = Recording()
     try:
         case.run([recording])
-    except Exception:  # noqa: BLE001 - failures are what is being looked for
+    except Exception:  # noqa: BLE001 - the search looks for failures
         return recording.ran
     return recording.ran
 

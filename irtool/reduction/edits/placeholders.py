@@ -28,7 +28,7 @@ _FEW_FIELDS = 64
 
 
 def parameter_of(e: Expr, name: str = "p") -> Var | None:
-    """A new variable of the type of `e`; None where that is no type of data."""
+    """A new variable of the type of `e`; None if that is no type of data."""
     t = e.checked_type
     return Var(name, t) if t is not None and is_of_tensors(t) and not t.is_generic else None
 

@@ -83,7 +83,7 @@ def _number(value: Any, change: Change) -> Any:
 
 
 def _cut(e: Constant, change: Change) -> Constant:
-    """The first elements along each axis; zeros where there are no more."""
+    """The first elements along each axis, padded with zeros."""
     import numpy as np
 
     assert not isinstance(e.data, MissingData)

@@ -24,6 +24,6 @@ class ChangesResults:
             case.run([CheckValues(self.count, self.entry)])
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - other failures are not what is being looked for
+        except Exception as error:  # noqa: BLE001 - the search does not look for other failures
             return error.__cause__ if isinstance(error.__cause__, ResultsChanged) else None
         return None

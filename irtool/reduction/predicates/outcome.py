@@ -17,9 +17,9 @@ class Outcome:
     """The outcome of a case.
 
     Attributes:
-        module: what the passes made; None where they failed.
-        artifact: what a backend built; None where there is none to build, or it failed.
-        error: what was raised.
+        module: the result of the passes; None if they failed.
+        artifact: the build of a backend; None without a build, or if it failed.
+        error: the raised exception.
     """
 
     module: Module | None = None
@@ -38,7 +38,7 @@ def observe(case: Case, via: str = INTERPRETER, entry: str = "main", level: int 
             artifact = build(module, None, via, level, entry=entry)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - failures are what is being looked for
+    except Exception as error:  # noqa: BLE001 - the search looks for failures
         return Outcome(module, None, error)
     return Outcome(module, artifact)
 

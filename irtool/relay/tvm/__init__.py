@@ -35,7 +35,7 @@ _WHERE = {
 
 @dataclass(frozen=True)
 class Device:
-    """A device as scripts name it. Builds run on this processor, whatever is said."""
+    """A device as scripts name it. Builds run on this processor for any device."""
 
     device_type: str
     device_id: int = 0

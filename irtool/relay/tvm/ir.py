@@ -39,7 +39,7 @@ __all__ = [
 
 
 def assert_structural_equal(lhs: object, rhs: object, map_free_vars: bool = False) -> None:
-    """Raises UsageError, which is a ValueError, too, where the two differ in structure."""
+    """Raises UsageError, which is a ValueError, too, if the two differ in structure."""
     if not structural_equal(lhs, rhs):
         raise NotEqual(f"the two differ in structure:\n{lhs}\n{rhs}")
 

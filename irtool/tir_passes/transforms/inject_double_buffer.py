@@ -1,6 +1,6 @@
 """Buffers that a loop fills for its next step while it uses the elements of the last one.
 
-As `src/tir/transforms/inject_double_buffer.cc` in TVM 0.10 has it; what would change values there is left alone here.
+As `src/tir/transforms/inject_double_buffer.cc` in TVM 0.10, except that transformations that change values are skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loop variables in fewer bits, where all that is computed from them fits."""
+"""Loop variables in fewer bits, if every expression of them fits."""
 
 from __future__ import annotations
 

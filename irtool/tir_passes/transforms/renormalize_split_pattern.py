@@ -53,7 +53,7 @@ def _quotient(x: Expr, c: Expr, depth: int) -> Expr:
 
 
 def _divided(x: Expr, c: Expr, depth: int) -> Expr | None:
-    """`x floordiv c` by the first rule that fits; None where none does."""
+    """`x floordiv c` by the first rule that fits; None if none does."""
     assert isinstance(c, Const)
     divisor = int(c.value)
     if not depth or divisor == 1 or not isinstance(x, Binary):

@@ -55,7 +55,7 @@ def in_plain_layout(s: LegalizationSite, kernel: str, name: str = "") -> Expr | 
 
 
 def pads_of(padding: Sequence[int], rank: int) -> list[int]:
-    """Begins, then ends, as ONNX has them, from one number, one for each axis, or both."""
+    """Begins, then ends, as in ONNX, from one number, one for each axis, or both."""
     padding = [int(p) for p in padding]
     if len(padding) == 1:
         return padding * (2 * rank)

@@ -156,7 +156,7 @@ class Scatter(Form):
         axis = s.axes(0, [s.attrs.axis])[0]
         if (
             not s.tensor(1).is_static or s.tensor(1).shape != s.tensor(2).shape
-        ):  # what is beyond the indices is not read
+        ):  # elements beyond the indices are not read
             axes = s.ints(*range(len(s.tensor(1).shape)))
             updates = s.node("Slice", updates, s.ints(*([0] * len(s.tensor(1).shape))), s.shape(index), axes)
         how = s.attrs.meeting

@@ -86,7 +86,7 @@ class ArgExtreme(Form):
         axes = reduced_axes(s)
         rank = len(s.tensor(0).shape)
         x = s.cast(x, "int32") if x.dtype == "bool" else x
-        if not axes:  # nothing is reduced: as TVM has it, the elements themselves
+        if not axes:  # nothing is reduced: as in TVM, the elements themselves
             return s.cast(x, s.out.dtype)
         last = int(bool(s.attrs.select_last_index))
         if len(axes) == 1:

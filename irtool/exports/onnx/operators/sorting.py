@@ -110,7 +110,7 @@ def cumprod(s: OnnxSite) -> Value:
 @form("unique")
 @dataclass(frozen=True)
 class Unique(Form):
-    """`Unique`, its results padded to the length of the input as Relay has them"""
+    """`Unique`, its results padded to the length of the input as in Relay"""
 
     def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]

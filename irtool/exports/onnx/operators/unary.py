@@ -323,7 +323,7 @@ def scaled(s: Any, x: Value, multiplier: int, shift: int) -> Value:
 
 def floor_divided(s: Any, a: Value, b: Value) -> Value:
     """The quotient of integers, rounded down: one less than `Div` gives, which rounds towards zero,
-    where there is a remainder whose sign is not that of the divisor."""
+    if there is a remainder whose sign is not that of the divisor."""
     if is_unsigned(a.dtype):
         return s.div(a, b)
     rest, zero = s.node("Mod", a, b, fmod=1), s.scalar(0, a)

@@ -36,7 +36,7 @@ class Waiting(Form):
 
 
 def _node(attrs: Any) -> tuple[Any, int]:
-    """The NodeProto, and the version of its opset. Raises NoForm where the attributes hold none."""
+    """The NodeProto, and the version of its opset. Raises NoForm if the attributes hold none."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -65,7 +65,7 @@ def _is_same(proto: Any, opset: int, target_opset: int) -> bool:
 
 
 def _converted(s: OnnxSite, proto: Any, opset: int) -> list[Any]:
-    """Nodes of the opset that is wanted which compute the same, as ONNX converts versions. Raises NoForm where it cannot."""
+    """Nodes of the opset that is wanted which compute the same, as ONNX converts versions. Raises NoForm if it cannot."""
     import onnx
     from onnx import helper, version_converter
 

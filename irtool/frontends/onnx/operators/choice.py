@@ -43,7 +43,7 @@ def _scalar(x: Value) -> Value:
 
 
 def constant_number(x: Value) -> float | int | None:
-    """The one element of a constant; None where it is not known, or may be another one when the program runs."""
+    """The one element of a constant; None if it is not known, or may be another one when the program runs."""
     if x.known is None or x.parameter or x.known.size != 1:
         return None
     constant = x.as_constant().expr

@@ -12,7 +12,7 @@ from ..value import Value, apply
 
 
 def resize_to_computed(x: Value, sizes: Value, axes: Sequence[int], way: Filter) -> Value | None:
-    """An image (batch, channels, height, width) in another height and width; None where Relay has no operator for it.
+    """An image (batch, channels, height, width) in another height and width; None if Relay has no operator for it.
 
     `sizes` are those of `axes`. Where batch and channels are among them, they have to be seen to stay as they are.
     """

@@ -86,7 +86,7 @@ class ConstantOfShape(OnnxOperator):
         require_shape(extents, "the result of ConstantOfShape")
         whole = number.call("full", shape=list(extents), dtype=number.dtype)
         if math.prod(extents) > MOST_MADE:
-            return whole  # what needs its elements refuses it
+            return whole  # operators that need its elements refuse it
         known = np.broadcast_to(number.array("value"), extents)
         if math.prod(extents) <= _SMALL:
             return Value.constant(np.array(known), number.dtype)
@@ -109,7 +109,7 @@ class EyeLike(OnnxOperator):
 
 
 def _scalar(v: Value) -> np.ndarray:
-    """A known bound. Raises IrError where it is not one number."""
+    """A known bound. Raises IrError if it is not one number."""
     bound = v.array("a bound of Range")
     if bound.size != 1:
         raise IrError(f"a bound of Range is {v.tensor}, not one number", code=DamagedModel)

@@ -47,7 +47,7 @@ class Branch(OnnxOperator):
     def _both(self, arms: Sequence[Graph]) -> list[list[Value]]:
         """The values of both branches; one of them fails if it is taken, where its shapes are impossible.
 
-        Raises IrError where a branch cannot be converted for another reason, or none can.
+        Raises IrError if a branch cannot be converted for another reason, or none can.
         """
         results: list[list[Value] | IrError] = []
         for arm in arms:

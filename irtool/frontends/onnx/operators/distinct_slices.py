@@ -12,7 +12,7 @@ def distinct_slices(x: Value, axis: int, ascending: bool) -> list[Value]:
     """The distinct slices along an axis, their first places, which of them each slice is, and how often each one is there.
 
     Slices are compared in pairs, as words in a dictionary are, so that time and memory grow with the square of their number.
-    `ascending` sorts them; else they are in the order in which they come. Raises IrError where the extents are not known or the
+    `ascending` sorts them; else they are in the order in which they come. Raises IrError if the extents are not known or the
     pairs have no room.
     """
     shape = x.extents("the data of Unique")

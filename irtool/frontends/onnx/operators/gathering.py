@@ -84,7 +84,7 @@ def _is_shorter(extent: Dim, whole: Dim) -> bool:
 
 
 def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:
-    """Index tuples, along the last axis as ONNX has them, along the first one; none is below 0."""
+    """Index tuples, along the last axis as in ONNX, along the first one; none is below 0."""
     indices.require_rank(1, "the indices", or_more=True)
     count = indices.shape[-1]
     if not isinstance(count, int):

@@ -7,7 +7,7 @@ from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value
 
 NOTHING = -100
-"""No class; what TVM and PyTorch take where nothing is ignored."""
+"""No class: the value of TVM and PyTorch for losses that ignore no class."""
 
 
 def negative_log_likelihood(

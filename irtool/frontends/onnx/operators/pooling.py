@@ -55,7 +55,7 @@ class LpPool(OnnxOperator):
         for k in windows.kernel:
             count *= k
         powers = power_of_size(x, require_count(p, "p"))
-        # With what is beyond the data counted, each mean is of as many elements.
+        # If padding counts, each mean has the same number of elements.
         mean = pool("avg", powers, windows, bool(ceil_mode), count_include_pad=True)
         return root(multiply(mean, count), p)
 

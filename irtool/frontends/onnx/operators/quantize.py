@@ -20,7 +20,7 @@ from ..value import Value
 
 
 class _Linear(OnnxOperator):
-    folds = False  # of weights that are quantized in the model, the integers are what counts
+    folds = False  # for weights that the model quantizes, the integers count
 
     def parameters(self, x: Value, scale: Value, zero: Value | None, axis: int) -> tuple[Quantities, int]:
         """Scale and zero point, and the axis that they belong to."""

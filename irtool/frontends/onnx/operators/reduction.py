@@ -24,7 +24,7 @@ class Reduction(OnnxOperator):
         return self.reduce(x, x.axes(chosen), bool(keepdims))
 
     def given(self, axes: Value | None) -> Sequence[int] | None:
-        """The axes that an input says; None where it is left out or empty."""
+        """The axes that an input says; None if it is left out or empty."""
         if axes is None or axes.shape == (0,):
             return None
         return axes.ints(f"the axes of {self.node.op_type}")

@@ -26,7 +26,7 @@ class MaxRoiPool(OnnxOperator):
 class RoiAlign(OnnxOperator):
     """The mean or maximum of samples in each part of each region `(x1, y1, x2, y2)`.
 
-    A maximum is that of all neighbours of the samples with their weights, as ONNX has it. Where the number of samples follows
+    A maximum is that of all neighbours of the samples with their weights, as in ONNX. Where the number of samples follows
     from the regions, vision.roi_align takes them.
     """
 

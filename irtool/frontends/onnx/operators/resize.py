@@ -111,7 +111,7 @@ def scaled(
     result = []
     for k, (a, s) in enumerate(zip(named, scales, strict=True)):
         if s == 1 and not cropped:
-            continue  # whatever the extent is
+            continue  # for any extent
         size = x.extent(a, "the data of a resize")
         scaled_size = float(np.floor(np.float32(size) * np.float32(s)))
         if not scaled_size <= MOST:

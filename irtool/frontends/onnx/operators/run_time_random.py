@@ -1,6 +1,6 @@
 """Random numbers of a shape that is known only while the program runs, for which Relay's generators have no form.
 
-Number i is a hash of i and of words that are drawn while importing: whatever the extents are, element i of two runs is the same.
+Number i is a hash of i and of words that are drawn while importing: element i of two runs is the same for any extents.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Scan(OnnxOperator):
 
 
 def _steps(scanned: Sequence[Value]) -> Dim:
-    """The number of slices. Raises IrError where tensors have different numbers of them."""
+    """The number of slices. Raises IrError if tensors have different numbers of them."""
     for x in scanned:
         x.require_rank(1, "what Scan goes over", or_more=True)
     known = {x.shape[0] for x in scanned if isinstance(x.shape[0], int)}

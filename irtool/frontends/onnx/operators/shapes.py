@@ -117,7 +117,7 @@ class Flatten(OnnxOperator):
 
 
 def _product(extents: Sequence[Dim]) -> int | None:
-    """The number of elements; None where it is not known."""
+    """The number of elements; None if it is not known."""
     known = [d for d in extents if isinstance(d, int)]
     return math.prod(known) if len(known) == len(extents) else None
 

@@ -17,7 +17,7 @@ _KINDS = [
     ("int8", "float32"),
     ("int8", "int32"),
 ]
-"""What may be multiplied, and in what it may be summed."""
+"""Dtypes of operands, and the dtypes of their sums."""
 
 
 def _composites() -> Sequence[Composite]:

@@ -43,7 +43,7 @@ class GraphModule:
         self._values.update({n: array(v) for n, v in params.items() if n in names})
 
     def run(self, **inputs: Any) -> None:
-        """Computes the outputs. Raises IrError where an input was not set, or does not fit."""
+        """Computes the outputs. Raises IrError if an input was not set, or does not fit."""
         self.set_input(**inputs)
         result = self.artifact.run({n: v.numpy() for n, v in self._values.items()})
         self._outputs = _flat(wrapped(result))

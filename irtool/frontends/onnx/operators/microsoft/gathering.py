@@ -18,7 +18,7 @@ class GatherBlockQuantized(OnnxOperator):
     """`Gather` of `(data - zero_points) * scales`, both of which hold for blocks along another axis.
 
     What is gathered is dequantized, not the whole table. Bytes hold 2, 4 or 8 bits for each element, along the last axis, the first in
-    the low bits; their zero points are packed in the same way, and the middle of the range where there are none.
+    the low bits; their zero points are packed in the same way, and the middle of the range if there are none.
     """
 
     @since(1)

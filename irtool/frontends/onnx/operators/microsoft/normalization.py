@@ -35,7 +35,7 @@ class SkipLayerNormalization(OnnxOperator):
 
 
 def added(x: Value, skip: Value, bias: Value | None) -> Value:
-    """The sum of all that is there."""
+    """The sum of the present operands."""
     total = add(x, skip)
     return total if bias is None else add(total, bias)
 

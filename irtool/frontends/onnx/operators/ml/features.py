@@ -47,7 +47,7 @@ class FeatureVectorizer(OnnxOperator):
 
 
 def _resized(x: Value, count: int) -> Value:
-    """The first `count` columns, columns of 0 behind where there are not so many."""
+    """The first `count` columns, padded with columns of 0."""
     if count < 0:
         raise IrError("inputdimensions has a negative number", code=DamagedModel)
     has = x.extent(1, "the features")

@@ -19,7 +19,7 @@ from ...tuples import concatenate
 from ...value import Value, apply
 
 _ROUNDS = 100
-"""Rounds of the iteration to probabilities at most, as libsvm has it."""
+"""Rounds of the iteration to probabilities at most, as in libsvm."""
 
 
 def kernel(x: Value, vectors: Any, kind: str, parameters: tuple[float, ...], offset: float = 0.0) -> Value:

@@ -34,9 +34,9 @@ class Trees:
 
     Attributes:
         roots: the first node of each tree, which may be a leaf.
-        feature, split, mode, missing: the number that is looked at, what it is compared with, how, and whether NaN is yes.
+        feature, split, mode, missing: the index of the tested number, the threshold, the comparison, and whether NaN means yes.
         yes, no: the nodes behind.
-        weights: what each leaf gives to each target, `(leaves, targets)`.
+        weights: the contribution of each leaf to each target, `(leaves, targets)`.
         present: which of the weights a leaf has; for the others 0 stands there.
     """
 
@@ -139,7 +139,7 @@ def tables_of(trees: Trees, dtype: str) -> Tables:
 
 
 def _depth(roots: Any, low: Any, high: Any) -> int:
-    """The largest number of nodes from a root to a leaf. Raises IrError where there is no end to them."""
+    """The largest number of nodes from a root to a leaf. Raises IrError if there is no end to them."""
     depth, level = 0, np.unique(roots[roots >= 0])
     while len(level):
         depth += 1
@@ -201,7 +201,7 @@ def combined_present(x: Value, trees: Trees) -> Any:
 
 
 def no_weights(leaves: int, targets: int, dtype: Any) -> tuple[Any, Any]:
-    """Weights of leaves that give nothing to a target yet, and which of them there are. Raises IrError where these are too many."""
+    """Weights of leaves that give nothing to a target yet, and which of them there are. Raises IrError if these are too many."""
     what = "the weights of the leaves"
     return filled((leaves, targets), 0, what, dtype), filled((leaves, targets), False, what)
 

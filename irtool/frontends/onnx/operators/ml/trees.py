@@ -82,7 +82,7 @@ def regressed(x: Value, trees: Trees, function: str, base: Any, transform: str) 
     if len(base) == targets:
         scores = add(scores, Value.constant(base))
         has = combined_present(x, trees) if targets > 1 else np.ones(1, bool)
-        if isinstance(has, Value) or not has.all():  # what no leaf gives anything stays 0
+        if isinstance(has, Value) or not has.all():  # targets without a leaf stay 0
             mask = has if isinstance(has, Value) else Value.constant(has)
             scores = apply("where", mask, scores, scalar(0, scores.dtype))
     return transformed(scores, transform)
@@ -212,7 +212,7 @@ def _of_many(x: Value, trees: Trees, labels: list[int], base: Any, transform: st
 def _of_two(
     x: Value, trees: Trees, labels: list[int], base: Any, positive: bool, transform: str
 ) -> tuple[Value, Value]:
-    """Two classes, as ONNX Runtime has them, which decides row by row: where the leaves have no weight for the second class, the
+    """Two classes, as in ONNX Runtime, which decides row by row: where the leaves have no weight for the second class, the
     score of the first stands for the second one.
 
     If weights are those of one class throughout, that one is the second label from 0 on, or from a half on if no weight is
