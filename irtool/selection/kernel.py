@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ..tir.expr import Call
 from ..tir.kernel import Kernel
-from ..tir.sharing import loop_bounds
+from ..tir.sharing import index_bounds
 from ..tir.simplify import Simplifier
 from ..tir.stmt import TILED, VECTORIZED, Buffer, For, Lowered, Scope, Stmt, pre_order
 from .narrow_scopes import narrow_scopes
@@ -38,8 +38,8 @@ class KernelNest:
 
     @cached_property
     def simplify(self) -> Simplifier:
-        """A simplifier that knows the bounds of its loops."""
-        return Simplifier(loop_bounds(self.kernel))
+        """A simplifier that knows the bounds of its loops and of named indices."""
+        return Simplifier(index_bounds(self.kernel))
 
     @cached_property
     def is_wide(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import dtypes
 from .expr import Const, Expr, Load, post_order
 from .simplify import Simplifier
-from .stmt import Buffer, For, PrimFunc, Seq, Stmt, Store, expressions, pre_order
+from .stmt import Buffer, For, Let, PrimFunc, Seq, Stmt, Store, expressions, pre_order
 
 
 def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
@@ -16,6 +17,25 @@ def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
         for s in pre_order(root.body if isinstance(root, PrimFunc) else root)
         if isinstance(s, For) and isinstance(s.extent, Const)
     }
+
+
+def index_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
+    """The ranges (inclusive) of the variables of loops, and of named integers: those of constant extents, and those that follow from the
+    loops around them, as the bounds of windows at a border do."""
+    simplify = Simplifier()
+    for s in pre_order(root.body if isinstance(root, PrimFunc) else root):
+        low: float
+        if isinstance(s, For):
+            low, high = 0, simplify.range(s.extent)[1] - 1
+        elif isinstance(s, Let) and dtypes.is_int(s.value.dtype):
+            low, high = simplify.range(s.value)
+        else:
+            continue
+        dtype = s.var.dtype
+        if (low, high) != dtypes.int_range(dtype) and high < dtypes.largest(dtype) - 1:  # it is known
+            before = simplify.bounds.get(s.var, (low, high))
+            simplify.bind(s.var, min(low, before[0]), max(high, low, before[1]))
+    return simplify.bounds
 
 
 def copied_input(f: PrimFunc) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import irtool
-from irtool.schedule.graph.transpose_operands import _with_copy
+from irtool.schedule.graph.transpose_operands import _Order, _with_copy
 from irtool.tir.expr import Var, const
 from irtool.tir.forms import Reduction
 from irtool.tir.renaming import fresh_copy
@@ -83,7 +83,7 @@ def test_a_transposed_copy_of_words_in_memory_holds_words():
     o, k = Var("o"), Var("k")
     read = x[o, k]
     r = Reduction(((o, 8),), acc, const(0), ((k, 4),), acc.element() + read, (Store(out, (o,), acc.element()),))
-    copy, _ = _with_copy(r, read, 0)
+    copy, _ = _with_copy(r, read, _Order(0, 1))
     assert facts_of(copy.stores[0].buffer) == {
         **facts_of(x),
         "name": "x_t",

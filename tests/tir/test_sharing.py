@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from irtool.tir.expr import Expr, Var, const, less, select
-from irtool.tir.sharing import copied_input, in_place_pairs, loop_bounds
-from irtool.tir.stmt import Allocate, Buffer, For, If, PrimFunc, Seq, Stmt, Store
+from irtool.tir.expr import Expr, Var, const, less, maximum, minimum, select
+from irtool.tir.sharing import copied_input, in_place_pairs, index_bounds, loop_bounds
+from irtool.tir.stmt import Allocate, Buffer, For, If, Let, PrimFunc, Seq, Stmt, Store
 
 I, J = Var("i"), Var("j")
 A, B, OUT = (Buffer(n, (4, 6)) for n in ("a", "b", "out"))
@@ -85,3 +85,20 @@ def test_outputs_in_the_place_of_inputs(
 def test_ranges_of_loops() -> None:
     body = For(I, 4, For(J, Var("n"), copy(ONE)))
     assert loop_bounds(PrimFunc("f", (OUT,), body)) == {I: (0, 3)}
+
+
+def test_ranges_follow_from_the_loops_around() -> None:
+    """The first row of a window at a border, and the rows that are left of it."""
+    y, first, k = Var("y"), Var("first"), Var("k")
+    rows = minimum(const(3), 29 - y) - first
+    body = For(y, 28, Let(first, maximum(const(0), 1 - y), For(k, rows, copy(ONE))))
+    assert index_bounds(body) == {y: (0, 27), first: (0, 1), k: (0, 2)}
+
+
+def test_a_variable_of_two_loops_has_both_ranges() -> None:
+    n = Var("n")
+    assert index_bounds(Seq([For(n, 3, copy(ONE)), For(n, 7, copy(ONE)), For(n, 5, copy(ONE))])) == {n: (0, 6)}
+
+
+def test_nothing_is_known_of_a_loop_that_the_data_bounds() -> None:
+    assert index_bounds(For(Var("k"), WHOLE[0, 0], copy(ONE))) == {}

@@ -111,7 +111,7 @@ def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | N
                 continue
             if r.work < target.copied_reads * e.source.size:
                 continue
-            copy, reader = _with_copy(r, e, order, v)
+            copy, reader = _with_copy(r, e, order)
             tile = Stage(reader, target).tile
             copied = target.copy_cost * e.source.size / target.lanes(4)
             if tile is not None and (best is None or tile.cost * r.work + copied < best[0]):
@@ -137,7 +137,7 @@ def _order(r: Reduction, e: Load, v: Var) -> _Order | None:
     return _Order(axis, step) if apart and 1 <= step <= FEWEST_LANES else None
 
 
-def _with_copy(r: Reduction, e: Load, order: _Order, v: Var) -> tuple[Map, Reduction]:
+def _with_copy(r: Reduction, e: Load, order: _Order) -> tuple[Map, Reduction]:
     """The copy of an operand in that order, and the reduction that reads it."""
     source, axis, step = e.source, order.axis, order.step
     others = [n for n in range(source.ndim) if n != axis]
