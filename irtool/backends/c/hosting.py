@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 from ...tir.program import (
@@ -27,33 +26,27 @@ from ..c_types import stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
 from .team import WORKER
+from .variant import Variant
 
 
 class HostWriter:
-    """Writes one function of the network.
-
-    `functions` has the function and the C name of each; `kernels` gives the C name of a kernel and whether it takes scratch memory;
-    `constant` the C expression of a constant; `tasks`, of each kernel that threads share, the function that runs it as a task.
-    """
+    """Writes one function of a variant of the network. `constant` gives the C expression of a constant."""
 
     def __init__(
         self,
         function: HostFunction,
+        variant: Variant,
         names: Identifiers,
-        functions: Mapping[str, tuple[HostFunction, str]],
-        kernels: Callable[[Any], tuple[str, bool]],
         constant: Callable[[Slot], str],
+        *,
         checks_frame: bool,
         in_team: bool = False,
-        tasks: Mapping[Any, str] = MappingProxyType({}),
     ) -> None:
         self.function = function
-        self.functions = functions
-        self.kernels = kernels
+        self.variant = variant
         self.constant = constant
         self.checks_frame = checks_frame
         self.in_team = in_team
-        self.tasks = tasks
         self.frame = Frame(function)
         self.names = names.inner(ARENA, END, POOLS, WORKER)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
@@ -75,7 +68,7 @@ class HostWriter:
         params += [f"{stored_type(s.dtype)} *{self.places[s]}" for s in f.results]
         params += self.frame.declarations
         params += [f"irt_worker *{WORKER}"] if self.in_team else []
-        return f"static int {self.functions[f.name][1]}({', '.join(params)})"
+        return f"static int {self.variant.functions[f.name]}({', '.join(params)})"
 
     def write(self) -> str:
         """The whole function."""
@@ -102,12 +95,12 @@ class HostWriter:
             if isinstance(s, str):
                 lines.append(pad + s)
             elif isinstance(s, RunKernel):
-                name, scratch = self.kernels(s.kernel)
+                name, scratch = self.variant.kernel(s.kernel)
                 args = self._arguments(s)
                 if scratch:
                     self.used.add(self.frame.begin)
                     args.append(self.frame.address(s.workspace))
-                task = self.tasks.get(s.kernel)
+                task = self.variant.tasks.get(s.kernel)
                 if task is None:
                     lines.append(f"{pad}{name}({', '.join(args)});")
                 else:
@@ -115,7 +108,7 @@ class HostWriter:
                     # In a block, the addresses take no more stack than those of the next kernel.
                     lines.append(f"{pad}{{ irt_share({WORKER}, {task}, {operands}); }}")
             elif isinstance(s, CallFunction):
-                callee, called = self.functions[s.function]
+                callee, called = self.variant.program.functions[s.function], self.variant.functions[s.function]
                 self.used.update(self.frame.names)
                 args = [*self._arguments(s), *self.frame.handed(s.frame, callee), *([WORKER] if self.in_team else [])]
                 lines.append(f"{pad}if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};")

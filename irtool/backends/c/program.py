@@ -203,15 +203,14 @@ class _Writer:
         header = write_header(
             self.name,
             entries,
-            self.arena_bytes,
-            self.stack_bytes,
-            stored.size if stored else 0,
-            [*about, *([""] if self.banner else []), *self.banner],
-            any(f.recursive for f in self.program.functions.values()),
-            [level.name for level in self.levels],
-            self.program.may_fail,
-            [*size_macros(self.pools), *self.constant_pools.size_macros()],
-            struct(self.name, self.pools),
+            self.program,
+            arena_bytes=self.arena_bytes,
+            stack_bytes=self.stack_bytes,
+            weights_bytes=stored.size if stored else 0,
+            summary=[*about, *([""] if self.banner else []), *self.banner],
+            levels=[level.name for level in self.levels],
+            pool_macros=[*size_macros(self.pools), *self.constant_pools.size_macros()],
+            pool_struct=struct(self.name, self.pools),
         )
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
         called = {k.name: w.name for k, w in self.variants[-1].writers.items()}
@@ -360,13 +359,11 @@ class _Writer:
             writers = [
                 HostWriter(
                     f,
+                    v,
                     self.names,
-                    {n: (v.program.functions[n], called) for n, called in v.functions.items()},
-                    v.kernel,
                     self.constants.__getitem__,
-                    f.deep or f.name in entries,
-                    self.in_team,
-                    v.tasks,
+                    checks_frame=f.deep or f.name in entries,
+                    in_team=self.in_team,
                 )
                 for f in v.program.functions.values()
             ]

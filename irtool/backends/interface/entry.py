@@ -106,13 +106,13 @@ def summary(program: Program, name: str, arena_bytes: int, entry: EntryPoint) ->
 def write_header(
     name: str,
     entries: Sequence[EntryPoint],
+    program: Program,
+    *,
     arena_bytes: int,
     stack_bytes: int,
     weights_bytes: int,
     summary: Sequence[str],
-    deep: bool = False,
     levels: Sequence[str] = (),
-    fails: bool = False,
     pool_macros: Sequence[str] = (),
     pool_struct: Sequence[str] = (),
 ) -> str:
@@ -122,12 +122,11 @@ def write_header(
         stack_bytes: what a run takes of its thread's stack at most.
         weights_bytes: size of the weights file, 0 where there is none.
         summary: lines of the comment at its beginning.
-        deep: some function calls itself.
-        fails: some branch is impossible with the program's shapes.
         levels: of processors, one of which is chosen where the program runs.
         pool_macros: sizes of pools; `pool_struct`: those of the workspace, as a struct (see `pools`).
     """
     upper = name.upper()
+    deep, fails = any(f.recursive for f in program.functions.values()), program.may_fail
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
     lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, pool_macros, deep)

@@ -31,7 +31,7 @@ from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, ch
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
 from ..toolchain.described import described_machine, instruction_sets
-from .program import ProgramWriter
+from .program import LlvmOptions, ProgramWriter
 from .tools import NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, how_to_get_one, linker
 
 _NARROW = ("i386", "i486", "i586", "i686", "arm", "thumb", "riscv32", "mips-", "mipsel", "ppc-", "powerpc-", "wasm32")
@@ -151,18 +151,16 @@ class Llvm(Backend):
             ", ".join(filter(None, [self.mtriple, "" if self.mcpu == "native" else self.mcpu])) or "this processor"
         )
         banner = [f"Written by irtool {__version__} for {made_for}; {vectors}."]
-        writer = ProgramWriter(
-            program,
-            name,
-            self.weights,
-            self.math == "strict",
-            self.verify_weights,
-            self.mtriple,
-            self._attributes,
-            banner,
+        options = LlvmOptions(
+            keep=self.weights,
+            strict=self.math == "strict",
+            verified=self.verify_weights,
+            triple=self.mtriple,
+            attributes=self._attributes,
+            banner=banner,
             macros=self._macros,
         )
-        text = writer.write(request.folder)
+        text = ProgramWriter(program, name, options).write(request.folder)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}
         if text.weights:
             files[f"{name}.bin"] = text.weights

@@ -38,10 +38,11 @@ class LlvmText:
     stack_bytes: int = 0
 
 
-class ProgramWriter:
-    """Writes one program, scheduled and with its memory planned.
+@dataclass(frozen=True, kw_only=True)
+class LlvmOptions:
+    """Options of the LLVM IR of a program.
 
-    Args:
+    Attributes:
         keep: where constants are kept: `auto`, `inline` or `file`.
         strict: no own functions in the place of libm's, no products and sums that are rounded once.
         verified: weights that are loaded from a file are checked against their digest.
@@ -51,27 +52,23 @@ class ProgramWriter:
         macros: what a C compiler for the processor defines, each between spaces: instructions follow from them.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        name: str,
-        keep: str,
-        strict: bool,
-        verified: bool,
-        triple: str,
-        attributes: str,
-        banner: list[str],
-        *,
-        macros: str = "",
-    ) -> None:
+    keep: str
+    strict: bool
+    verified: bool
+    triple: str
+    attributes: str
+    banner: list[str]
+    macros: str
+
+
+class ProgramWriter:
+    """Writes one program, scheduled and with its memory planned."""
+
+    def __init__(self, program: Program, name: str, options: LlvmOptions) -> None:
         self.program = program
         self.name = name
-        self.strict = strict
-        self.verified = verified
-        self.triple = triple
-        self.attributes = attributes
-        self.banner = banner
-        self.keep = kept.choose(program.constants, keep)
+        self.options = options
+        self.keep = kept.choose(program.constants, options.keep)
         own = (
             "run",
             "run_with",
@@ -84,9 +81,9 @@ class ProgramWriter:
             *kept.INTERNAL,
         )
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
-        self.library = Library(not strict, macros)
-        flushes = not strict and computes_in_floats(program.kernels)
-        self.architecture = denormals.architecture(triple) if flushes else ""
+        self.library = Library(not options.strict, options.macros)
+        flushes = not options.strict and computes_in_floats(program.kernels)
+        self.architecture = denormals.architecture(options.triple) if flushes else ""
         """The one whose mode of denormal numbers a run switches; empty where it switches none."""
         self.arena_bytes = arena_bytes(program)
         self.stack_bytes = stack_bytes(program, recursion_depth(program))
@@ -107,11 +104,10 @@ class ProgramWriter:
         host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]
         runs = [line for e in entries for line in self._run(e)]
         library = self.library.lines()
-        size = stored.size if stored else 0
-        about = [*summary(self.program, self.name, self.arena_bytes, entries[0]), "", *self.banner]
+        about = [*summary(self.program, self.name, self.arena_bytes, entries[0]), "", *self.options.banner]
         lines = [
             *(f"; {inside(line)}".rstrip() for line in about),
-            *([f'target triple = "{self.triple}"'] if self.triple else []),
+            *([f'target triple = "{self.options.triple}"'] if self.options.triple else []),
             "",
             *self.library.declarations(),
             *(denormals.declarations(self.architecture) if self.architecture else []),
@@ -124,11 +120,16 @@ class ProgramWriter:
             *host,
             *runs,
         ]
-        deep = any(f.recursive for f in self.program.functions.values())
         return LlvmText(
             self._with_attributes(lines),
             write_header(
-                self.name, entries, self.arena_bytes, self.stack_bytes, size, about, deep, fails=self.program.may_fail
+                self.name,
+                entries,
+                self.program,
+                arena_bytes=self.arena_bytes,
+                stack_bytes=self.stack_bytes,
+                weights_bytes=stored.size if stored else 0,
+                summary=about,
             ),
             stored.content if stored else [],
             entries,
@@ -139,8 +140,8 @@ class ProgramWriter:
         )
 
     def _with_attributes(self, lines: list[str]) -> str:
-        if self.attributes:
-            lines = [f"{x.signature} {self.attributes} {{" if isinstance(x, Head) else x for x in lines]
+        if self.options.attributes:
+            lines = [f"{x.signature} {self.options.attributes} {{" if isinstance(x, Head) else x for x in lines]
         return "\n".join([*lines, ""])
 
     def _kernels(self) -> list[str]:
@@ -149,7 +150,7 @@ class ProgramWriter:
         for k in self.program.kernels:
             symbol = self.kernels[k] = self.names.fresh(kernel_symbol(k, self.name))
             lines += [f"; {inside(line)}" for line in describe(k, runs.get(k, []))]
-            lines += [*KernelWriter(k, symbol, self.library, self.strict).write(), ""]
+            lines += [*KernelWriter(k, symbol, self.library, self.options.strict).write(), ""]
         return lines
 
     def _constants(self, stored: kept.WeightsFile | None) -> list[str]:
@@ -157,7 +158,7 @@ class ProgramWriter:
             self.constants[c] = self.names.fresh(constant_symbol(c, self.name))
         if stored is None:
             return [weights.definition(c, symbol) for c, symbol in self.constants.items()]
-        digest = f"{self.name}_digest" if self.verified else ""
+        digest = f"{self.name}_digest" if self.options.verified else ""
         lines = weights.digest_function(digest, self.program.spare_bytes) if digest else []
         return [*lines, *weights.accessors(self.name, stored.size, stored.head, digest and f"@{digest}")]
 
