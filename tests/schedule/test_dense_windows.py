@@ -44,15 +44,15 @@ def test_windows_on_every_machine(op: str, key: str) -> None:
 
 
 def test_rows_follow_each_other_where_windows_reach_all_columns() -> None:
-    for key, width in (("side by side", 14), ("a column left", 14), ("overlapping", 32)):
+    for key, width in (("side by side", 14), ("a column left", 14), ("overlapping", 20)):
         shape, attrs = WINDOWS[key]
         program = lower_module(prepare(module_of(f"nn.max_pool2d(%x, {attrs})", shape, "float32")))
         schedule_program(program, MACHINES[1])
         (kernel,) = program.kernels
         assert kernel.choice.strategy == "separable_windows"
         rows = [s.buffer for s in pre_order(kernel.nests[0]) if isinstance(s, Allocate) and s.buffer.name == "rows"]
-        assert {b.shape[-1] for b in rows} == {width} or key == "overlapping"
-        assert all(b.shape[-1] > shape[-1] for b in rows) == (key == "overlapping")
+        height = (shape[-2] - 3) // 2 + 1 if key == "overlapping" else shape[-2] // 2
+        assert {b.size // height for b in rows} == {width}
 
 
 def test_bands_have_as_many_bytes_whatever_elements_are() -> None:
@@ -64,5 +64,5 @@ def test_bands_have_as_many_bytes_whatever_elements_are() -> None:
         nest = program.kernels[0].nests[0]
         (rows,) = {s.buffer for s in pre_order(nest) if isinstance(s, Allocate) and s.buffer.name == "rows"}
         assert rows.nbytes <= MACHINES[1].scratch_bytes // 8
-        heights.append(rows.shape[-2])
+        heights.append(rows.size)
     assert heights[1] >= 3 * heights[0]

@@ -74,7 +74,7 @@ MISTAKES = {
     "store_tail(3)": "there are no 3 elements",
     "stored(3)": "unknown primitive stored",
     "pack(p0, along=ax1, lanes=4)": "nothing is reduced",
-    "separate(along=ax1, lanes=4)": "are no windows along ax1",
+    "combine_rows(2)": "no windows with rows and columns",
     "compute_at(packed)": "no copy packed is waiting",
     "winograd(tile=4, tiles=2, filters=8, lanes=8)": "the stage is no convolution that winograd is for",
     "attention(rows=2, keys=4, lanes=4)": "the stage is no attention",
@@ -214,10 +214,10 @@ BY_HAND = {
         "  part:\n    loop_partition(ax0, [[4, 6]])\n"
         "part:\n  loop_partition(ax1, [[8, 10]])",
     ),
-    "windows of volumes, all at once": (
+    "windows of volumes, in bands and a band that is left": (
         "nn.max_pool3d(%x, pool_size=[2, 3, 3], strides=[2, 1, 2], padding=[0, 1, 1, 0, 1, 1])",
         [(1, 2, 6, 5, 9)],
-        "separate(along=ax4, lanes=4)\ncompute_at(rows)",
+        "combine_rows(2, lanes=4)",
     ),
     "a tail in the workspace": (
         "nn.conv1d(%x, %w, strides=[3], padding=[2, 1])",

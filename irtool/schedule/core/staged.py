@@ -36,7 +36,9 @@ from ...tir.stmt import (
 )
 from ...tir.vector_target import VectorTarget
 from ..cost.machine import ALIKE, LATE_SHARE, MEMORY_CONTENTION, MEMORY_WORTH, REWRITTEN_BYTE
+from .block import Block
 from .forms import Loop, Map, Reduction
+from .nest import lower
 
 
 class StagePlace(Stmt):
@@ -87,7 +89,7 @@ class StagedNest:
         buffers: list[Buffer] = []
         for s in self.stages:
             lowered[s.name] = []
-            for nest in nests.get(s.name) or map(nest_of, s.forms):
+            for nest in nests.get(s.name) or map(_plain_nest, s.forms):
                 assert not (s.private and is_shared(nest)), f"threads share the loops around {s.name}"
                 own, nest = workspace(nest)
                 buffers += own
@@ -263,6 +265,11 @@ class StagedNestBuilder:
         """The nest."""
         stages = (NamedStage(n, tuple(forms), n in self._private) for n, forms in self._stages.items())
         return StagedNest(body, tuple(stages))
+
+
+def _plain_nest(form: Map | Reduction) -> Stmt:
+    """The plain loops of a form, whose guards are conditions."""
+    return lower(Block.of(form)) if isinstance(form, Reduction) and form.guards else nest_of(form)
 
 
 def is_shared(nest: Stmt) -> bool:

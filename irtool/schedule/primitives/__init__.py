@@ -22,7 +22,6 @@ from .partition_windows import partition_windows, unroll_windows
 from .prefetch import prefetch
 from .reorder import reorder
 from .rfactor import rfactor
-from .separate import separate
 from .sliding_window import sliding_window
 from .split import split
 from .store_results import store_tail, store_transposed
@@ -52,7 +51,6 @@ __all__ = [
     "remark",
     "reorder",
     "rfactor",
-    "separate",
     "sliding_window",
     "split",
     "stage",

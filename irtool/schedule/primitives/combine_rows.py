@@ -1,30 +1,43 @@
-"""`combine_rows`: the rows of windows, then their columns, where columns have a few channels each."""
+"""`combine_rows`: the rows of windows, then their columns."""
 
 from __future__ import annotations
 
 from ...diagnostics import UsageError
 from ...tir.forms import AnyForm
+from ...tir.memory import KERNEL_SCRATCH
+from ...tir.stmt import Allocate, pre_order
 from ..core.staged import StagedNest
-from ..windows.interleaved_rows import interleaved_rows
+from ..windows.separable import find_windows
 from .base import makes_stages
 
 
 @makes_stages
-def combine_rows(form: AnyForm, shared: int = 0) -> StagedNest:
-    """A sum or an extreme of windows in two steps, a row of results at a time, where the last axis are a few channels.
+def combine_rows(form: AnyForm, height: int = 1, lanes: int = 1, shared: int = 0) -> StagedNest:
+    """A sum or an extreme of windows in two steps: first their rows, for every column, into an intermediate result; then the columns.
 
     ::
 
-        for y, x, c in 3: for ky, kx: acc = max(acc, in[2*y + ky, 2*x + kx, c])
+        for y, x: for ky, kx: acc = max(acc, in[2*y + ky, 2*x + kx])
 
-        ⇒    for y:
-               rows:     for col, c in 3: for ky: row[col*3 + c] = max(row[col*3 + c], in[2*y + ky, col, c])
-               columns:  for x, c in 3:   for kx: acc = max(acc, row[(2*x + kx)*3 + c])
+        ⇒    for band:
+               rows:     for y in band, col: for ky: rows[y, col] = max(rows[y, col], in[2*y + ky, col])
+               columns:  for y in band, x:   for kx: acc = max(acc, rows[y, 2*x + kx])
 
-    The stage `margins` fills what windows reach beyond the image with the value that a reduction begins with. `shared`: 1 if threads
-    share the outermost loop. Raises UsageError for stages of another kind.
+    Windows that overlap share what they have of a column, as in separable filters; TVM's `rfactor` makes such an intermediate result of a
+    loop of a reduction too. Sums of floating-point numbers are rounded in another order. A band has `height` rows of results; the
+    last one may have fewer. Of images with a few channels side by side, a column has all
+    channels. Rows of the intermediate result are whole vectors of `lanes` elements; the stages `before` and `after` fill what windows reach
+    beyond the operand with the value that the reduction begins with. `shared`: 1 if threads share the outermost loop around.
+
+    Raises UsageError unless one operand is read, in windows with rows and columns, and for bands of more rows than there are.
     """
-    found = interleaved_rows(form)
-    if found is None:
-        raise UsageError("the stage does not combine windows whose columns have a few channels side by side")
-    return found.nest(bool(shared))
+    windows = find_windows(form)
+    if windows is None:
+        raise UsageError("what is reduced are no windows with rows and columns")
+    if not 0 < height <= windows.row[1] or lanes < 1:
+        raise UsageError(f"a band has 1 to {windows.row[1]} rows, in vectors of at least 1 element")
+    nest = windows.nest(height, lanes, bool(shared))
+    for s in pre_order(nest.body):
+        if isinstance(s, Allocate) and s.buffer.nbytes > KERNEL_SCRATCH:
+            raise UsageError(f"{s.buffer.name} would take {s.buffer.nbytes} bytes of the stack", help="height=1")
+    return nest

@@ -9,6 +9,5 @@ inline_padding              guards at the border instead of a padded copy
 bands                       a padded copy for some rows of its reader at a time (`divisors`: heights without a tail)
 phases                      strided transposed convolutions ⇒ a reduction for each phase
 separable                   rows of windows combined before columns
-interleaved_rows            the same where channels are innermost
 sliding                     registers shared by neighbouring windows of a row
 """

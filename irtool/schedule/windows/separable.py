@@ -1,34 +1,42 @@
-"""Windows whose rows can be combined before their columns; see `primitives.separate`."""
+"""Windows whose rows can be combined before their columns; see `primitives.combine_rows`.
+
+The intermediate result has a row for each row of results, with a column for each column of the operand that windows reach, and all
+channels of a column where images have a few of them side by side. What windows reach beyond the operand is filled with the value that the
+reduction begins with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, substitute, substitution
+from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, substitute
+from ...tir.forms import AnyForm
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer, Store
+from ...tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ..core.affine import depends, loads, simplifier, stride
-from ..core.forms import Loop, Map, Reduction
-from ..core.guards import existing_elements
+from ..core.forms import Loop, Map, Reduction, substituted
+from ..core.guards import existing_elements, extract_predicates
+from ..core.staged import StagedNest, StagedNestBuilder
+from ..cost.machine import FEWEST_LANES
 
 
 @dataclass(frozen=True)
-class ReducedWindows:
+class SeparableWindows:
     """What is known of the one operand of a reduction over windows.
 
     Attributes:
-        reduction: which it is, and `along`, its vector axis, of `extent` steps.
+        reduction: which it is, and `along`, the loop over columns of results.
+        channels: the loop over the few channels of a column, inside of that; of one step if there is none.
         operand: what is read.
-        columns: the loops over a window that move along the vector axis; `rows`: the others.
-        axis: the operand's axis that moves with the vector axis, by `step`; `offset`: its index where all loops begin.
+        columns: the loops over a window that move along the columns; `rows`: the others.
+        axis: the operand's axis that moves with the columns, by `step`; `offset`: its index where all loops begin.
         first: the first index along it that exists; `last`: the last.
         guards: conditions on other axes.
     """
 
     reduction: Reduction
-    along: Var
-    extent: int
+    along: Loop
+    channels: Loop
     operand: Load
     columns: tuple[Loop, ...]
     rows: tuple[Loop, ...]
@@ -40,17 +48,23 @@ class ReducedWindows:
     guards: tuple[Expr, ...]
 
     @property
-    def exact_width(self) -> int:
-        """Columns that windows reach."""
+    def _beyond(self) -> int:
+        """Columns that a window reaches behind its first one."""
         terms, _ = Simplifier().linear(self.operand.indices[self.axis])
-        return self.step * (self.extent - 1) + sum(terms[k] * (n - 1) for k, n in self.columns) + 1
+        return sum(terms[k] * (n - 1) for k, n in self.columns)
+
+    @property
+    def is_apart(self) -> bool:
+        """True if what neighbouring results read is not side by side."""
+        return self.step > 1
 
     @property
     def is_dense(self) -> bool:
         """True if windows lie side by side and reach all columns there are: rows of the intermediate result may follow each other
         without a gap, and their columns be combined as if they were one row."""
-        reached = self.step * self.extent
-        return self.first <= self.offset and self.exact_width <= reached <= self.last - self.offset + 1
+        reached = self.step * self.along[1]
+        needed = reached - self.step + self._beyond + 1
+        return self.first <= self.offset and needed <= reached <= self.last - self.offset + 1
 
     def shift(self, lanes: int) -> int:
         """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
@@ -59,12 +73,10 @@ class ReducedWindows:
     def width(self, lanes: int) -> int:
         """Columns of a row of the intermediate result: whole vectors, unless rows follow each other."""
         if self.is_dense:
-            return self.step * self.extent
-        terms, _ = Simplifier().linear(self.operand.indices[self.axis])
-        beyond = sum(terms[k] * (n - 1) for k, n in self.columns)
-        results = -(-self.extent // lanes) * lanes
+            return self.step * self.along[1]
+        results = -(-self.along[1] // lanes) * lanes
         # One more than is needed: vectors of every second element are cut from two of neighbours.
-        needed = self.shift(lanes) + self.step * (results - 1) + beyond + self.step
+        needed = self.shift(lanes) + self.step * results + self._beyond
         return -(-needed // lanes) * lanes
 
     def existing(self, lanes: int) -> tuple[int, int]:
@@ -72,56 +84,115 @@ class ReducedWindows:
         shift = self.shift(lanes)
         return max(0, self.first - self.offset) + shift, min(self.width(lanes), self.last - self.offset + 1 + shift)
 
-    def margins(self, buffer: Buffer, loops: Sequence[Loop], lanes: int) -> list[Map]:
+    def margins(self, buffer: Buffer, row: Loop, lanes: int) -> list[Map]:
         """What stands beside them."""
         begin, end = self.existing(lanes)
+        channels, width = self.channels[1], self.width(lanes)
         maps = []
-        for low, high in ((self.shift(lanes), begin), (end, buffer.shape[-1])):
+        for low, high in ((self.shift(lanes), begin), (end, width)):
             if high > low:
                 column = Var("col")
-                own = [(Var(f"row{n}" if len(loops) > 1 else "row"), extent) for n, (_, extent) in enumerate(loops)]
-                store = Store(buffer, (*(x for x, _ in own), column + low), self.reduction.init)
-                maps.append(Map((*own, (column, high - low)), (store,)))
+                place = row[0] * (width * channels) + column + low * channels
+                store = Store(buffer, (place,), self.reduction.init)
+                maps.append(Map((row, (column, (high - low) * channels)), (store,)))
         return maps
 
-    def combined(self, buffer: Buffer, loops: Sequence[Loop], values: Mapping[Expr, Expr], lanes: int) -> Reduction:
-        """The rows of windows, for each of their columns. `values`: what axes are in terms of loops."""
-        r = self.reduction
+    def combined(self, buffer: Buffer, row: Loop, lanes: int) -> Reduction:
+        """The rows of windows, for each of their columns."""
+        r, (c, channels) = self.reduction, self.channels
         begin, end = self.existing(lanes)
         column = Var("col")
-        over = (*loops, (column, end - begin))
-        simplify = simplifier(over, self.rows)
+        over = (row, (column, end - begin), *([self.channels] if channels > 1 else []))
         acc = r.acc.replace()
-        indices = [
-            column + (begin - self.shift(lanes) + self.offset) if n == self.axis else substitute(i, values)
-            for n, i in enumerate(self.operand.indices)
-        ]
-        read = Load(self.operand.source, tuple(simplify(i) for i in indices))
+        indices = list(self.operand.indices)
+        indices[self.axis] = column + (begin - self.shift(lanes) + self.offset)
         assert isinstance(r.update, Binary)
-        value = substitute(r.update.b, {self.operand: read})
-        guards = tuple(simplify(substitute(g, values)) for g in self.guards)
+        value = substitute(r.update.b, {self.operand: Load(self.operand.source, tuple(indices))})
         update = Binary(r.update.op, Load(acc, ()), value, r.acc.dtype)
-        store = Store(buffer, (*(x for x, _ in loops), column + begin), Load(acc, ()))
-        return Reduction(over, acc, r.init, self.rows, update, (store,), guards)
+        place = (column + begin) * channels + c if channels > 1 else column + begin
+        store = Store(buffer, (row[0] * (self.width(lanes) * channels) + place,), Load(acc, ()))
+        return Reduction(over, acc, r.init, self.rows, update, (store,), self.guards)
 
-    def reader(
-        self, buffer: Buffer, inside: Sequence[Loop], rows: Sequence[Loop], values: Mapping[Expr, Expr], lanes: int
-    ) -> Reduction:
-        """The columns of windows; `inside`: the loops over results, `rows`: those of them that the intermediate result has."""
-        r = self.reduction
-        simplify = simplifier(inside, self.columns)
-        at = simplify(self.operand.indices[self.axis] - self.offset + self.shift(lanes))
+    def reader(self, buffer: Buffer, row: Loop, lanes: int) -> Reduction:
+        """The columns of windows."""
+        r, (c, channels) = self.reduction, self.channels
+        column = self.operand.indices[self.axis] - self.offset + self.shift(lanes)
+        place = row[0] * (self.width(lanes) * channels) + (column * channels + c if channels > 1 else column)
         assert isinstance(r.update, Binary)
-        read = Load(buffer, (*(x for x, _ in rows), at))
+        read = Load(buffer, (simplifier(r.loops, self.columns)(place),))
         update = Binary(r.update.op, r.update.a, read, r.acc.dtype)
-        moved = substitution(values)
-        stores = tuple(s.rewritten(lambda e: simplify(moved(e))) for s in r.stores)
-        return Reduction(tuple(inside), r.acc, r.init, self.columns, update, stores)
+        loops = (row, self.along, *([self.channels] if channels > 1 else []))
+        return Reduction(loops, r.acc, r.init, self.columns, update, r.stores)
+
+    @property
+    def outside(self) -> tuple[Loop, ...]:
+        """The loops over results other than those over columns, channels and the innermost rows."""
+        own = {self.along[0], self.channels[0], self.row[0]}
+        return tuple(x for x in self.reduction.loops if x[0] not in own)
+
+    @property
+    def row(self) -> Loop:
+        """The innermost loop over results along which windows move too."""
+        row = _moving_row(self)
+        assert row is not None, "find_windows has looked"
+        return row
+
+    def nest(self, height: int, lanes: int, shared: bool) -> StagedNest:
+        """So many rows at a time: `before` and `after`, what windows reach beyond the operand; `rows`; `columns`."""
+        extent, stages = self.row[1], StagedNestBuilder()
+        whole = extent // height
+        bands = [(0, whole, height), *([(whole * height, 1, extent % height)] if extent % height else [])]
+        return stages.nest(seq([self._band(stages, band, lanes, shared) for band in bands]))
+
+    def _band(self, stages: StagedNestBuilder, band: tuple[int, int, int], lanes: int, shared: bool) -> Stmt:
+        """A band of rows `(first, count, size)`."""
+        first, count, size = band
+        y, _ = self.row
+        number, own = Var("band"), Var(y.name, y.dtype)
+        values: dict[Expr, Expr] = {y: (number * size if count > 1 else 0) + own + first}
+        rows = (own, size)
+        around = [*self.outside, *([(number, count)] if count > 1 else [])]
+        loops = (*around, rows, self.along, *([self.channels] if self.channels[1] > 1 else []))
+        w = _windows_along(substituted(self.reduction, values, loops, self.reduction.inner), self.along, self.channels)
+        assert w is not None, "it is a part of what has been found"
+        shape = [size * w.width(lanes) * self.channels[1]]
+        buffer = Buffer("rows", shape, self.reduction.acc.dtype, Scope.LOCAL)
+        begin, _ = w.existing(lanes)
+        margins = w.margins(buffer, rows, lanes)
+        names = ["before", "after"] if begin > w.shift(lanes) else ["after"]
+        made: list[tuple[str, Map | Reduction]] = [
+            *zip(names, margins),
+            ("rows", w.combined(buffer, rows, lanes)),
+            ("columns", w.reader(buffer, rows, lanes)),
+        ]
+        places = [stages.add(stages.free_name(name), form, private=bool(around)) for name, form in made]
+        body: Stmt = Allocate(buffer, seq(places))
+        for n, (v, extent) in reversed(list(enumerate(around))):
+            body = For(v, extent, body, PARALLEL if shared and n == 0 else SERIAL)
+        return body
 
 
-def find_windows(r: Reduction, along: Var, extent: int, channels: int = 0) -> ReducedWindows | None:
-    """None unless the reduction is a sum or an extreme of the elements of windows, which move along an axis: by up to three elements,
-    or by any number of columns that have so many `channels` each."""
+def find_windows(form: AnyForm) -> SeparableWindows | None:
+    """None unless a form is a sum or an extreme of the elements of windows, which move along the columns of results, contiguous ones or
+    those of a few channels each, and along rows."""
+    if not isinstance(form, Reduction):
+        return None
+    r = extract_predicates(form)
+    simplify = simplifier(r.loops, r.inner)
+    steps = [[stride(simplify, s.buffer.offset(s.indices), v) for s in r.stores] for v, _ in r.loops]
+    for n in range(len(r.loops) - 1, -1, -1):
+        one = (Var("one"), 1)
+        channels = r.loops[-1] if n == len(r.loops) - 2 and 1 < r.loops[-1][1] <= FEWEST_LANES else one
+        contiguous = channels[1] == 1 or all(s == 1 for s in steps[-1])
+        if r.loops[n][1] >= FEWEST_LANES and contiguous and all(s == channels[1] for s in steps[n]):
+            windows = _windows_along(r, r.loops[n], channels)
+            if windows is not None and _moving_row(windows) is not None:
+                return windows
+    return None
+
+
+def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindows | None:
+    """The windows that move along a loop, by up to three elements or by any number of columns of several channels."""
     update = r.update
     if (
         not isinstance(update, Binary)
@@ -136,37 +207,67 @@ def find_windows(r: Reduction, along: Var, extent: int, channels: int = 0) -> Re
         return None
     if (update.op == "+" and r.init.value != 0) or value.source.layout is not None or value.source is r.acc:
         return None
+    v = along[0]
     simplify = simplifier(r.loops, r.inner)
     forms = [simplify.linear(i) for i in value.indices]
-    if any(depends(o, x) for o in uneven(value, simplify) for x in (along, *(k for k, _ in r.inner))):
+    if any(depends(o, x) for o in _uneven(value, simplify) for x in (v, *(k for k, _ in r.inner))):
         return None
-    moving = [n for n, (terms, _) in enumerate(forms) if along in terms]
-    step = stride(simplify, value.source.offset(value.indices), along)
-    if len(moving) != 1 or step is None:
+    moving = [n for n, (terms, _) in enumerate(forms) if v in terms]
+    if len(moving) != 1:
         return None
-    if channels and step % channels == 0:
-        step //= channels
-    elif channels or step not in (1, 2, 3):
+    (axis,) = moving
+    terms, offset = forms[axis]
+    step = int(terms[v])
+    if stride(simplify, value.source.offset(value.indices), v) != step * channels[1]:
         return None
-    if forms[moving[0]][0][along] != step:
+    if channels[1] == 1 and step > 3:
         return None
-    terms, offset = forms[moving[0]]
+    if channels[1] > 1 and not _has_channels(r, value, axis, channels):
+        return None
     columns = tuple((k, n) for k, n in r.inner if k in terms)
     rows = tuple((k, n) for k, n in r.inner if k not in terms)
     if len(terms) != 1 + len(columns) or not columns or not rows or min(terms.values()) < 0:
         return None
-    first, last, kept = existing_elements(value.indices[moving[0]], value.source.shape[moving[0]], r.guards, simplify)
-    if any(depends(g, x) for g in kept for x in (along, *(k for k, _ in columns))):
+    first, last, kept = existing_elements(value.indices[axis], value.source.shape[axis], r.guards, simplify)
+    if any(depends(g, x) for g in kept for x in (v, *(k for k, _ in columns))):
         return None
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
-    windows = ReducedWindows(
-        r, along, extent, value, columns, rows, moving[0], step, int(offset), first, last, tuple(kept)
+    windows = SeparableWindows(
+        r, along, channels, value, columns, rows, axis, step, int(offset), first, last, tuple(kept)
     )
     begin, end = windows.existing(1)
     return windows if begin < end else None
 
 
-def uneven(operand: Load, simplify: Simplifier) -> list[Expr]:
+def _has_channels(r: Reduction, operand: Load, axis: int, channels: Loop) -> bool:
+    """True if the columns of an operand have these channels, and no others, side by side."""
+    c, extent = channels
+    beside = [n for n, i in enumerate(operand.indices) if depends(i, c)]
+    last = len(operand.indices) - 1
+    is_last = beside == [last] and axis == last - 1 and operand.indices[last] is c
+    return is_last and operand.source.shape[-1] == extent and not any(depends(g, c) for g in r.guards)
+
+
+def _moving_row(w: SeparableWindows) -> Loop | None:
+    """The innermost loop over results along which windows move too; None if there is none, or a loop moves nothing."""
+    r = w.reduction
+    simplify = simplifier(r.loops, r.inner)
+    terms = [simplify.linear(i)[0] for i in w.operand.indices]
+    uneven = _uneven(w.operand, simplify)
+    fixed = {x for x, _ in r.loops if any(depends(o, x) for o in uneven)}
+    if any(x not in fixed and not any(x in t for t in terms) for x, _ in r.loops):
+        return None
+    return next(
+        (
+            (x, n)
+            for x, n in reversed(r.loops)
+            if x is not w.along[0] and x not in fixed and any(x in t and any(k in t for k, _ in w.rows) for t in terms)
+        ),
+        None,
+    )
+
+
+def _uneven(operand: Load, simplify: Simplifier) -> list[Expr]:
     """The parts of an operand's indices that are no variables: an image's number in a batch."""
     return [x for i in operand.indices for x in simplify.linear(i)[0] if not isinstance(x, Var)]
