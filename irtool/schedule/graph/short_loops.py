@@ -23,15 +23,14 @@ from ...tir.kernel import Kernel
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, For, Scope, Stmt, Store, children, pre_order, rewrite_stmt
+from ..cost.machine import NARROWEST_VECTOR, WRITTEN_OUT
 
-_MOST_STEPS = 8
-_WIDEST = 32
+_MOST_STEPS = WRITTEN_OUT // 2
+_WIDEST = 2 * NARROWEST_VECTOR
 """Bytes of a vector in loops that are written out. With 32 registers of 64 bytes, a step takes so long that the end of a loop is hidden."""
-_MOST_UPDATES = 96
+_MOST_UPDATES = 6 * WRITTEN_OUT
 """Updates of vectors that a loop written out may have: the cache of decoded instructions has room for some such loops."""
-_MOST_COLUMNS = 16
-"""Steps of a loop that gcc may write out by itself."""
-_MOST_ELEMENTS = 32
+_MOST_ELEMENTS = 2 * WRITTEN_OUT
 """Elements far apart that a loop written out may read."""
 
 
@@ -46,7 +45,7 @@ def mark_nest(body: Stmt, simplify: Simplifier) -> Stmt:
     """The nest with `unroll` set for such loops."""
 
     def change(s: Stmt) -> Stmt:
-        if not isinstance(s, For) or not _has_few_steps(s, _MOST_COLUMNS):
+        if not isinstance(s, For) or not _has_few_steps(s, WRITTEN_OUT):
             return s
         if _shares_reads(s, simplify) or _gathers(s, simplify):
             return For(s.var, s.extent, s.body, s.kind, unroll=False)
@@ -66,7 +65,7 @@ def _is_short(s: For) -> bool:
 def _shares_reads(s: For, simplify: Simplifier) -> bool:
     """True for a loop of few steps, all of which update vectors in registers, if two steps read an element in common for different
     results."""
-    updates = _updates(s, _MOST_COLUMNS)
+    updates = _updates(s, WRITTEN_OUT)
     extent = s.steps
     places: dict[tuple[object, frozenset[tuple[Expr, int]], int], set[int]] = defaultdict(set)
     for update, unrolled in updates:
