@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -59,65 +59,62 @@ def _convolution(r: Reduction, inputs: Sequence[Buffer], copies: int) -> Convolu
     return next((c for pair in pairs if (c := _matched(sum_of_all, *pair, r.guards, copies)) is not None), None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Index:
-    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two variables may be absent. `group`: to this
+    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two loops may be absent. `group`: to this
     is added the first channel of the group that a filter belongs to: that variable, and how many filters a group has."""
 
     place: int
-    of: Var | None
+    of: Loop | None
     stride: int
-    tap: Var | None
+    tap: Loop | None
     dilation: int
     shift: int
     size: int
     group: Loop | None = None
 
-    def is_window(self, extents: dict[Var, int]) -> bool:
+    @property
+    def is_window(self) -> bool:
         """True for a row or a column of windows that can be transformed."""
         if self.of is None or self.tap is None:
             return False
-        taps = extents[self.tap]
-        if not self.stride < taps or min(self.stride, self.dilation) > 1:
-            return False
-        if self._is_long(taps) and self.stride > 1:
-            return False
-        return (taps - 1) * self.dilation < self.size
+        taps = self.tap[1]
+        fits = self.stride < taps and min(self.stride, self.dilation) == 1 and (taps - 1) * self.dilation < self.size
+        return fits and not (self._is_long and self.stride > 1)
 
-    def _is_long(self, taps: int) -> bool:
+    @property
+    def _is_long(self) -> bool:
         """True for a window of so many elements that it is made of parts."""
-        return taps > _MOST_TAPS * self.stride
+        return self.tap is not None and self.tap[1] > _MOST_TAPS * self.stride
 
     @property
     def is_variable(self) -> bool:
         """True if the index is a loop's variable."""
         return self.shift == 0 and (self.stride, self.dilation) in ((1, 0), (0, 1))
 
-    def spatial(self, extents: dict[Var, int]) -> SpatialAxis:
+    @property
+    def spatial(self) -> SpatialAxis:
         """The axis of rows or columns."""
         assert self.of is not None and self.tap is not None
-        taps, parts = extents[self.tap], 1
-        if self._is_long(taps):
-            taps, parts = _TAPS_OF_PART, -(-taps // _TAPS_OF_PART)
-        return SpatialAxis(
-            self.shift, 0, self.size - 1, self.of, extents[self.of], taps, self.dilation, self.stride, parts
-        )
+        taps, parts = (_TAPS_OF_PART, -(-self.tap[1] // _TAPS_OF_PART)) if self._is_long else (self.tap[1], 1)
+        return SpatialAxis(self.shift, 0, self.size - 1, *self.of, taps, self.dilation, self.stride, parts)
 
-    def depth(self, extents: dict[Var, int]) -> DepthAxis:
+    @property
+    def depth(self) -> DepthAxis:
         """The axis of slices."""
-        results = extents[self.of] if self.of is not None else 1
-        taps = extents[self.tap] if self.tap is not None else 1
-        return DepthAxis(self.shift, 0, self.size - 1, self.of, results, Var("slice"), taps, self.stride, self.dilation)
+        of, results = self.of or (None, 1)
+        taps = self.tap[1] if self.tap is not None else 1
+        return DepthAxis(self.shift, 0, self.size - 1, of, results, Var("slice"), taps, self.stride, self.dilation)
 
 
 def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
     """The variable whose groups of so many steps have channels of their own, in `v // n * channels + channel`."""
     extents = dict((*r.loops, *r.inner))
     quotients = [e for e in terms if not isinstance(e, Var)]
-    channels = [v for v, _ in r.inner if terms.get(v) == 1]
+    channels = [n for v, n in r.inner if terms.get(v) == 1]
     if len(quotients) != 1 or len(channels) != 1 or len(terms) != 2:
         return None
-    quotient, count = quotients[0], extents[channels[0]]
+    (quotient,), (count,) = quotients, channels
     if not isinstance(quotient, Binary) or quotient.op != "floordiv" or terms[quotient] != count:
         return None
     v, n = quotient.a, quotient.b
@@ -126,26 +123,9 @@ def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
     return v, int(n.value)
 
 
-@dataclass(frozen=True)
-class _Axes:
-    """What the indices of the data are; there may be columns without rows."""
-
-    rows: _Index | None
-    columns: _Index
-    depth: _Index | None
-    channel: _Index
-    images: tuple[Var, ...]
-
-    @property
-    def steps(self) -> list[Var]:
-        """Loops of the sum: taps along depth, channels, rows and columns."""
-        before, rows, columns = (i.tap if i is not None else None for i in (self.depth, self.rows, self.columns))
-        return [v for v in (before, self.channel.tap, rows, columns) if v is not None]
-
-
 def _indices(r: Reduction, data: Load) -> list[_Index] | None:
     """The indices of the data but those of a single element; None if one has another form."""
-    found = []
+    indices = []
     simplify = simplifier(r.loops, r.inner)
     for place, (i, size) in enumerate(zip(data.indices, data.source.shape)):
         terms, shift = simplify.linear(i)
@@ -154,96 +134,73 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
         group = _group(terms, r)
         if group is not None:
             terms = {e: step for e, step in terms.items() if isinstance(e, Var)}
-        of = [v for v, _ in r.loops if v in terms]
-        taps = [v for v, _ in r.inner if v in terms]
+        of, taps = ([x for x in loops if x[0] in terms] for loops in (r.loops, r.inner))
         if len(of) + len(taps) != len(terms) or len(of) > 1 or len(taps) > 1 or min(terms.values()) < 1:
             return None
-        found.append(
-            _Index(
-                place,
-                of[0] if of else None,
-                int(terms[of[0]]) if of else 0,
-                taps[0] if taps else None,
-                int(terms[taps[0]]) if taps else 0,
-                int(shift),
-                size,
-                group,
-            )
-        )
-    return found
-
-
-def _axes(indices: Sequence[_Index], taps: Set[Var], extents: dict[Var, int]) -> _Axes | None:
-    """What the indices are: of windows that can be transformed, the last two are those of rows and columns, a single one that of
-    columns. `taps`: the axes of the sum that run over windows; of the others, the channels are the one that lies innermost."""
-    windows = [i for i in indices if i.tap in taps and i.is_window(extents)][-2:]
-    channels = next((i for i in reversed(indices) if i.is_variable and i.tap is not None and i.tap not in taps), None)
-    if not windows or channels is None:
-        return None
-    images = [i for i in indices if i.is_variable and i.of is not None]
-    named = {i.place for i in (channels, *images, *windows)}
-    others = [i for i in indices if i.place not in named]
-    if len(others) > 1:
-        return None
-    if any(i.group is not None for i in indices if i is not channels) or (others and channels.group is not None):
-        return None
-    of = sorted([*images, *(i for i in others if i.of is not None)], key=lambda i: i.place)
-    depth = others[0] if others else None
-    rows = windows[0] if len(windows) > 1 else None
-    return _Axes(rows, windows[-1], depth, channels, tuple(i.of for i in of if i.of is not None))
+        stride, dilation = (int(terms[x[0][0]]) if x else 0 for x in (of, taps))
+        result, tap = (x[0] if x else None for x in (of, taps))
+        indices.append(_Index(place, result, stride, tap, dilation, int(shift), size, group))
+    return indices
 
 
 def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], copies: int) -> Convolution | None:
-    """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0."""
-    extents = dict((*r.loops, *r.inner))
-    indices = _indices(r, data)
-    axes = _axes(indices, {w.tap for w in r.windows}, extents) if indices is not None else None
-    if axes is None:
+    """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0.
+
+    Of windows that can be transformed, the last two are those of rows and columns, a single one that of columns. The channels are the
+    innermost other axis of the sum; one axis more may be that of slices.
+    """
+    taps = {w.tap for w in r.windows}
+    indices = _indices(r, data) or []
+    windows = [i for i in indices if i.is_window and i.tap is not None and i.tap[0] in taps][-2:]
+    summed = [i for i in indices if i.is_variable and i.tap is not None and i.tap[0] not in taps]
+    if not windows or not summed:
         return None
-    rows = axes.rows.spatial(extents) if axes.rows is not None else no_rows()
-    columns = axes.columns.spatial(extents)
-    results, steps = [rows.of, columns.of, *axes.images], axes.steps
-    filters = [v for v, _ in r.loops if v not in {*results}]
+    channels = summed[-1]
+    variables = [i for i in indices if i.is_variable and i.of is not None]
+    others = [i for i in indices if i not in (channels, *variables, *windows)]
+    if len(others) > 1 or any(i.group is not None for i in (indices if others else {*indices} - {channels})):
+        return None
+    slices = others[0] if others else None
+    images = [i.of for i in indices if i in (*variables, *others) and i.of is not None]
+    sums = [i.tap for i in (*others, channels, *windows) if i.tap is not None]
+    results = [v for v, _ in (*images, *(i.of for i in windows if i.of is not None))]
+    filters = [x for x in r.loops if x[0] not in {*results}]
     if (
         len(filters) != 1
         or len({*results}) != len(results)
-        or len(r.inner) != len({*steps})
-        or len(steps) != len({*steps})
+        or len({v for v, _ in sums}) != len(sums)
+        or len(r.inner) != len(sums)
     ):
         return None
-    order = _order(weights, [filters[0], *steps], extents)
-    channel = axes.channel
-    assert channel.tap is not None
-    if order is None or (channel.group is not None and channel.group[0] is not filters[0]):
+    order = _order(weights, [filters[0], *sums])
+    assert channels.tap is not None
+    if order is None or (channels.group is not None and channels.group[0] is not filters[0][0]):
         return None
-    groups = extents[filters[0]] // channel.group[1] if channel.group is not None else 1
+    groups = filters[0][1] // channels.group[1] if channels.group is not None else 1
     simplify = simplifier(r.loops, r.inner)
-    own: dict[int, Expr] = {axes.columns.place: columns.of, channel.place: channel.tap}
-    columns, left = _bounded(columns, data.indices[axes.columns.place], guards, simplify)
-    if axes.rows is not None:
-        own[axes.rows.place] = rows.of
-        rows, left = _bounded(rows, data.indices[axes.rows.place], left, simplify)
+    own: dict[int, Expr] = {channels.place: channels.tap[0]}
+    axes: list[SpatialAxis] = []
+    for i in windows:
+        axis, guards = _bounded(i.spatial, data.indices[i.place], guards, simplify)
+        own[i.place] = axis.of
+        axes.append(axis)
     depth = None
-    if axes.depth is not None:
-        depth, left = _bounded(axes.depth.depth(extents), data.indices[axes.depth.place], left, simplify)
+    if slices is not None:
+        depth, guards = _bounded(slices.depth, data.indices[slices.place], guards, simplify)
         depth = depth.trimmed()
-        own[axes.depth.place] = depth.slice
-    if left:
-        return None  # some guards are about other axes
-
-    def loop(v: Var) -> Loop:
-        return v, extents[v]
-
+        own[slices.place] = depth.slice
+    if guards:
+        return None  # some are about other axes
     return Convolution(
         r,
         copies,
         Load(data.source, tuple(own.get(n, i) for n, i in enumerate(data.indices))),
-        tuple(map(loop, axes.images)),
-        loop(filters[0]),
-        (channel.tap, extents[channel.tap] * groups),
+        tuple(images),
+        filters[0],
+        (channels.tap[0], channels.tap[1] * groups),
         depth,
-        rows,
-        columns,
+        axes[0] if len(axes) > 1 else no_rows(),
+        axes[-1],
         weights.source,
         order,
         groups,
@@ -256,13 +213,13 @@ def _bounded(axis: AnyAxis, index: Expr, guards: Sequence[Expr], simplify: Simpl
     return replace(axis, first=max(axis.first, first), last=last), others
 
 
-def _order(weights: Load, wanted: Sequence[Var], extents: dict[Var, int]) -> tuple[int, ...] | None:
-    """The axes of weights, those that are read with the wanted variables in that order; axes of a single element come second."""
+def _order(weights: Load, wanted: Sequence[Loop]) -> tuple[int, ...] | None:
+    """The axes of weights, those that are read with the wanted loops in that order; axes of a single element come second."""
     places = {i: n for n, i in enumerate(weights.indices) if isinstance(i, Var)}
-    if {*places} != {*wanted} or any(weights.source.shape[n] != extents[v] for v, n in places.items()):
+    if {*places} != {v for v, _ in wanted} or any(weights.source.shape[places[v]] != n for v, n in wanted):
         return None
     single = [n for n, i in enumerate(weights.indices) if not isinstance(i, Var)]
     if any(weights.source.shape[n] != 1 for n in single) or len(places) + len(single) != len(weights.indices):
         return None
-    first, *others = (places[v] for v in wanted)
+    first, *others = (places[v] for v, _ in wanted)
     return (first, *single, *others)
