@@ -68,6 +68,22 @@ class ProgramStage:
         return is_on(self.name) and (not self.vectors or target.vector_bytes > 0)
 
 
+def _each_kernel(
+    change: Callable[[Kernel, VectorTarget], Kernel], finished: bool = False
+) -> Callable[[Program, VectorTarget], None]:
+    """A stage that rewrites each kernel by itself; `finished`: those that are not to be scheduled, too."""
+
+    def run(program: Program, target: VectorTarget) -> None:
+        replace_kernels(program, lambda k: change(k, target), finished)
+
+    return run
+
+
+def _each_form(change: Callable[[AnyForm], AnyForm]) -> Callable[[Program, VectorTarget], None]:
+    """A stage that rewrites the form of each stage of a kernel by itself."""
+    return _each_kernel(lambda k, _: _with_stages(k, [change(form) for form in k.stages]))
+
+
 def _decompose_phases(program: Program, target: VectorTarget) -> None:
     plain, runs = row_major_slots(program), runs_of(program)
 
@@ -85,10 +101,6 @@ def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
     replace_kernels(program, lambda k: partition_padded_windows(k, finite.mark))
 
 
-def _part_groups(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, split_groups)
-
-
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
     def flushed(k: Kernel) -> Kernel:
         if not any(o in ("nn.softmax", "nn.fast_softmax") for o in k.operators):
@@ -98,35 +110,8 @@ def _flush_exponentials(program: Program, target: VectorTarget) -> None:
     replace_kernels(program, flushed)
 
 
-def _mark_short_loops(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, mark_short_loops, finished=True)
-
-
-def _keep_tails(program: Program, target: VectorTarget) -> None:
-    def kept(k: Kernel) -> Kernel:
-        return _with_stages(k, [keep_tails(form) for form in k.stages])
-
-    replace_kernels(program, kept)
-
-
-def _reduce_as_bytes(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, lambda k: _with_stages(k, [reduce_as_bytes(form) for form in k.stages]))
-
-
 def _note_finite_weights(program: Program, target: VectorTarget) -> None:
     replace_kernels(program, FiniteWeights(program).mark)
-
-
-def _transpose_operands(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, lambda k: transpose_operands(k, target))
-
-
-def _inline_padding(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, lambda k: inline_row_padding(k, target))
-
-
-def _separate_formulas(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, lambda k: separate_formulas(k, target))
 
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
@@ -135,14 +120,6 @@ def _schedule_kernels(program: Program, target: VectorTarget) -> None:
         return made.replace(native_halves=True) if target.native_halves > 1 else made
 
     replace_kernels(program, scheduled, finished=True)
-
-
-def _fuse_row_loops(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, lambda k: fuse_row_loops(k, target))
-
-
-def _block_sums(program: Program, target: VectorTarget) -> None:
-    replace_kernels(program, block_sums, finished=True)
 
 
 def _share_loops(program: Program, target: VectorTarget) -> None:
@@ -235,7 +212,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "PartGroups",
         "splits sums over groups of channels into sums over channels, which suit blocked layouts; runs after tensors are read in their own shape",
-        _part_groups,
+        _each_kernel(lambda k, _: split_groups(k)),
         vectors=True,
         once=True,
     ),
@@ -282,13 +259,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "KeepTails",
         "replaces 1 + erf(x) and similar sums by functions that keep the digits of results far below 1; runs after kernels are merged, which brings both operands into one",
-        _keep_tails,
+        _each_form(keep_tails),
         once=True,
     ),
     ProgramStage(
         "ReduceAsBytes",
         "computes any and all of truth values as extremes of bytes, for which there are vectors; runs after kernels are merged",
-        _reduce_as_bytes,
+        _each_form(reduce_as_bytes),
         vectors=True,
         once=True,
     ),
@@ -316,19 +293,19 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "TransposeOperands",
         "copies operands of products with another axis innermost, if no vector of results reads all of them; runs after layouts "
         "give most operands such an axis",
-        _transpose_operands,
+        _each_kernel(transpose_operands),
         vectors=True,
     ),
     ProgramStage(
         "InlinePadding",
         "clamps windows at the border instead of padding, if they are summed along vectors; runs after layout choice",
-        _inline_padding,
+        _each_kernel(inline_row_padding),
         vectors=True,
     ),
     ProgramStage(
         "SeparateFormulas",
         "moves scalar formulas of sums into a vectorized stage of their own; runs after kernels are merged",
-        _separate_formulas,
+        _each_kernel(separate_formulas),
         vectors=True,
     ),
     ProgramStage(
@@ -339,13 +316,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "FuseRowLoops",
         "merges row loops of the stages of a kernel, so that a row stays in the L1 cache",
-        _fuse_row_loops,
+        _each_kernel(fuse_row_loops),
         vectors=True,
     ),
     ProgramStage(
         "BlockSums",
         "splits long sums of floats into blocks, under every strategy; runs before loops are shared, which does not split sums",
-        _block_sums,
+        _each_kernel(lambda k, _: block_sums(k), finished=True),
     ),
     ProgramStage(
         "ShareLoops",
@@ -360,7 +337,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "MarkShortLoops",
         "marks short loops around the updates of a tile that compilers of C are told to write out, or to keep; runs after loops are final",
-        _mark_short_loops,
+        _each_kernel(lambda k, _: mark_short_loops(k), finished=True),
         vectors=True,
     ),
     ProgramStage(

@@ -1,4 +1,4 @@
-"""Weights of which each stage reads a part: one constant each, in blocks of its own."""
+"""Slices of weights: one constant for each stage that reads elements of its own, in blocks of its own."""
 
 from __future__ import annotations
 
