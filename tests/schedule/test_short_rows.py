@@ -69,3 +69,19 @@ def test_rows_are_reduced_in_vectors(shape: tuple[int, int], dtype: str) -> None
     assert any(s.kind == VECTORIZED for s in loops)
     turned = any(s.body.buffer.name == "acc_turned" for s in loops if isinstance(s.body, Store))
     assert turned == (shape[0] >= 64), "lanes of several rows are combined at once"
+
+
+@pytest.mark.parametrize("mcpu", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize(("rows", "steps"), [(16, 1024), (64, 259), (70, 2048), (3, 4096)])
+def test_a_matrix_that_is_read_once_is_read_in_several_streams(rows: int, steps: int, mcpu: str) -> None:
+    """Of one vector with a matrix, some rows together; of many vectors, the matrix is read from a cache."""
+    head = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, {steps}), float32], %w: Tensor[({rows}, {steps}), float32])'
+    module = irtool.infer_types(irtool.parse(f"{head} {{ nn.dense(%x, %w, units=None) }}"))
+    g = np.random.default_rng(rows)
+    x, w = (g.standard_normal((n, steps)).astype("float32") for n in (1, rows))
+    artifact = irtool.build(module, mcpu=mcpu)
+    (stage,) = artifact.report["kernels"][0]["stages"]
+    assert any("together=4" in p for p in stage["primitives"]) == (rows >= 16)
+    if mcpu != "x86-64-v4":
+        expected = irtool.evaluate(module, [x, w])
+        np.testing.assert_allclose(artifact.run([x, w]), expected, rtol=0, atol=1e-5 * np.abs(expected).max())

@@ -72,6 +72,8 @@ class RowReduction(Strategy):
                     b = split(b, row, [(end - begin) // lanes, lanes])
                     if _is_product(r, i, lanes):
                         b = rfactor(b, v, lanes, along=b.over(i)[-1], together=min(lanes, stage.target.registers // 2))
+                    elif _is_streamed(r, i):
+                        b = rfactor(b, v, lanes, along=b.over(i)[-1], together=min(lanes, TOGETHER))
                     else:
                         b = rfactor(b, v, lanes, vectors, along=b.over(i)[-1])
                 parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] > 1 else b)
@@ -96,10 +98,25 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
     i, count = r.loops[-1]
     work = math.prod(n for _, n in r.inner) // lanes
     parts = target.least_parts if r.work >= target.parallel_updates and len(r.loops) == 1 else 1
-    if count < lanes * parts or (work > FOLD_STEPS and not _is_product(r, i, lanes)):
+    if count < lanes * parts or (work > FOLD_STEPS and not _is_product(r, i, lanes) and not _is_streamed(r, i)):
         return False
     simplify = simplifier(r.loops)
     return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)
+
+
+def _is_streamed(r: Reduction, i: Var) -> bool:
+    """True if results along a loop are sums of products with the same elements, of which the others are read only once: some rows of a
+    matrix together are as many streams from memory, which comes faster so."""
+    operands = factors(r)
+    if operands is None or len(r.inner) != 1:
+        return False
+    rows, vector = sorted((loads(e) for e in operands), key=lambda e: -sum(x.source.size for x in e))
+    return (
+        len(rows) == 1
+        and depends(rows[0], i)
+        and rows[0].source.size >= r.work
+        and not any(depends(x, i) for x in vector)
+    )
 
 
 def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
