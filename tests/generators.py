@@ -145,13 +145,13 @@ class Maker:
         raise AssertionError(t)
 
     def node(self, known: list[tuple[Expr, Type]], size: int) -> tuple[Expr, Type]:
-        kinds = [self.unary, self.binary, self.shaped, self.tuple, self.field, self.literal, self.called]
+        makers = [self.unary, self.binary, self.shaped, self.tuple, self.field, self.literal, self.called]
         if size > 1:
-            kinds += [self.branch, self.closure, self.nested_let, self.matched, self.reference]
-        made = None
-        while made is None:
-            made = self.rng.choice(kinds)(known, max(1, size // 2))
-        return made
+            makers += [self.branch, self.closure, self.nested_let, self.matched, self.reference]
+        expr = None
+        while expr is None:
+            expr = self.rng.choice(makers)(known, max(1, size // 2))
+        return expr
 
     def unary(self, known: Any, size: int) -> tuple[Expr, Type]:
         x, t = self.tensor(known, "float32", "float64")

@@ -129,8 +129,8 @@ class _Writer:
             return f"({a} {e.op} {b})"
         if e.op in _FUNCTIONS:
             return rounded(f"{_FUNCTIONS[e.op]}({a}, {b})", e.dtype)
-        made = f"({a} {e.op} {b})"
-        return made if e.op in "+-*" and dtypes.is_float(e.dtype) else wrapped(made, e)
+        infix = f"({a} {e.op} {b})"
+        return infix if e.op in "+-*" and dtypes.is_float(e.dtype) else wrapped(infix, e)
 
     def _cast(self, e: Cast) -> str:
         value = self.text(e.value)
@@ -231,8 +231,8 @@ def _float32(value: float) -> float:
 def _through_numpy(function: Any) -> Any:
     def call(*values: float) -> Any:
         with np.errstate(all="ignore"):
-            made = function(*(np.float64(v) if isinstance(v, float) else v for v in values))
-        return made.item() if isinstance(made, np.generic) else made
+            result = function(*(np.float64(v) if isinstance(v, float) else v for v in values))
+        return result.item() if isinstance(result, np.generic) else result
 
     return call
 

@@ -32,12 +32,12 @@ class Network:
         rng = self.rng
         shape: Shape = (1, rng.choice((2, 3, 4, 8)), rng.choice((4, 6, 8)), 8) if rng.random() < 0.7 else (3, 8)
         e: Expr = self.param("data", shape)
-        made = [(e, shape)]
+        layers_so_far = [(e, shape)]
         for left in range(size, 0, -1):
-            e, shape = made[-1] if rng.random() < 0.8 else rng.choice(made)
-            made.append(rng.choice(self.layers(shape, left))(e, shape))
-        kept = [made[-1], *rng.sample(made[1:], rng.randint(0, min(2, size - 1)))]
-        body = kept[0][0] if len(kept) == 1 else Tuple(tuple(e for e, _ in kept))
+            e, shape = layers_so_far[-1] if rng.random() < 0.8 else rng.choice(layers_so_far)
+            layers_so_far.append(rng.choice(self.layers(shape, left))(e, shape))
+        outputs = [layers_so_far[-1], *rng.sample(layers_so_far[1:], rng.randint(0, min(2, size - 1)))]
+        body = outputs[0][0] if len(outputs) == 1 else Tuple(tuple(e for e, _ in outputs))
         return Module({"main": Function(tuple(self.params), body)})
 
     def layers(self, shape: Shape, left: int) -> list[Callable[[Expr, Shape], tuple[Expr, Shape]]]:
@@ -60,8 +60,8 @@ class Network:
         if self.rng.random() < 0.5:
             return self.param(name, shape)
         values = np.random.RandomState(self.rng.randrange(2**31)).uniform(0.5 if positive else -1, 1, shape)
-        made = Constant(values.astype(self.dtype))
-        return call("multiply", made, Constant(np.array(0.5, self.dtype))) if self.rng.random() < 0.2 else made
+        weight = Constant(values.astype(self.dtype))
+        return call("multiply", weight, Constant(np.array(0.5, self.dtype))) if self.rng.random() < 0.2 else weight
 
     def scalar(self) -> Expr:
         return Constant(np.array(self.rng.choice((0.5, 2.0, -1.0, 0.0, 1.0)), self.dtype))
@@ -165,8 +165,8 @@ class Network:
 
     def product(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
         left = call("reshape", e, newshape=(1, *shape))
-        made = call("nn.batch_matmul", left, self.weight("weight", (1, shape[1], 4)))
-        return call("squeeze", made, axis=(0,)), (shape[0], 4)
+        product = call("nn.batch_matmul", left, self.weight("weight", (1, shape[1], 4)))
+        return call("squeeze", product, axis=(0,)), (shape[0], 4)
 
     def split(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
         if shape[1] % 2:

@@ -51,24 +51,24 @@ class Bundle:
         if self.emit == "obj":
             self.objects.append(f"{name}_net.o")
             (self.folder / f"{name}.o").rename(self.folder / self.objects[-1])
-        taken, given = artifact.report["inputs"], artifact.report["outputs"]
+        taken, outputs = artifact.report["inputs"], artifact.report["outputs"]
         arrays = _leaves(list(inputs))
         assert [a.nbytes for a in arrays] == [t["bytes"] for t in taken]
         upper = name.upper()
         lines = [f"  void *arena = painted({upper}_ARENA_SIZE);"]
         lines += [f"  void *i{k} = given({a.nbytes}u);" for k, a in enumerate(arrays)]
-        lines += [f"  void *o{k} = painted({t['bytes']}u);" for k, t in enumerate(given)]
-        tensors = [f"i{k}" for k in range(len(arrays))] + [f"o{k}" for k in range(len(given))]
+        lines += [f"  void *o{k} = painted({t['bytes']}u);" for k, t in enumerate(outputs)]
+        tensors = [f"i{k}" for k in range(len(arrays))] + [f"o{k}" for k in range(len(outputs))]
         arguments = ", ".join(["arena", f"{upper}_ARENA_SIZE", *tensors])
         lines += [f"  if ({name}_run_with({arguments})) exit(6);"]
-        lines += [f"  taken(o{k}, {t['bytes']}u);" for k, t in enumerate(given)]
+        lines += [f"  taken(o{k}, {t['bytes']}u);" for k, t in enumerate(outputs)]
         lines += [f"  free({t});" for t in ["arena", *tensors[: len(arrays)]]]
         driver = f'#include "{name}.h"\n#include <stdlib.h>\nvoid *painted(size_t n);\nvoid *given(size_t n);\n'
         driver += f"void taken(void *data, size_t n);\nvoid do_{name}(void);\nvoid do_{name}(void) {{\n"
         with (self.folder / f"{name}.c").open("a", encoding="utf-8") as source:
             source.write("\n" + driver + "\n".join(lines) + "\n}\n")
         self.names.append(name)
-        self.results.append(given)
+        self.results.append(outputs)
         self.data += [a.tobytes() for a in arrays]
 
     def run(self, flags: Sequence[str] = (), cc: str = "cc", prefix: Sequence[str] = ()) -> list[list[np.ndarray]]:
@@ -86,16 +86,16 @@ class Bundle:
         self._call([cc, *flags, "-o", "all", *objects, "-lm"])
         self._call([*prefix, "./all"])
         raw, at = (self.folder / "out.bin").read_bytes(), 0
-        found: list[list[np.ndarray]] = []
+        results: list[list[np.ndarray]] = []
         for tensors in self.results:
-            found.append([])
+            results.append([])
             for t in tensors:
                 stored = np.dtype(_STORED.get(t["dtype"], t["dtype"]))
                 array = np.frombuffer(raw, stored, t["bytes"] // stored.itemsize, at)
-                found[-1].append(_widened(array, t["dtype"]).reshape(t["shape"]))
+                results[-1].append(_widened(array, t["dtype"]).reshape(t["shape"]))
                 at += t["bytes"]
         assert at == len(raw)
-        return found
+        return results
 
     def _call(self, command: Sequence[str]) -> None:
         done = subprocess.run(
@@ -118,15 +118,15 @@ def leaves(value: Any) -> list[np.ndarray]:
 
 
 def _leaves(value: Any) -> list[np.ndarray]:
-    found: list[np.ndarray] = []
+    leaves: list[np.ndarray] = []
     stack = [value]
     while stack:
         v = stack.pop()
         if isinstance(v, tuple | list):
             stack.extend(reversed(v))
         else:
-            found.append(np.asarray(v))
-    return found
+            leaves.append(np.asarray(v))
+    return leaves
 
 
 def assert_close(got: Sequence[np.ndarray], want: Sequence[np.ndarray], tolerance: float, about: str = "") -> None:

@@ -18,13 +18,13 @@ _WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 class Functions:
     """Functions, as pairs of name and dtype, compiled for a processor; called by name on arrays of that dtype."""
 
-    def __init__(self, wanted: list[tuple[str, str]], mcpu: str, folder: Path, cc: str = "") -> None:
+    def __init__(self, functions: list[tuple[str, str]], mcpu: str, folder: Path, cc: str = "") -> None:
         compiler = Compiler(cc=cc, mcpu=mcpu)
         width = PROCESSORS[mcpu] or compiler.machine().vector_bytes
         texts: dict[tuple[str, str, int], str] = {}
         calls: list[str] = []
         types: dict[tuple[str, int], None] = {}
-        for name, dtype in wanted:
+        for name, dtype in functions:
             size = np.dtype(dtype).itemsize
             lanes, bits = width // size, size * 8
             types.update({(d, lanes): None for d in (dtype, f"int{bits}", f"uint{bits}")})
@@ -43,8 +43,8 @@ class Functions:
         count = len(arrays[0])
         padded = [np.concatenate([a, np.zeros(-count % 64, dtype)]) for a in arrays]
         result = np.empty_like(padded[0])
-        places = [ctypes.c_void_p(a.ctypes.data) for a in (*padded, *padded[:1], result)]
-        getattr(self.library, f"{name}_{dtype}")(places[0], places[1], places[-1], ctypes.c_long(len(result)))
+        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*padded, *padded[:1], result)]
+        getattr(self.library, f"{name}_{dtype}")(pointers[0], pointers[1], pointers[-1], ctypes.c_long(len(result)))
         return result[:count]
 
 

@@ -17,8 +17,8 @@ def numbers(dtype: str, count: int, seed: int) -> np.ndarray:
     """Every third number is an extreme one."""
     limits = np.iinfo(dtype)
     g = np.random.default_rng(seed)
-    found = g.integers(limits.min, limits.max + 1, count).astype(dtype)
-    return np.where(g.random(count) < 1 / 3, g.choice([limits.min, limits.max], count), found).astype(dtype)
+    drawn = g.integers(limits.min, limits.max + 1, count).astype(dtype)
+    return np.where(g.random(count) < 1 / 3, g.choice([limits.min, limits.max], count), drawn).astype(dtype)
 
 
 def by_the_loop(form: Reduction, start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -122,15 +122,15 @@ def arm_loops(assembly: str) -> list[list[str]]:
     """The instructions of each loop of Arm's assembly: what is between a label and a branch back to it."""
     labels: dict[str, int] = {}
     lines = assembly.splitlines()
-    found: list[list[str]] = []
+    loops_of_lines: list[list[str]] = []
     for n, line in enumerate(lines):
         label = re.match(r"(\.L\w+):", line)
         branch = re.match(r"\s+(?:b\w*(?:\.\w)?|le\s+lr,)\s+(\.L\w+)", line)
         if label:
             labels[label[1]] = n
         elif branch and branch[1] in labels:
-            found.append([x.strip() for x in lines[labels[branch[1]] : n + 1] if re.match(r"\s+[a-z]", x)])
-    return found
+            loops_of_lines.append([x.strip() for x in lines[labels[branch[1]] : n + 1] if re.match(r"\s+[a-z]", x)])
+    return loops_of_lines
 
 
 def check_hottest_loop(text: str, weights: np.ndarray, cflags: str, instruction: str, folder: Path) -> None:
@@ -138,12 +138,12 @@ def check_hottest_loop(text: str, weights: np.ndarray, cflags: str, instruction:
     if not X86 or not shutil.which("gcc"):
         pytest.skip("gcc for x86-64 makes the code")
     options = {"mcpu": "x86-64-v4", "cflags": cflags, "cc": "gcc", "weights": "file"}
-    made = irtool.build(irtool.parse(text), {"w": weights}, name="net", emit="c", out_dir=folder, **options)
-    line = made.report["compile"].split(" -c ")[0]
+    artifact = irtool.build(irtool.parse(text), {"w": weights}, name="net", emit="c", out_dir=folder, **options)
+    line = artifact.report["compile"].split(" -c ")[0]
     subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=folder, check=True)
-    wanted = rf"\b{instruction}\b.*%zmm"
-    hottest = max(loops((folder / "net.s").read_text()), key=lambda lines: count(wanted, lines))
-    sums = count(wanted, hottest)
+    pattern = rf"\b{instruction}\b.*%zmm"
+    hottest = max(loops((folder / "net.s").read_text()), key=lambda lines: count(pattern, lines))
+    sums = count(pattern, hottest)
     reads = count(r"\bv(mov|pbroadcast)\w+\s+-?\d*\(.*%zmm", hottest)
     assert sums >= 16 and reads <= sums, hottest
     assert not count(r"%zmm\d+, -?\d*\(%r[sb]p\)", hottest), hottest

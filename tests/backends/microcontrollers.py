@@ -23,8 +23,8 @@ class Board(NamedTuple):
     @property
     def flags(self) -> list[str]:
         """For the compiler, of objects and of programs; `prepare` has to put two files into the folder where programs are linked."""
-        made = ["--specs=rdimon.specs", "-Wl,-T,program.ld", "-Wl,startup.o"]
-        return [f"-mcpu={self.mcpu}", "-mthumb", f"-mfloat-abi={self.floats}", *made]
+        link_flags = ["--specs=rdimon.specs", "-Wl,-T,program.ld", "-Wl,startup.o"]
+        return [f"-mcpu={self.mcpu}", "-mthumb", f"-mfloat-abi={self.floats}", *link_flags]
 
     @property
     def emulator(self) -> str:

@@ -55,9 +55,9 @@ def _onnx_problem(case: Case) -> str:
     module, inputs, request = _request(case, "case.onnx")
     model, _ = Onnx().model(module, request)
     read, weights = irtool.from_onnx(model.SerializeToString())
-    feeds = dict(zip((p.name for p in module["main"].params), inputs, strict=True)) | weights  # type: ignore[union-attr]
-    found = value_leaves(irtool.evaluate(read, {p.name: feeds[p.name] for p in read["main"].params}))  # type: ignore[union-attr]
-    for got, want in zip(map(np.asarray, found), map(np.asarray, value_leaves(evaluate(module, inputs))), strict=True):
+    operands = dict(zip((p.name for p in module["main"].params), inputs, strict=True)) | weights  # type: ignore[union-attr]
+    actual = value_leaves(irtool.evaluate(read, {p.name: operands[p.name] for p in read["main"].params}))  # type: ignore[union-attr]
+    for got, want in zip(map(np.asarray, actual), map(np.asarray, value_leaves(evaluate(module, inputs))), strict=True):
         rough = 0.0 if want.dtype.kind in "biu" else 1e-2 if want.dtype.itemsize == 2 else 1e-4
         if got.dtype != want.dtype or got.shape != want.shape:
             return f"{got.dtype}{list(got.shape)} for {want.dtype}{list(want.shape)}"

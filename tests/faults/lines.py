@@ -59,19 +59,19 @@ def places(line: str) -> Iterator[Place]:
 
 def each_place() -> list[Place]:
     """One for each parameter of each command, in a line that succeeds; where there is none, one that fails."""
-    found: dict[tuple[str, str | None], Place] = {}
-    for wanted in (0, 1, 2):
+    by_parameter: dict[tuple[str, str | None], Place] = {}
+    for exit_code in (0, 1, 2):
         for line, code, _ in LINES:
-            if code == wanted and words_of(line)[0]:
+            if code == exit_code and words_of(line)[0]:
                 for place in places(line):
-                    found.setdefault((place.name, place.parameter.name), place)
-    return sorted(found.values(), key=str)
+                    by_parameter.setdefault((place.name, place.parameter.name), place)
+    return sorted(by_parameter.values(), key=str)
 
 
 def each_command() -> dict[str, list[str]]:
     """The words of a line of each command that succeeds."""
-    found: dict[str, list[str]] = {}
+    by_command: dict[str, list[str]] = {}
     for line, code, _ in LINES:
         if code == 0 and (name := words_of(line)[0]):
-            found.setdefault(name, shlex.split(line))
-    return found
+            by_command.setdefault(name, shlex.split(line))
+    return by_command

@@ -29,23 +29,25 @@ class Done:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment of a command that has a home and a cache of its own."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("CC", "CFLAGS", "XDG_CACHE_HOME", "IRTOOL_CACHE_LIMIT")}
-    return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
+    inherited = {
+        k: v for k, v in os.environ.items() if k not in ("CC", "CFLAGS", "XDG_CACHE_HOME", "IRTOOL_CACHE_LIMIT")
+    }
+    return {**inherited, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
 
 
 def irtool(
-    *arguments: object, cwd: Path, redirect: str = "", shell: str = "", given: str = "", **more: str | None
+    *arguments: object, cwd: Path, redirect: str = "", shell: str = "", stdin: str = "", **more: str | None
 ) -> Done:
     """Runs a command in a folder, which is its home as well, and checks what holds for every command.
 
     `redirect` is what a shell does to its streams, `shell` what it runs before, such as `ulimit -f 8;`; `more` are variables
     of the environment, None for those that are not set.
     """
-    words = [sys.executable, "-m", "irtool", *map(str, arguments)]
+    command = [sys.executable, "-m", "irtool", *map(str, arguments)]
     variables: Mapping[str, str] = {k: v for k, v in {**environment(cwd), **more}.items() if v is not None}
     done = subprocess.run(
-        ["sh", "-c", f'{shell} exec "$@" {redirect}', "sh", *words],
-        input=given,
+        ["sh", "-c", f'{shell} exec "$@" {redirect}', "sh", *command],
+        input=stdin,
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -54,16 +56,16 @@ def irtool(
         preexec_fn=_usual_signals,
         check=False,
     )
-    found = Done(done.returncode, done.stdout, done.stderr)
-    check(found)
-    return found
+    outcome = Done(done.returncode, done.stdout, done.stderr)
+    check(outcome)
+    return outcome
 
 
-def check(found: Done) -> None:
+def check(outcome: Done) -> None:
     """Asserts what holds for every way of ending."""
-    assert found.code in EXIT_CODES, (found.code, found.err)
-    for words in _NEVER:
-        assert words not in found.err, found.err
+    assert outcome.code in EXIT_CODES, (outcome.code, outcome.err)
+    for message in _NEVER:
+        assert message not in outcome.err, outcome.err
 
 
 def _usual_signals() -> None:

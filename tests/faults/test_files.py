@@ -90,8 +90,8 @@ def test_a_pipe_can_be_read_as_standard_input(tmp_path: Path) -> None:
     done = process("opt", "given", cwd=tmp_path, shell="mkfifo given;")
     assert done.code == 1 and "help: read it as standard input: - < given" in done.err
     text = MLP.read_text()
-    assert process("check", "/dev/stdin", cwd=tmp_path, given=text).out == "1 file, no errors\n"
-    assert process("check", "/dev/fd/3", cwd=tmp_path, given=text, shell="exec 3<&0;").out == "1 file, no errors\n"
+    assert process("check", "/dev/stdin", cwd=tmp_path, stdin=text).out == "1 file, no errors\n"
+    assert process("check", "/dev/fd/3", cwd=tmp_path, stdin=text, shell="exec 3<&0;").out == "1 file, no errors\n"
 
 
 WRITERS = {

@@ -24,17 +24,17 @@ def main() -> int:
     """Runs trials until the time is over; 1 if one failed."""
     options = _options()
     end = time.monotonic() + options.seconds
-    found: dict[str, Counter[str]] = {name: Counter() for name in options.kinds}
+    counts_of: dict[str, Counter[str]] = {name: Counter() for name in options.kinds}
     failed = 0
     for name, outcome in _trials(options, end):
-        found[name][outcome.kind] += 1
+        counts_of[name][outcome.kind] += 1
         if outcome.kind == "failed":
             failed += 1
             path = KINDS[name].write(outcome, options.failures)
             print(f"{path}: {','.join(outcome.pipeline)}: {outcome.message.strip()[:400]}", flush=True)
-    for name, kinds in found.items():
-        done = ", ".join(f"{n:,} {kind}" for kind, n in sorted(kinds.items()))
-        print(f"seeds from {options.seed}: {kinds.total():,} {name}: {done or 'none'}")
+    for name, counts in counts_of.items():
+        done = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items()))
+        print(f"seeds from {options.seed}: {counts.total():,} {name}: {done or 'none'}")
     return 1 if failed else 0
 
 

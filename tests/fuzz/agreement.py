@@ -81,8 +81,8 @@ def _in_use() -> int:
 def try_operator(name: str, seed: int) -> Agreement:
     """The call of this operator that the seed draws."""
     drawn = draw_call(name, random.Random(f"{name} {seed}"))
-    found = try_call(drawn, seed)
-    return Agreement(found.kind, found.message, found.text, name, seed)
+    agreement = try_call(drawn, seed)
+    return Agreement(agreement.kind, agreement.message, agreement.text, name, seed)
 
 
 def try_some(seed: int) -> Agreement:
@@ -90,13 +90,13 @@ def try_some(seed: int) -> Agreement:
     return try_operator(random.Random(seed).choice(names()), seed)
 
 
-def write_disagreement(found: Agreement, folder: Path) -> Path:
+def write_disagreement(agreement: Agreement, folder: Path) -> Path:
     """Writes the call with the command that shows it; returns the file."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"call_{found.operator}_{found.seed}.relay"
-    head = [f"// {line}" for line in found.message.splitlines()]
+    path = folder / f"call_{agreement.operator}_{agreement.seed}.relay"
+    head = [f"// {line}" for line in agreement.message.splitlines()]
     run = ["// RUN: irtool check --target=c %s", "// RUN: irtool run --compare interp,c %s"]
-    path.write_text("\n".join([*head, *run]) + "\n" + found.text)
+    path.write_text("\n".join([*head, *run]) + "\n" + agreement.text)
     return path
 
 
@@ -105,10 +105,10 @@ def try_call(drawn: DrawnCall, seed: int = 0) -> Agreement:
     values = drawn.values(seed)
     text = drawn.text()
     weights = {f"x{i}": values[i] for i in drawn.constants}
-    found = try_text(text, [v for i, v in enumerate(values) if i not in drawn.constants], weights, drawn.operator)
+    agreement = try_text(text, [v for i, v in enumerate(values) if i not in drawn.constants], weights, drawn.operator)
     if drawn.constants:
         text += f"// weights: {', '.join(f'%x{i}' for i in sorted(drawn.constants))}\n"
-    return Agreement(found.kind, found.message, text)
+    return Agreement(agreement.kind, agreement.message, text)
 
 
 def try_text(
@@ -174,11 +174,11 @@ def _compile(module: Module) -> str:
             irtool.build(module, emit="c", opt_level=3, out_dir=folder)
     except IrError as error:
         built = _placed("build", error)
-    found = find_unsupported(module)
-    for d in found:
+    problems = find_unsupported(module)
+    for d in problems:
         _place("check --target=c", d)
-    if bool(found) != bool(built):
-        raise _Wrong(f"build: {built or 'accepts'}\n  check --target=c: {'; '.join(map(str, found)) or 'accepts'}")
+    if bool(problems) != bool(built):
+        raise _Wrong(f"build: {built or 'accepts'}\n  check --target=c: {'; '.join(map(str, problems)) or 'accepts'}")
     return built
 
 

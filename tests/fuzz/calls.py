@@ -78,16 +78,16 @@ class DrawnCall:
     def values(self, seed: int) -> list[Any]:
         """A value for each argument: small numbers, integers not negative, so that as indices they point somewhere."""
         rng = np.random.default_rng(seed)
-        found = [_value(a, rng) for a in self.arguments]
-        names = operators.get(self.operator).names_of_arguments(len(found)) if self.operator else ()
+        values = [_value(a, rng) for a in self.arguments]
+        names = operators.get(self.operator).names_of_arguments(len(values)) if self.operator else ()
         for i, name in enumerate(names):
             if (
                 self.operator.startswith(("nn.", "sparse_"))
-                and isinstance(found[i], np.ndarray)
-                and found[i].dtype.kind in "iu"
+                and isinstance(values[i], np.ndarray)
+                and values[i].dtype.kind in "iu"
             ):
-                found[i] = _rows_of_matrix(name, found[i], found[max(i - 1, 0)])
-        return found
+                values[i] = _rows_of_matrix(name, values[i], values[max(i - 1, 0)])
+        return values
 
 
 def literal(value: Any) -> str:
@@ -142,15 +142,15 @@ def _rows_of_matrix(name: str, value: np.ndarray, before: Any) -> np.ndarray:
 @cache
 def accepted_calls(name: str) -> tuple[DrawnCall, ...]:
     """Calls of the operator that the other tests make, the same in each run."""
-    found: list[tuple[Any, Any]] = [(a, b) for _, a, b in cases.accepted_calls(name)]
+    calls: list[tuple[Any, Any]] = [(a, b) for _, a, b in cases.accepted_calls(name)]
     if name in structural_cases.DRAWINGS:
         rng = np.random.default_rng(len(name))
-        found += [structural_cases.draw_case(name, lambda a, b: rng.integers(a, b + 1)) for _ in range(8)]
+        calls += [structural_cases.draw_case(name, lambda a, b: rng.integers(a, b + 1)) for _ in range(8)]
     if name in drawing.NAMES:
-        found += _drawn_by_hypothesis(name)
+        calls += _drawn_by_hypothesis(name)
     return tuple(
         DrawnCall(name, tuple(map(_tensor, values)), {k: v for k, v in attributes.items() if _has_text(v)})
-        for values, attributes in found
+        for values, attributes in calls
     )
 
 
@@ -158,7 +158,7 @@ def _drawn_by_hypothesis(name: str) -> list[tuple[Any, Any]]:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
-    found = []
+    examples = []
 
     @settings(
         max_examples=8,
@@ -170,10 +170,10 @@ def _drawn_by_hypothesis(name: str) -> list[tuple[Any, Any]]:
     )
     @given(st.data())
     def collect(data: Any) -> None:
-        found.append(drawing.drawn(data.draw, name))
+        examples.append(drawing.drawn(data.draw, name))
 
     collect()
-    return found
+    return examples
 
 
 def _tensor(value: Any) -> Argument:
@@ -338,10 +338,10 @@ def _other_attribute(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
     if not cls.fields():
         return drawn
     name = rng.choice(cls.fields()).name
-    made = dict(drawn.attributes)
-    old = made.get(name)
+    attributes = dict(drawn.attributes)
+    old = attributes.get(name)
     if old is not None and rng.random() < 0.15:
-        del made[name]
+        del attributes[name]
     elif isinstance(old, list | tuple) and old and rng.random() < 0.7:
         parts = list(old)
         kind = rng.randrange(3)
@@ -352,10 +352,10 @@ def _other_attribute(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
         else:
             hint = int if isinstance(parts[0], int) else float if isinstance(parts[0], float) else str
             parts[rng.randrange(len(parts))] = corner(hint, rng)
-        made[name] = parts
+        attributes[name] = parts
     else:
-        made[name] = corner(type_hints(cls)[name], rng)
-    return replace(drawn, attributes=made)
+        attributes[name] = corner(type_hints(cls)[name], rng)
+    return replace(drawn, attributes=attributes)
 
 
 def _other_count(drawn: DrawnCall, rng: random.Random) -> DrawnCall:

@@ -53,11 +53,11 @@ def run_drawn(seeds: Sequence[int], draw: Callable[[int], Program | Compiled]) -
     programs: dict[int, Program] = {}
     with TemporaryDirectory() as folder:
         for seed in seeds:
-            made = build_program(seed, draw(seed), Path(folder))
-            if isinstance(made, Compiled):
-                outcomes[seed] = made
+            program = build_program(seed, draw(seed), Path(folder))
+            if isinstance(program, Compiled):
+                outcomes[seed] = program
             else:
-                programs[seed] = made
+                programs[seed] = program
         outcomes |= compare(programs, Path(folder))
     yield from (outcomes[seed] for seed in seeds)
 
@@ -68,7 +68,7 @@ def compare(programs: dict[int, Program], folder: Path) -> dict[int, Compiled]:
         return {}
     try:
         # Half of all batches run under sanitizers, which take longer to compile.
-        said = run_together([*programs.values()], folder, sanitize=min(programs) // 10 % 2 == 0)
+        outputs = run_together([*programs.values()], folder, sanitize=min(programs) // 10 % 2 == 0)
     except ToolError as error:
         if len(programs) == 1:
             ((seed, program),) = programs.items()
@@ -76,15 +76,17 @@ def compare(programs: dict[int, Program], folder: Path) -> dict[int, Compiled]:
         items = [*programs.items()]
         half = len(items) // 2
         return {**compare(dict(items[:half]), folder), **compare(dict(items[half:]), folder)}
-    return {seed: judge(seed, program, found) for (seed, program), found in zip(programs.items(), said, strict=True)}
+    return {
+        seed: judge(seed, program, output) for (seed, program), output in zip(programs.items(), outputs, strict=True)
+    }
 
 
-def judge(seed: int, program: Program, found: str) -> Compiled:
+def judge(seed: int, program: Program, output: str) -> Compiled:
     """The outcome of a program of which that was found."""
-    if not found:
+    if not output:
         return _outcome(seed, program, "agreed")
     kind = "sensitive" if is_sensitive(program) or is_rearranged(program) else "failed"
-    return _outcome(seed, program, kind, found)
+    return _outcome(seed, program, kind, output)
 
 
 def _outcome(seed: int, program: Program, kind: str, message: str = "") -> Compiled:

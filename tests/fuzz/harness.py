@@ -49,8 +49,8 @@ class Program:
         with pytest.MonkeyPatch.context() as patch:
             if self.small_teams:
                 patch.setattr("irtool.backends.c.program.REGION_WORK", 1)
-            made = irtool.build(self.module, out_dir=folder, name=self.name, emit="c", target=target, **levels)
-        return replace(self, report=made.report)
+            artifact = irtool.build(self.module, out_dir=folder, name=self.name, emit="c", target=target, **levels)
+        return replace(self, report=artifact.report)
 
 
 class ToolError(Exception):
@@ -85,26 +85,26 @@ def run_together(programs: Sequence[Program], folder: Path, sanitize: bool) -> l
     sources = ["main.c", *(f"{n}.c" for n in names)]
     _tool(["cc", "-std=c99", "-w", *flags, "-march=native", "-o", "all", *sources, "-lm"], folder)
     _tool(["./all"], folder)
-    found = (folder / "outputs.raw").read_bytes()
-    if len(found) != sum(t["bytes"] for r in reports for t in r["outputs"]):
-        raise ToolError(f"the outputs are {len(found)} bytes")
+    raw_outputs = (folder / "outputs.raw").read_bytes()
+    if len(raw_outputs) != sum(t["bytes"] for r in reports for t in r["outputs"]):
+        raise ToolError(f"the outputs are {len(raw_outputs)} bytes")
     wrong, place = [], 0
     for program in programs:
         leaves = []
         for w in value_leaves(program.want):
-            leaves.append(np.frombuffer(found[place : place + w.nbytes], w.dtype).reshape(w.shape))
+            leaves.append(np.frombuffer(raw_outputs[place : place + w.nbytes], w.dtype).reshape(w.shape))
             place += w.nbytes
         wrong.append(_differences(value_leaves(program.want), leaves))
     return wrong
 
 
 def _differences(want: Sequence[Any], got: Sequence[Any]) -> str:
-    found = []
+    differences = []
     for n, (w, g) in enumerate(zip(want, got, strict=True)):
         near = 2e-2 if w.dtype.itemsize == 2 and w.dtype.kind not in "iu" else 1e-4
-        said = difference(w, g, near, near, f".{n}")
-        found += [said] if said else []
-    return "; ".join(found)
+        text_difference = difference(w, g, near, near, f".{n}")
+        differences += [text_difference] if text_difference else []
+    return "; ".join(differences)
 
 
 def _tool(command: Sequence[str], folder: Path) -> None:
@@ -114,5 +114,5 @@ def _tool(command: Sequence[str], folder: Path) -> None:
     except subprocess.TimeoutExpired:
         raise ToolError(f"{command[0]} goes on after 300 s") from None
     if done.returncode:
-        said = (done.stdout + done.stderr).decode(errors="replace")
-        raise ToolError(f"{command[0]} ends with {done.returncode}: {said[:1500]}")
+        printed = (done.stdout + done.stderr).decode(errors="replace")
+        raise ToolError(f"{command[0]} ends with {done.returncode}: {printed[:1500]}")

@@ -106,7 +106,7 @@ class KernelMaker:
 
     def convolution(self, most_dilation: int = 2) -> Expr:
         rng, axes = self.rng, self.rng.choice((1, 2, 2, 2, 2, 3))
-        a, b, told = self.dtypes()
+        a, b, out_dtype = self.dtypes()
         groups = rng.choice((1, 1, 1, 1, 2, 3))
         inside, outside = (groups * rng.choice((1, 2, 3, 4, 5, 7, 8, 16)) for _ in range(2))
         if rng.random() < 0.2:
@@ -119,21 +119,21 @@ class KernelMaker:
         ] * 2
         if rng.random() < 0.2:
             padding[rng.randrange(len(padding))] = rng.randint(0, 4)
-        room = [1 + (k - 1) * d for k, d in zip(kernel, dilation, strict=True)]
+        reach = [1 + (k - 1) * d for k, d in zip(kernel, dilation, strict=True)]
         most = {1: 60, 2: 20, 3: 8}[axes]
-        extents = tuple(max(rng.randint(1, most), r - 2 * p) for r, p in zip(room, padding[:axes], strict=True))
+        extents = tuple(max(rng.randint(1, most), r - 2 * p) for r, p in zip(reach, padding[:axes], strict=True))
         letters = "DHW"[3 - axes :]
         back = rng.random() < 0.3
         data_layout = f"N{letters}C" if back else f"NC{letters}"
         kernel_layout = {1: "WIO", 2: "HWIO", 3: "DHWIO"}[axes] if back else f"OI{letters}"
         if back and 1 < groups == inside and axes == 2:
             kernel_layout = "HWOI"
-        held = {"O": outside, "I": inside // groups, **dict(zip(letters, kernel, strict=True))}
+        extents_of = {"O": outside, "I": inside // groups, **dict(zip(letters, kernel, strict=True))}
         shape = {"N": rng.choice((1, 1, 2, 3)), "C": inside, **dict(zip(letters, extents, strict=True))}
         return call(
             f"nn.conv{axes}d",
             self.param(tuple(shape[c] for c in data_layout), a),
-            self.weight(tuple(held[c] for c in kernel_layout), b),
+            self.weight(tuple(extents_of[c] for c in kernel_layout), b),
             strides=tuple(rng.choice((1, 1, 1, 2, 3)) for _ in range(axes)),
             padding=tuple(padding),
             dilation=dilation,
@@ -142,7 +142,7 @@ class KernelMaker:
             kernel_size=kernel,
             data_layout=data_layout,
             kernel_layout=kernel_layout,
-            **told,
+            **out_dtype,
         )
 
     def dilated(self) -> Expr:
@@ -181,16 +181,18 @@ class KernelMaker:
 
     def whole_window(self) -> Expr:
         """A window as large as the data, or each channel for itself."""
-        rng, (a, b, told) = self.rng, self.dtypes()
+        rng, (a, b, out_dtype) = self.rng, self.dtypes()
         height, width, inside = rng.randint(1, 9), rng.randint(1, 9), rng.choice((3, 8, 16, 33))
         if rng.random() < 0.5:
             data = self.param((1, inside, height, width), a)
             weight = self.weight((5, inside, height, width), b)
-            return call("nn.conv2d", data, weight, channels=5, kernel_size=(height, width), padding=(0,) * 4, **told)
+            return call(
+                "nn.conv2d", data, weight, channels=5, kernel_size=(height, width), padding=(0,) * 4, **out_dtype
+            )
         data, weight = self.param((1, inside, height + 20, width + 20), a), self.weight((inside, 1, 3, 5), b)
         padding = (rng.choice((0, 1)), 2) * 2
         return call(
-            "nn.conv2d", data, weight, channels=inside, groups=inside, kernel_size=(3, 5), padding=padding, **told
+            "nn.conv2d", data, weight, channels=inside, groups=inside, kernel_size=(3, 5), padding=padding, **out_dtype
         )
 
     def adaptive(self) -> Expr:
@@ -221,8 +223,12 @@ class KernelMaker:
         x: Expr = self.param(shape, rng.choice(("float32", "float64", "int8", "uint8", "int32", "int64")))
         if rng.random() < 0.4:
             x = call("clip", x, a_min=0.0, a_max=3.0)
-        told = {"axis": (rng.randrange(3),), "keepdims": rng.random() < 0.5, "select_last_index": rng.random() < 0.4}
-        return call(rng.choice(("argmax", "argmin")), x, **told)
+        attributes = {
+            "axis": (rng.randrange(3),),
+            "keepdims": rng.random() < 0.5,
+            "select_last_index": rng.random() < 0.4,
+        }
+        return call(rng.choice(("argmax", "argmin")), x, **attributes)
 
     def transposed(self) -> Expr:
         rng, axes = self.rng, self.rng.choice((1, 2, 2, 2, 3))
@@ -249,7 +255,7 @@ class KernelMaker:
 
     def product(self) -> Expr:
         rng = self.rng
-        a, b, told = self.dtypes()
+        a, b, out_dtype = self.dtypes()
         rows, columns, inner = (
             rng.choice((1, 2, 5, 16, 33)),
             rng.choice((1, 3, 16, 31, 48, 65)),
@@ -257,7 +263,7 @@ class KernelMaker:
         )
         if rng.random() < 0.6:
             return call(
-                "nn.dense", self.param((rows, inner), a), self.weight((columns, inner), b), units=columns, **told
+                "nn.dense", self.param((rows, inner), a), self.weight((columns, inner), b), units=columns, **out_dtype
             )
         turn = [rng.random() < 0.5 for _ in range(2)]
         first = (inner, rows) if turn[0] else (rows, inner)
@@ -269,7 +275,7 @@ class KernelMaker:
             units=columns,
             transpose_a=turn[0],
             transpose_b=turn[1],
-            **told,
+            **out_dtype,
         )
 
     def words(self) -> Expr:
@@ -298,19 +304,19 @@ class KernelMaker:
 
     def batch_product(self) -> Expr:
         rng = self.rng
-        a, b, told = self.dtypes()
+        a, b, out_dtype = self.dtypes()
         count, rows, columns, inner = rng.choice((1, 2, 5)), *(rng.choice((1, 3, 8, 17, 31)) for _ in range(3))
         turn = [rng.random() < 0.5 for _ in range(2)]
         first = (count, inner, rows) if turn[0] else (count, rows, inner)
-        held = rng.choice((1, count))
-        second = (held, columns, inner) if turn[1] else (held, inner, columns)
+        batch = rng.choice((1, count))
+        second = (batch, columns, inner) if turn[1] else (batch, inner, columns)
         return call(
             "nn.batch_matmul",
             self.param(first, a),
             self.weight(second, b),
             transpose_a=turn[0],
             transpose_b=turn[1],
-            **told,
+            **out_dtype,
         )
 
     def attention(self) -> Expr:
@@ -414,9 +420,9 @@ class KernelMaker:
             return call("transpose", self.param((few, *pixels), dtype), axes=(1, 2, 0))
         if kind == 2:
             parts = call("split", self.param((*pixels, few), dtype), indices_or_sections=few, axis=-1)
-            kept = [irtool.ir.TupleGetItem(parts, i) for i in range(few)]
-            rng.shuffle(kept)
-            return call("concatenate", Tuple(tuple(kept)), axis=rng.choice((-1, 0)))
+            fields = [irtool.ir.TupleGetItem(parts, i) for i in range(few)]
+            rng.shuffle(fields)
+            return call("concatenate", Tuple(tuple(fields)), axis=rng.choice((-1, 0)))
         step = rng.choice((-1, 1, 2, 3))
         x = self.param((*pixels, few), dtype)
         if step < 0:
@@ -440,15 +446,15 @@ class KernelMaker:
         if rng.random() < 0.2:
             return call(rng.choice(("nn.global_max_pool2d", "nn.global_avg_pool2d")), x, layout=layout)
         size = tuple(rng.randint(1, 3) for _ in range(2))
-        told: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "pool_size": size,
             "strides": tuple(rng.randint(1, 3) for _ in range(2)),
             "layout": layout,
         }
-        told |= {"padding": tuple(rng.randint(0, s - 1) for s in size) * 2, "ceil_mode": rng.random() < 0.3}
+        attributes |= {"padding": tuple(rng.randint(0, s - 1) for s in size) * 2, "ceil_mode": rng.random() < 0.3}
         if rng.random() < 0.5:
-            return call("nn.max_pool2d", x, **told)
-        return call("nn.avg_pool2d", x, **told, count_include_pad=rng.random() < 0.5)
+            return call("nn.max_pool2d", x, **attributes)
+        return call("nn.avg_pool2d", x, **attributes, count_include_pad=rng.random() < 0.5)
 
     def upsampled(self) -> Expr:
         rng = self.rng
@@ -519,7 +525,7 @@ class KernelMaker:
         if not isinstance(t, TensorType) or not all(isinstance(d, int) for d in t.shape):
             return e
         shape, dtype = tuple(int(d) for d in t.shape), t.dtype
-        kinds: list[Callable[[], Expr]] = [
+        followers: list[Callable[[], Expr]] = [
             lambda: call(
                 "cast",
                 e,
@@ -532,19 +538,19 @@ class KernelMaker:
             some = rng.choice(
                 (shape, shape, shape[-1:], (), (shape[1], *[1] * (len(shape) - 2)) if len(shape) > 2 else shape)
             )
-            kinds += [
+            followers += [
                 lambda: call(rng.choice(("add", "multiply", "subtract", "maximum")), e, self.weight(some, dtype))
             ] * 3
-            kinds.append(lambda: call("clip", e, a_min=-1.0 if dtype[0] != "u" else 0.0, a_max=6.0))
+            followers.append(lambda: call("clip", e, a_min=-1.0 if dtype[0] != "u" else 0.0, a_max=6.0))
         if dtype.startswith("float"):
-            kinds += [lambda: call(rng.choice(("nn.relu", "sigmoid", "tanh", "exp", "nn.leaky_relu")), e)] * 2
+            followers += [lambda: call(rng.choice(("nn.relu", "sigmoid", "tanh", "exp", "nn.leaky_relu")), e)] * 2
         if shape:
-            kinds.append(
+            followers.append(
                 lambda: call("reshape", e, newshape=rng.choice(((-1,), (1, -1), (*shape, 1)))) if 0 not in shape else e
             )
-            kinds.append(lambda: call("transpose", e, axes=tuple(rng.sample(range(len(shape)), len(shape)))))
-            kinds.append(lambda: Tuple((e, call("nn.relu", e))) if dtype.startswith("float") else e)
-        return rng.choice(kinds)()
+            followers.append(lambda: call("transpose", e, axes=tuple(rng.sample(range(len(shape)), len(shape)))))
+            followers.append(lambda: Tuple((e, call("nn.relu", e))) if dtype.startswith("float") else e)
+        return rng.choice(followers)()
 
 
 ONE_NUMBER = (

@@ -62,10 +62,10 @@ def draw_import(seed: int) -> Program | Compiled:
                 return Compiled(seed, "refused", "inputs whose shapes are not known")
             if sum(8 * int(np.prod(t.shape)) for t in types) > MOST_BYTES:
                 return Compiled(seed, "large")
-            given = random_inputs(module["main"], seed, module)
+            values = random_inputs(module["main"], seed, module)
     except (IrError, LateError) as error:
         return Compiled(seed, "refused", str(error))
-    inputs = [weights.get(n, x) for n, x in zip(names, given, strict=True)]
+    inputs = [weights.get(n, x) for n, x in zip(names, values, strict=True)]
     return _program(f"i{seed}", seed, module, inputs, rng)
 
 

@@ -56,10 +56,10 @@ def microsoft_seeds() -> tuple[bytes, ...]:
     """The models, in bytes."""
     import onnx
 
-    found = []
+    protos = []
     for node, inputs in NODES.items():
         own = ", ".join(i for i in inputs.split(", ") if i not in _GRID.split(", "))
         initializers = _INITIALIZERS if _GRID in inputs else ""
         text = f"net ({own}) => (float y) {initializers} {{ y = com.microsoft.{node} }}"
-        found.append(onnx.parser.parse_model(_HEAD + text).SerializeToString())
-    return tuple(found)
+        protos.append(onnx.parser.parse_model(_HEAD + text).SerializeToString())
+    return tuple(protos)

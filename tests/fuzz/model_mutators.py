@@ -40,21 +40,21 @@ def mutate_model(data: bytes, draw: random.Random) -> bytes:
 
 
 def _bytes(data: bytes, draw: random.Random) -> bytes:
-    found = bytearray(data)
+    mutated = bytearray(data)
     for _ in range(draw.choice((1, 1, 2, 8))):
-        at = draw.randrange(len(found) + 1)
+        at = draw.randrange(len(mutated) + 1)
         how = draw.randrange(5)
-        if how == 0 and found:
-            found[at % len(found)] = draw.randrange(256)
-        elif how == 1 and found:
-            found[at % len(found)] ^= 1 << draw.randrange(8)
+        if how == 0 and mutated:
+            mutated[at % len(mutated)] = draw.randrange(256)
+        elif how == 1 and mutated:
+            mutated[at % len(mutated)] ^= 1 << draw.randrange(8)
         elif how == 2:
-            found[at:at] = draw.randbytes(draw.randrange(1, 9))
+            mutated[at:at] = draw.randbytes(draw.randrange(1, 9))
         elif how == 3:
-            del found[at : at + draw.randrange(1, 9)]
+            del mutated[at : at + draw.randrange(1, 9)]
         else:
-            del found[at:]
-    return bytes(found)
+            del mutated[at:]
+    return bytes(mutated)
 
 
 def _graphs(model: Any) -> Iterator[Any]:
@@ -71,8 +71,8 @@ def _nodes(model: Any) -> list[Any]:
 
 
 def _tensors(model: Any) -> list[Any]:
-    found = [a.t for n in _nodes(model) for a in n.attribute if a.HasField("t")]
-    return found + [t for g in _graphs(model) if hasattr(g, "initializer") for t in g.initializer]
+    tensors = [a.t for n in _nodes(model) for a in n.attribute if a.HasField("t")]
+    return tensors + [t for g in _graphs(model) if hasattr(g, "initializer") for t in g.initializer]
 
 
 def _values(model: Any) -> list[Any]:
@@ -290,11 +290,11 @@ def _change_number(t: Any, draw: random.Random) -> None:
 @_mutator
 def _change_shape(model: Any, draw: random.Random) -> None:
     """Another rank, for one input or for all that have the same one."""
-    found = [i for i in model.graph.input if i.type.HasField("tensor_type")]
-    if found:
-        chosen, shape = draw.choice(found), draw.choice(SHAPES)
+    typed_inputs = [i for i in model.graph.input if i.type.HasField("tensor_type")]
+    if typed_inputs:
+        chosen, shape = draw.choice(typed_inputs), draw.choice(SHAPES)
         before = chosen.type.tensor_type.shape.SerializeToString()
-        for i in found if draw.random() < 0.3 else [chosen]:
+        for i in typed_inputs if draw.random() < 0.3 else [chosen]:
             if i.type.tensor_type.shape.SerializeToString() == before:
                 _set_shape(i, shape)
 

@@ -148,13 +148,13 @@ def wide_seeds() -> tuple[bytes, ...]:
     """These, those of operators of ONNX Runtime, and those of the backend suite."""
     from onnx.backend.test.loader import load_model_tests
 
-    found: list[Any] = []
+    models: list[Any] = []
     for kind in ("node", "simple"):
         for case in load_model_tests(kind=kind):
             model = case.model
             if model is None:
                 with open(f"{case.model_dir}/model.onnx", "rb") as file:
-                    found.append(file.read())
+                    models.append(file.read())
             else:
-                found.append(model.SerializeToString())
-    return (*seeds(), *microsoft_seeds(), *(m for m in found if len(m) < 1 << 16))
+                models.append(model.SerializeToString())
+    return (*seeds(), *microsoft_seeds(), *(m for m in models if len(m) < 1 << 16))

@@ -80,23 +80,23 @@ class FuzzMaker(StatefulMaker):
         if self.rng.random() < 0.4:
             self.functions["loop"] = self.recursive()
         if self.has_state:
-            made = super().module()
+            drawn = super().module()
         else:
             names = ["main", "f", "helper_2"][: self.rng.randint(1, 3)][::-1]
             for name in names:
                 self.functions[name] = self.function(self.size)
-            made = Module(self.functions)
-        return Module(made.functions, {"List": self.data, "Box": self.box})
+            drawn = Module(self.functions)
+        return Module(drawn.functions, {"List": self.data, "Box": self.box})
 
     def called(self, known: Any, size: int) -> tuple[Expr, Type] | None:
         callable_ = {n: f for n, f in self.functions.items() if n not in ("get", "loop")}
         if not callable_:
             return None
-        kept, self.functions = self.functions, callable_
+        functions, self.functions = self.functions, callable_
         try:
             return super().called(known, size) if self.has_state else Maker.called(self, known, size)
         finally:
-            self.functions = kept
+            self.functions = functions
 
     def is_bound(self, e: Expr) -> bool:
         """What mentions the state is bound by `let`: a graph binding would leave open when, and whether, it is read and written."""
@@ -140,14 +140,14 @@ class FuzzMaker(StatefulMaker):
         return super().like(known, t)
 
     def node(self, known: Any, size: int) -> tuple[Expr, Type]:
-        kinds = [self.unary, self.binary, self.shaped, self.tuple, self.field, self.literal, self.called]
-        kinds += [self.operator] * 6 + [self.filled, self.filled, self.looped, self.got, self.boxed, self.reread]
+        makers = [self.unary, self.binary, self.shaped, self.tuple, self.field, self.literal, self.called]
+        makers += [self.operator] * 6 + [self.filled, self.filled, self.looped, self.got, self.boxed, self.reread]
         if size > 1:
-            kinds += [self.branch, self.closure, self.nested_let, self.matched, self.reference, self.branch]
-        made = None
-        while made is None:
-            made = self.rng.choice(kinds)(known, max(1, size // 2))
-        return made
+            makers += [self.branch, self.closure, self.nested_let, self.matched, self.reference, self.branch]
+        expr = None
+        while expr is None:
+            expr = self.rng.choice(makers)(known, max(1, size // 2))
+        return expr
 
     def shaped(self, known: Any, size: int) -> tuple[Expr, Type]:
         x, t = self.tensor(known, *FLOATS, "int32")
@@ -220,14 +220,14 @@ class FuzzMaker(StatefulMaker):
         }
         args, attributes = tables[name]
         try:
-            made = call(name, *args, **attributes)
-            found = infer_expr(_abstracted(made, dict(known)), Module({}))
+            expr = call(name, *args, **attributes)
+            inferred = infer_expr(_abstracted(expr, dict(known)), Module({}))
         except (IrError, ValueError, TypeError):
             return None
-        result = found.body.checked_type  # type: ignore[attr-defined]
+        result = inferred.body.checked_type  # type: ignore[attr-defined]
         if not isinstance(result, TensorType | TupleType) or not _is_small(result):
             return None
-        return made, result
+        return expr, result
 
     def operator(self, known: Any, size: int) -> tuple[Expr, Type] | None:
         x, t = self.tensor(known, *FLOATS, *INTEGERS, "bool")
@@ -247,8 +247,8 @@ class FuzzMaker(StatefulMaker):
         if name.startswith("nn.") and (t.dtype not in FLOATS or len(t.shape) < 2 or shape != t.shape[-1:]):
             name = "add"
         swapped = name in ("add", "multiply") and self.rng.random() < 0.5
-        made = call(name, *((fill, x) if swapped else (x, fill)), **({"axis": -1} if name.startswith("nn.") else {}))
-        return made, t
+        filled = call(name, *((fill, x) if swapped else (x, fill)), **({"axis": -1} if name.startswith("nn.") else {}))
+        return filled, t
 
     def getter(self) -> Function:
         """`fn [T](%g: Box[T]) -> T { match (%g) { Full(%x) => %x } }`."""
@@ -325,7 +325,7 @@ ON_INTEGERS = (*ANYWHERE, *ARITHMETIC, "less", "equal", "bitwise_and", "right_sh
 ON_BOOLS = (*ANYWHERE, "logical_not", "logical_and", "equal")
 
 
-def _abstracted(made: Expr, known: dict[Expr, Type]) -> Function:
+def _abstracted(expr: Expr, known: dict[Expr, Type]) -> Function:
     """A function with the known parts of an expression as parameters: what is inferred is this one call."""
     parameters: dict[Expr, Var] = {}
 
@@ -335,7 +335,7 @@ def _abstracted(made: Expr, known: dict[Expr, Type]) -> Function:
             return None
         return parameters.setdefault(e, Var("p", t))
 
-    body = rewrite(made, lambda old, new: new, enter)
+    body = rewrite(expr, lambda old, new: new, enter)
     return Function(tuple(dict.fromkeys(parameters.values())), body)
 
 

@@ -36,11 +36,11 @@ class Seeds:
     kinds: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        kinds: dict[str, set[str]] = {}
+        by_kind: dict[str, set[str]] = {}
         for text in self.texts:
             for match in WORD.finditer(_code(text)):
-                kinds.setdefault(match.lastgroup or "", set()).add(match[0])
-        self.kinds = {kind: sorted(found) for kind, found in sorted(kinds.items())}
+                by_kind.setdefault(match.lastgroup or "", set()).add(match[0])
+        self.kinds = {kind: sorted(examples) for kind, examples in sorted(by_kind.items())}
 
     def split(self, text: str) -> list[str]:
         """The words of a text."""
@@ -76,10 +76,10 @@ def _code(text: str) -> str:
 
 def _one(pattern: re.Pattern[str], text: str, draw: random.Random, make: Callable[[re.Match[str]], str]) -> str:
     """The text with one of the matches replaced; as it was where there is none."""
-    found = list(pattern.finditer(text))
-    if not found:
+    matches = list(pattern.finditer(text))
+    if not matches:
         return text
-    match = draw.choice(found)
+    match = draw.choice(matches)
     return text[: match.start()] + make(match) + text[match.end() :]
 
 
@@ -110,10 +110,10 @@ def swap_words(text: str, seeds: Seeds, draw: random.Random) -> str:
 
 @mutator
 def replace_by_the_same_kind(text: str, seeds: Seeds, draw: random.Random) -> str:
-    found = [m for m in WORD.finditer(_code(text)) if m.lastgroup not in ("blank", "sign")]
-    if not found:
+    matches = [m for m in WORD.finditer(_code(text)) if m.lastgroup not in ("blank", "sign")]
+    if not matches:
         return text
-    match = draw.choice(found)
+    match = draw.choice(matches)
     other = draw.choice(seeds.kinds.get(match.lastgroup or "", [match[0]]))
     return text[: match.start()] + other + text[match.end() :]
 
@@ -121,11 +121,11 @@ def replace_by_the_same_kind(text: str, seeds: Seeds, draw: random.Random) -> st
 @mutator
 def replace_by_a_neighbour(text: str, seeds: Seeds, draw: random.Random) -> str:
     """A word by another one of its kind in the same text: such texts are accepted most often."""
-    found = [m for m in WORD.finditer(_code(text)) if m.lastgroup not in ("blank", "sign")]
-    if not found:
+    matches = [m for m in WORD.finditer(_code(text)) if m.lastgroup not in ("blank", "sign")]
+    if not matches:
         return text
-    match = draw.choice(found)
-    other = draw.choice([m for m in found if m.lastgroup == match.lastgroup])[0]
+    match = draw.choice(matches)
+    other = draw.choice([m for m in matches if m.lastgroup == match.lastgroup])[0]
     return text[: match.start()] + other + text[match.end() :]
 
 
@@ -154,8 +154,8 @@ def corner_dtype(text: str, seeds: Seeds, draw: random.Random) -> str:
     dtype = draw.choice(DTYPES)
     if draw.random() < 0.4:
         return _one(_DTYPE, text, draw, lambda m: dtype)
-    found = sorted(set(_DTYPE.findall(text)))
-    old = draw.choice(found) if found else None
+    dtypes = sorted(set(_DTYPE.findall(text)))
+    old = draw.choice(dtypes) if dtypes else None
     return text if old is None else re.sub(rf"\b{old}\b", lambda m: dtype, text)
 
 
@@ -163,9 +163,9 @@ def corner_dtype(text: str, seeds: Seeds, draw: random.Random) -> str:
 def corner_shape(text: str, seeds: Seeds, draw: random.Random) -> str:
     """One shape, or each that is the same."""
     shape = draw.choice(SHAPES)
-    found = _SHAPE.findall(text)
-    if found and draw.random() < 0.5:
-        return text.replace(draw.choice(found), shape)
+    shapes = _SHAPE.findall(text)
+    if shapes and draw.random() < 0.5:
+        return text.replace(draw.choice(shapes), shape)
     return _one(_SHAPE, text, draw, lambda m: shape)
 
 
@@ -222,19 +222,19 @@ def change_annotation(text: str, seeds: Seeds, draw: random.Random) -> str:
     """An annotation left out, or put where none is."""
     if draw.random() < 0.6:
         return _one(re.compile(r"(?<=\w): (?:Tensor\[\([^()]*\), \w+\]|\w+(?:\[\w*\])?)"), text, draw, lambda m: "")
-    made = draw.choice((*DTYPES, *seeds.kinds["type"], "_", "(int32, bool)", "fn () -> int32"))
-    return _one(re.compile(r"%\w+(?=[,) =])"), text, draw, lambda m: f"{m[0]}: {made}")
+    annotation = draw.choice((*DTYPES, *seeds.kinds["type"], "_", "(int32, bool)", "fn () -> int32"))
+    return _one(re.compile(r"%\w+(?=[,) =])"), text, draw, lambda m: f"{m[0]}: {annotation}")
 
 
 @mutator
 def rename(text: str, seeds: Seeds, draw: random.Random) -> str:
     """A variable or function called otherwise throughout, maybe as another is called already."""
-    found = sorted(set(re.findall(r"[%@][A-Za-z_]\w*", text)))
-    if not found:
+    names = sorted(set(re.findall(r"[%@][A-Za-z_]\w*", text)))
+    if not names:
         return text
-    old = draw.choice(found)
+    old = draw.choice(names)
     new = draw.choice(
-        (*found, old[0] + "x", old[0] + "a.0", old[0] + "a/b:0", old[0] + "_", old[0] + "fn", old[0] + "x1", "%0")
+        (*names, old[0] + "x", old[0] + "a.0", old[0] + "a/b:0", old[0] + "_", old[0] + "fn", old[0] + "x1", "%0")
     )
     return re.sub(rf"{old}\b", lambda m: new, text)
 
@@ -302,12 +302,12 @@ def change_characters(text: str, seeds: Seeds, draw: random.Random) -> str:
 def nest(text: str, seeds: Seeds, draw: random.Random) -> str:
     """A word within many brackets, functions, branches …"""
     before, after = draw.choice(NESTS)
-    found = [
+    matches = [
         m for m in WORD.finditer(_code(text)) if m.lastgroup in ("variable", "graph", "number", "name", "dtype", "type")
     ]
-    if not found:
+    if not matches:
         return text
-    match, depth = draw.choice(found), draw.choice((1, 1, 2, 3, 40, 300))
+    match, depth = draw.choice(matches), draw.choice((1, 1, 2, 3, 40, 300))
     return text[: match.start()] + before * depth + match[0] + after * depth + text[match.end() :]
 
 

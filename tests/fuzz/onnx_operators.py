@@ -84,7 +84,7 @@ def trial_of(node: Node) -> Trial:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    names, feeds, weights, inputs = [], {}, [], []
+    names, tensors, weights, inputs = [], {}, [], []
     for k, operand in enumerate(node.operands):
         if operand is None:
             names.append("")
@@ -94,7 +94,7 @@ def trial_of(node: Node) -> Trial:
         if isinstance(operand, Known):
             weights.append(numpy_helper.from_array(np.array(operand.value, order="C"), name))
         else:
-            feeds[name] = np.array(operand, order="C")
+            tensors[name] = np.array(operand, order="C")
             inputs.append(
                 helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(operand.dtype), operand.shape)
             )
@@ -102,16 +102,16 @@ def trial_of(node: Node) -> Trial:
         names.pop()
     domain, _, operator = node.operator.rpartition(".")
     outputs = [f"y{k}" for k in range(node.outputs)]
-    made = helper.make_node(operator, names, outputs, domain=domain, **node.attributes)
+    node_proto = helper.make_node(operator, names, outputs, domain=domain, **node.attributes)
     typed = [helper.make_tensor_value_info(n, TensorProto.UNDEFINED, None) for n in outputs]
     for t in typed:
         t.ClearField("type")
-    graph = helper.make_graph([made], "g", inputs, typed, weights)
+    graph = helper.make_graph([node_proto], "g", inputs, typed, weights)
     opsets = [helper.make_opsetid("", node.opset), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8 if node.opset < 20 else 10)
     with contextlib.suppress(Exception):  # irtool infers types by itself
         model = onnx.shape_inference.infer_shapes(model)
-    return Trial(node, model, feeds)
+    return Trial(node, model, tensors)
 
 
 def imported(trial: Trial) -> tuple[Any, list[Any]]:
@@ -138,10 +138,10 @@ def draw_operator(seed: int, peers: Sequence[str] = tuple(PEERS)) -> Program | C
         except Exception as error:  # noqa: BLE001 - whatever leaves the import is what is looked for
             return Compiled(seed, "failed", f"{type(error).__name__}: {error}", shown)
     results = [np.asarray(w) for w in want] if isinstance(want, tuple | list) else [np.asarray(want)]
-    said = {n: distance(results, r, trial.node.near) for n, r in others.items()}
-    excused = all(is_listed(n, trial.node.operator, trial.node.attributes) for n, s in said.items() if s)
-    if said and all(said.values()) and not excused:
-        return Compiled(seed, "failed", "; ".join(f"{n}: {s}" for n, s in said.items()), shown)
+    disagreements = {n: distance(results, r, trial.node.near) for n, r in others.items()}
+    excused = all(is_listed(n, trial.node.operator, trial.node.attributes) for n, s in disagreements.items() if s)
+    if disagreements and all(disagreements.values()) and not excused:
+        return Compiled(seed, "failed", "; ".join(f"{n}: {s}" for n, s in disagreements.items()), shown)
     if not all(isinstance(t, TensorType) and t.is_static for t in tuple_leaves(module["main"].ret_type)):
         return Compiled(seed, "refused", "not of tensors whose shapes are known", shown)
     options = {

@@ -31,19 +31,19 @@ def is_listed(peer: str, operator: str, attributes: Mapping[str, Any]) -> bool:
     return any((peer, operator, *more) in listed() for more in ((), *((a,) for a in attributes)))
 
 
-def by_reference(model: Any, feeds: Mapping[str, np.ndarray]) -> Results | None:
+def by_reference(model: Any, tensors: Mapping[str, np.ndarray]) -> Results | None:
     """The results of the evaluator of the `onnx` package; None where it takes no such model."""
     from onnx.reference import ReferenceEvaluator
 
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return [np.asarray(r) for r in ReferenceEvaluator(model).run(None, dict(feeds))]
+            return [np.asarray(r) for r in ReferenceEvaluator(model).run(None, dict(tensors))]
     except Exception:  # noqa: BLE001 - whatever it raises, it has no result
         return None
 
 
-def by_runtime(model: Any, feeds: Mapping[str, np.ndarray]) -> Results | None:
+def by_runtime(model: Any, tensors: Mapping[str, np.ndarray]) -> Results | None:
     """The results of ONNX Runtime; None where it is not installed, or takes no such model."""
     try:
         import onnxruntime
@@ -55,7 +55,7 @@ def by_runtime(model: Any, feeds: Mapping[str, np.ndarray]) -> Results | None:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return [np.asarray(r) for r in session.run(None, dict(feeds))]
+        return [np.asarray(r) for r in session.run(None, dict(tensors))]
     except Exception:  # noqa: BLE001 - whatever it raises, it has no result
         return None
 

@@ -63,20 +63,20 @@ def from_schema(d: Draw, schema: Any) -> Drawn:
 
 def _windows(d: Draw, rank: int, spatial: Sequence[int], kernel: Sequence[int], **more: Any) -> dict[str, Any]:
     """Attributes of windows that fit."""
-    made: dict[str, Any] = d.some(
+    attributes: dict[str, Any] = d.some(
         strides=[d.n(1, 3) for _ in range(rank)],
         dilations=[d.n(1, 2) for _ in range(rank)] if more.pop("dilated", True) else None,
         **more,
     )
     if d.chance(0.6):
-        made["pads"] = [d.n(0, max(k - 1, 0)) for k in (*kernel, *kernel)]
+        attributes["pads"] = [d.n(0, max(k - 1, 0)) for k in (*kernel, *kernel)]
     elif d.chance(0.5):
-        made["auto_pad"] = d.pick("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET")
-    reach = [(k - 1) * s + 1 for k, s in zip(kernel, made.get("dilations", [1] * rank), strict=True)]
-    pads = made.get("pads", [0] * 2 * rank)
+        attributes["auto_pad"] = d.pick("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET")
+    reach = [(k - 1) * s + 1 for k, s in zip(kernel, attributes.get("dilations", [1] * rank), strict=True)]
+    pads = attributes.get("pads", [0] * 2 * rank)
     if any(n + pads[i] + pads[rank + i] < reach[i] for i, n in enumerate(spatial)):
-        made.pop("dilations", None)
-    return made
+        attributes.pop("dilations", None)
+    return attributes
 
 
 def _image(d: Draw, dtype: str = "float32", low: int = 1, high: int = 3) -> tuple[np.ndarray, list[int], list[int]]:
@@ -92,17 +92,17 @@ def pool_of(d: Draw, name: str) -> Drawn:
     d.special = False
     since = {"AveragePool": (10, 19), "MaxPool": (10, 10), "LpPool": (18, 18)}[name]
     x, spatial, kernel = _image(d, d.pick("float32", "float32", "float16") if name == "AveragePool" else "float32")
-    made = _windows(d, len(spatial), spatial, kernel, dilated=d.opset >= since[1])
+    attributes = _windows(d, len(spatial), spatial, kernel, dilated=d.opset >= since[1])
     if d.opset >= since[0]:
-        made |= d.some(ceil_mode=d.n(0, 1))
+        attributes |= d.some(ceil_mode=d.n(0, 1))
     if name == "AveragePool":
-        made |= d.some(count_include_pad=d.n(0, 1))
+        attributes |= d.some(count_include_pad=d.n(0, 1))
     if name == "LpPool":
-        made |= d.some(p=d.n(1, 3))
-    outputs = 2 if name == "MaxPool" and d.opset >= 8 and d.chance(0.4) and "auto_pad" not in made else 1
+        attributes |= d.some(p=d.n(1, 3))
+    outputs = 2 if name == "MaxPool" and d.opset >= 8 and d.chance(0.4) and "auto_pad" not in attributes else 1
     if outputs == 2:
-        made |= d.some(storage_order=d.n(0, 1))
-    return [x], {"kernel_shape": kernel, **made}, outputs
+        attributes |= d.some(storage_order=d.n(0, 1))
+    return [x], {"kernel_shape": kernel, **attributes}, outputs
 
 
 ROWS |= {n: (lambda d, n=n: pool_of(d, n)) for n in ("AveragePool", "MaxPool", "LpPool")}
@@ -112,10 +112,10 @@ ROWS |= {n: (lambda d, n=n: pool_of(d, n)) for n in ("AveragePool", "MaxPool", "
 def conv(d: Draw) -> Drawn:
     x, spatial, kernel = _image(d)
     group = d.pick(1, 1, x.shape[1])
-    made = _windows(d, len(spatial), spatial, kernel)
+    attributes = _windows(d, len(spatial), spatial, kernel)
     filters = group * d.n(1, 3)
     w = d.array([filters, x.shape[1] // group, *kernel])
-    return [x, w, d.array([filters]) if d.chance(0.5) else None], {"group": group, "kernel_shape": kernel, **made}
+    return [x, w, d.array([filters]) if d.chance(0.5) else None], {"group": group, "kernel_shape": kernel, **attributes}
 
 
 @row("ConvTranspose")
@@ -124,16 +124,16 @@ def conv_transpose(d: Draw) -> Drawn:
     x, spatial, kernel = _image(d, high=2)
     rank, group = len(spatial), d.pick(1, 1, x.shape[1])
     strides = [d.n(1, 3) for _ in range(rank)]
-    made: dict[str, Any] = {"strides": strides, **d.some(dilations=[d.n(1, 2) for _ in range(rank)])}
+    attributes: dict[str, Any] = {"strides": strides, **d.some(dilations=[d.n(1, 2) for _ in range(rank)])}
     if d.chance(0.5):
-        made["pads"] = [d.n(0, 1) for _ in range(2 * rank)]
+        attributes["pads"] = [d.n(0, 1) for _ in range(2 * rank)]
     else:
-        made |= d.some(auto_pad=d.pick("SAME_UPPER", "SAME_LOWER", "VALID"))
+        attributes |= d.some(auto_pad=d.pick("SAME_UPPER", "SAME_LOWER", "VALID"))
     if max(strides) > 1:
-        made |= d.some(output_padding=[d.n(0, s - 1) for s in strides])
+        attributes |= d.some(output_padding=[d.n(0, s - 1) for s in strides])
     w = d.array([x.shape[1], d.n(1, 3), *kernel])
     bias = d.array([w.shape[1] * group]) if d.chance(0.5) else None
-    return [x, w, bias], {"group": group, "kernel_shape": kernel, **made}
+    return [x, w, bias], {"group": group, "kernel_shape": kernel, **attributes}
 
 
 @row("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
@@ -164,12 +164,12 @@ def roi_align(d: Draw) -> Drawn:
     size = d.numbers.uniform(0, d.pick(0.5, 1.5, 6), (count, 2)) * (0 if d.chance(0.1) else 1)
     rois = np.concatenate([corner, corner + size], 1).astype("float32")
     ratio = d.n(0, 3)
-    made = d.some(output_height=d.n(1, 3), output_width=d.n(1, 3), spatial_scale=d.pick(1.0, 0.5, 0.25))
+    attributes = d.some(output_height=d.n(1, 3), output_width=d.n(1, 3), spatial_scale=d.pick(1.0, 0.5, 0.25))
     if ratio:
-        made |= d.some(mode=d.pick("avg", "max"))
+        attributes |= d.some(mode=d.pick("avg", "max"))
     if d.opset >= 16:
-        made |= d.some(coordinate_transformation_mode=d.pick("half_pixel", "output_half_pixel"))
-    return [x, rois, d.array([count], "int64", 0, 1)], {"sampling_ratio": ratio, **made}
+        attributes |= d.some(coordinate_transformation_mode=d.pick("half_pixel", "output_half_pixel"))
+    return [x, rois, d.array([count], "int64", 0, 1)], {"sampling_ratio": ratio, **attributes}
 
 
 @row("Slice")
@@ -295,24 +295,24 @@ def resize(d: Draw) -> Drawn:
     rank = 4 if mode == "cubic" else d.n(1, 4)
     x = d.array([d.n(1, 4) for _ in range(rank)])
     spatial = [n if rank >= 3 and k < rank - 2 else None for k, n in enumerate(x.shape)]
-    made: dict[str, Any] = {"mode": mode}
+    attributes: dict[str, Any] = {"mode": mode}
     if d.opset >= 11:
-        made |= d.some(
+        attributes |= d.some(
             coordinate_transformation_mode=d.pick("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
         )
         if mode == "nearest":
-            made |= d.some(nearest_mode=d.pick("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
+            attributes |= d.some(nearest_mode=d.pick("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
         if mode == "cubic":
-            made |= d.some(cubic_coeff_a=d.pick(-0.5, -0.75, -0.3), exclude_outside=d.n(0, 1))
+            attributes |= d.some(cubic_coeff_a=d.pick(-0.5, -0.75, -0.3), exclude_outside=d.n(0, 1))
     if d.opset >= 18 and d.chance(0.3) and mode != "nearest":
-        made["antialias"] = d.n(0, 1)
+        attributes["antialias"] = d.n(0, 1)
     if d.opset >= 11 and d.chance(0.5):
         sizes = [d.n(0 if d.empty else 1, 8) if s is None else s for s in spatial]
-        return [x, None, None, known(sizes)], made
+        return [x, None, None, known(sizes)], attributes
     scales = [d.pick(0.5, 1.0, 1.5, 2.0, 3.0, 0.7, *([0.2] if d.empty else [])) if s is None else 1.0 for s in spatial]
     if min(int(n * s) for n, s in zip(x.shape, scales, strict=True)) < 1 and not d.empty:
         scales = [max(s, 1.0) for s in scales]
-    return ([x, known(scales, "float32")] if d.opset < 11 else [x, None, known(scales, "float32")]), made
+    return ([x, known(scales, "float32")] if d.opset < 11 else [x, None, known(scales, "float32")]), attributes
 
 
 @row("Upsample")
@@ -344,11 +344,11 @@ def gemm(d: Draw) -> Drawn:
     a, b = d.n(0, 1), d.n(0, 1)
     dtype = d.pick("float32", "float32", "float64", "float16")
     c = d.array(d.like([m, n]), dtype) if d.chance(0.7) or d.opset < 11 else None
-    made = d.some(alpha=d.floats(0.0), beta=d.floats(0.0))
+    attributes = d.some(alpha=d.floats(0.0), beta=d.floats(0.0))
     return [d.array([k, m] if a else [m, k], dtype), d.array([n, k] if b else [k, n], dtype), c], {
         "transA": a,
         "transB": b,
-        **made,
+        **attributes,
     }
 
 
@@ -461,11 +461,11 @@ def transpose(d: Draw) -> Drawn:
 @row("Squeeze")
 def squeeze(d: Draw) -> Drawn:
     shape = d.shape(1, 3)
-    places = sorted(d.rng.sample(range(len(shape) + 2), 2))
-    for p in places:
+    axes = sorted(d.rng.sample(range(len(shape) + 2), 2))
+    for p in axes:
         shape.insert(p, 1)
     return _along(
-        d, d.array(shape, d.dtype()), [p - len(shape) if d.chance(0.3) and d.opset >= 11 else p for p in places]
+        d, d.array(shape, d.dtype()), [p - len(shape) if d.chance(0.3) and d.opset >= 11 else p for p in axes]
     )
 
 
@@ -493,11 +493,11 @@ def reduce_of(d: Draw, name: str) -> Drawn:
     if name in ("LogSum", "Prod"):
         x = np.abs(x) + x.dtype.type(0.5)
     axes = d.axes(x.ndim, 1)
-    made: dict[str, Any] = d.some(keepdims=d.n(0, 1))
+    attributes: dict[str, Any] = d.some(keepdims=d.n(0, 1))
     if d.opset < (13 if name == "Sum" else 18):
-        return [x], {**made, **({} if d.chance(0.3) or not axes else {"axes": axes})}
-    made |= d.some(noop_with_empty_axes=d.n(0, 1))
-    return [x, *([] if d.chance(0.3) else [known([] if d.chance(0.2) else axes)])], made
+        return [x], {**attributes, **({} if d.chance(0.3) or not axes else {"axes": axes})}
+    attributes |= d.some(noop_with_empty_axes=d.n(0, 1))
+    return [x, *([] if d.chance(0.3) else [known([] if d.chance(0.2) else axes)])], attributes
 
 
 ROWS |= {f"Reduce{n}": (lambda d, n=n: reduce_of(d, n)) for n in REDUCTIONS}
@@ -506,8 +506,8 @@ ROWS |= {f"Reduce{n}": (lambda d, n=n: reduce_of(d, n)) for n in REDUCTIONS}
 @row("ArgMax", "ArgMin")
 def arg_extreme(d: Draw) -> Drawn:
     x = d.array([d.n(1, 5) for _ in range(d.n(1, 4))], d.pick("float32", "float32", "int32", "float64"))
-    made = d.some(axis=d.axis(x.ndim, None if d.opset >= 11 else False), keepdims=d.n(0, 1))
-    return [x], {**made, **(d.some(select_last_index=d.n(0, 1)) if d.opset >= 12 else {})}
+    attributes = d.some(axis=d.axis(x.ndim, None if d.opset >= 11 else False), keepdims=d.n(0, 1))
+    return [x], {**attributes, **(d.some(select_last_index=d.n(0, 1)) if d.opset >= 12 else {})}
 
 
 @row("TopK")
@@ -554,8 +554,8 @@ def norms(d: Draw) -> Drawn:
 
 @row("BatchNormalization")
 def batch_normalization(d: Draw) -> Drawn:
-    (x, scale, bias), made = norms(d)[:2]
-    return [x, scale, bias, d.array([x.shape[1]]), np.abs(d.array([x.shape[1]])) + np.float32(0.1)], made
+    (x, scale, bias), attributes = norms(d)[:2]
+    return [x, scale, bias, d.array([x.shape[1]]), np.abs(d.array([x.shape[1]])) + np.float32(0.1)], attributes
 
 
 @row("GroupNormalization")
@@ -578,20 +578,20 @@ def quantized_of(d: Draw, name: str) -> Drawn:
     d.special = False
     x = d.array([d.n(1, 6) for _ in range(d.n(1, 4))], "float32")
     dtype = d.pick("int8", "uint8")
-    axis, made = d.axis(x.ndim), {}
+    axis, attributes = d.axis(x.ndim), {}
     shape: list[int] = []
     if d.opset >= 13 and d.chance(0.6):
-        shape, made = [x.shape[axis]], {"axis": axis}
+        shape, attributes = [x.shape[axis]], {"axis": axis}
         if d.opset >= 21 and d.chance(0.5):
             size = d.n(1, 4)
             shape = [*x.shape]
             shape[axis] = -(-x.shape[axis] // size)
-            made["block_size"] = size
+            attributes["block_size"] = size
     scale = known(d.numbers.choice([0.25, 0.5, 1.0, 2.0], shape), "float32")
     point = known(d.array(shape, dtype, -5, 5), dtype) if d.chance(0.7) else None
     if name == "DequantizeLinear":
         x = d.array(x.shape, dtype if point is not None else "uint8", -100, 100)
-    return [x, scale, point], made
+    return [x, scale, point], attributes
 
 
 ROWS |= {n: (lambda d, n=n: quantized_of(d, n)) for n in ("QuantizeLinear", "DequantizeLinear")}
@@ -770,14 +770,14 @@ def recurrent_of(d: Draw, name: str) -> Drawn:
         d.array([batch], "int32", 1, steps) if d.chance(0.4) else None,
         d.array(state) if d.chance(0.5) else None,
     ]
-    made: dict[str, Any] = {"hidden_size": hidden, "direction": direction, **d.some(clip=d.pick(0.5, 3.0))}
-    made |= {"layout": layout} if layout else {}
+    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": direction, **d.some(clip=d.pick(0.5, 3.0))}
+    attributes |= {"layout": layout} if layout else {}
     if name == "GRU":
-        made |= d.some(linear_before_reset=d.n(0, 1))
+        attributes |= d.some(linear_before_reset=d.n(0, 1))
     if name == "LSTM":
         operands += [d.array(state) if d.chance(0.5) else None, d.array([n, 3 * hidden]) if d.chance(0.3) else None]
-        made |= d.some(input_forget=d.n(0, 1) if d.chance(0.2) else None)
-    return operands, made, 3 if name == "LSTM" else 2
+        attributes |= d.some(input_forget=d.n(0, 1) if d.chance(0.2) else None)
+    return operands, attributes, 3 if name == "LSTM" else 2
 
 
 ROWS |= {n: (lambda d, n=n: recurrent_of(d, n)) for n in ("RNN", "GRU", "LSTM")}
@@ -796,8 +796,8 @@ def attention(d: Draw) -> Drawn:
     operands: list[Any] = [rows(heads, q), rows(groups, k), rows(groups, k)]
     if d.chance(0.4):
         operands.append(d.array([q, k]) if d.chance(0.5) else d.array([batch, heads, q, k]))
-    made: dict[str, Any] = {"q_num_heads": heads, "kv_num_heads": groups} if flat else {}
-    return operands, {**made, **d.some(is_causal=d.n(0, 1), scale=d.pick(0.5, 1.0), softcap=d.pick(0.0, 2.0))}
+    attributes: dict[str, Any] = {"q_num_heads": heads, "kv_num_heads": groups} if flat else {}
+    return operands, {**attributes, **d.some(is_causal=d.n(0, 1), scale=d.pick(0.5, 1.0), softcap=d.pick(0.0, 2.0))}
 
 
 @row("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
@@ -806,8 +806,12 @@ def losses(d: Draw) -> Drawn:
     n, c = d.n(1, 4), d.n(2, 5)
     rest = [d.n(1, 3) for _ in range(d.n(0, 2))]
     weight = np.abs(d.array([c])) + np.float32(0.25) if d.chance(0.5) else None
-    made = d.some(reduction=d.pick("none", "mean", "sum"), ignore_index=d.pick(0, -1, 1))
-    return [d.array([n, c, *rest]), d.array([n, *rest], "int64", 0, c - 1), *([] if weight is None else [weight])], made
+    attributes = d.some(reduction=d.pick("none", "mean", "sum"), ignore_index=d.pick(0, -1, 1))
+    return [
+        d.array([n, c, *rest]),
+        d.array([n, *rest], "int64", 0, c - 1),
+        *([] if weight is None else [weight]),
+    ], attributes
 
 
 @row("AffineGrid")
@@ -854,7 +858,7 @@ def multi_head_attention(d: Draw) -> Drawn:
 @row("com.microsoft.QLinearAveragePool")
 def qlinear_average_pool(d: Draw) -> Drawn:
     image, spatial, kernel = _image(d, low=2, high=2)
-    made = _windows(d, 2, spatial, kernel, dilated=False, ceil_mode=d.n(0, 1), count_include_pad=d.n(0, 1))
+    attributes = _windows(d, 2, spatial, kernel, dilated=False, ceil_mode=d.n(0, 1), count_include_pad=d.n(0, 1))
     dtype = d.pick("uint8", "int8")
     x = d.array(image.shape, dtype, -100, 100)
     return [
@@ -863,7 +867,7 @@ def qlinear_average_pool(d: Draw) -> Drawn:
         known(d.n(0, 9), dtype),
         known(d.pick(0.5, 0.25), "float32"),
         known(d.n(0, 9), dtype),
-    ], {"kernel_shape": kernel, **made}
+    ], {"kernel_shape": kernel, **attributes}
 
 
 @row("QLinearMatMul")
@@ -884,8 +888,8 @@ def qlinear_conv(d: Draw) -> Drawn:
     weights = [known(w, "int8"), known(scale, "float32"), known(np.zeros(scale.shape), "int8")]
     out = [known(d.pick(0.5, 8.0), "float32"), known(d.n(0, 9), dtype)]
     bias = [known(d.array([len(w)], "int32"), "int32")] if d.chance(0.5) else []
-    made = {"kernel_shape": kernel, **_windows(d, 2, spatial, kernel)}
-    return [d.array(image.shape, dtype, -100, 100), *quantities, *weights, *out, *bias], made
+    attributes = {"kernel_shape": kernel, **_windows(d, 2, spatial, kernel)}
+    return [d.array(image.shape, dtype, -100, 100), *quantities, *weights, *out, *bias], attributes
 
 
 @row("RotaryEmbedding")
@@ -894,12 +898,12 @@ def rotary_embedding(d: Draw) -> Drawn:
     part = d.n(1, half) if d.chance(0.4) else half
     flat = d.chance(0.5)
     x = d.array([batch, length, heads * 2 * half] if flat else [batch, heads, length, 2 * half])
-    made: dict[str, Any] = {"num_heads": heads} if flat else {}
-    made |= {"rotary_embedding_dim": 2 * part} if part != half else {}
-    made |= d.some(interleaved=d.n(0, 1))
+    attributes: dict[str, Any] = {"num_heads": heads} if flat else {}
+    attributes |= {"rotary_embedding_dim": 2 * part} if part != half else {}
+    attributes |= d.some(interleaved=d.n(0, 1))
     if d.chance(0.5):
-        return [x, *(d.array([7, part]) for _ in range(2)), d.array([batch, length], "int64", 0, 6)], made
-    return [x, *(d.array([batch, length, part]) for _ in range(2))], made
+        return [x, *(d.array([7, part]) for _ in range(2)), d.array([batch, length], "int64", 0, 6)], attributes
+    return [x, *(d.array([batch, length, part]) for _ in range(2))], attributes
 
 
 @row("Det")
@@ -954,8 +958,8 @@ def dft(d: Draw) -> Drawn:
     x = d.array([d.n(1, 2), d.n(2, 6), d.n(2, 6), 1 if real or one_sided else 2])
     axis = d.pick(1, 2)
     length = known(d.n(2, 8)) if d.chance(0.3) else None
-    made = {"onesided": 1} if one_sided else d.some(inverse=d.n(0, 1))
-    return ([x, length], {"axis": axis, **made}) if d.opset < 20 else ([x, length, known(axis)], made)
+    attributes = {"onesided": 1} if one_sided else d.some(inverse=d.n(0, 1))
+    return ([x, length], {"axis": axis, **attributes}) if d.opset < 20 else ([x, length, known(axis)], attributes)
 
 
 @row("TensorScatter")
@@ -1011,9 +1015,9 @@ def fused_matmul(d: Draw) -> Drawn:
 
 @row("com.microsoft.FusedGemm")
 def fused_gemm(d: Draw) -> Drawn:
-    operands, made = gemm(d)[:2]
+    operands, attributes = gemm(d)[:2]
     plain = [np.asarray(o, "float32") for o in operands if o is not None]
-    return plain, {**made, "activation": d.pick("Relu", "Tanh", "Sigmoid", "LeakyRelu")}
+    return plain, {**attributes, "activation": d.pick("Relu", "Tanh", "Sigmoid", "LeakyRelu")}
 
 
 @row("com.microsoft.Gelu", "com.microsoft.QuickGelu", "com.microsoft.FastGelu")

@@ -56,16 +56,16 @@ class Drawing:
 
     def program(self, size: int) -> str:
         """Up to two functions, and `@main` of tensors, which calls them."""
-        made = [
+        lines_of_code = [
             self.define(f"f{i}", self.types(1, (0, 1, 2)), self.type(2), size) for i in range(self.rng.randint(0, 2))
         ]
         pair = TupleType((self.base(), self.base()))
-        made.append(
+        lines_of_code.append(
             self.define(
                 "main", [self.base() for _ in range(self.rng.randint(1, 3))], self.rng.choice((pair, self.base())), size
             )
         )
-        code = "\n".join([*(FUNCTIONS[name] for name in sorted(self.functions)), *made])
+        code = "\n".join([*(FUNCTIONS[name] for name in sorted(self.functions)), *lines_of_code])
         used = [text for name, text in TYPES.items() if name in code or any(c in code for c in _names(text))]
         return "\n".join(['#[version = "0.0.5"]', *used, code, ""])
 
@@ -124,13 +124,13 @@ class Drawing:
             + [self.branch, self.matched, self.projected, self.applied, *[self.by_library] * 3]
         )
         for _ in range(20):
-            made = (
+            drawn = (
                 self.rng.choice(known)
                 if known and self.rng.random() < 0.15
                 else self.rng.choice(forms)(env, t, size // 2)
             )
-            if made is not None:
-                return made
+            if drawn is not None:
+                return drawn
         return self.smallest(env, t)
 
     def smallest(self, env: Env, t: Type) -> str:
@@ -139,9 +139,9 @@ class Drawing:
         if isinstance(t, TypeCall):
             ends = [c for c in constructors(t) if t not in c[1]]
             return self.constructed(env, *self.rng.choice(ends), 0)
-        made = self.plain(env, t, 0)
-        assert made is not None
-        return made
+        drawn = self.plain(env, t, 0)
+        assert drawn is not None
+        return drawn
 
     def literal(self, t: TensorType) -> str:
         if not t.shape:
@@ -196,10 +196,10 @@ class Drawing:
     def called(self, env: Env, t: Type, size: int) -> str | None:
         """A call of a function that is known: bound to a variable, or one of the module."""
         local = [(n, u.arg_types) for n, u in dict(env).items() if isinstance(u, FuncType) and u.ret_type == t]
-        found = [*local, *((n, p) for n, p, r in self.own if r == t)]
-        if not found:
+        callables = [*local, *((n, p) for n, p, r in self.own if r == t)]
+        if not callables:
             return None
-        name, params = self.rng.choice(found)
+        name, params = self.rng.choice(callables)
         return f"{name}({', '.join(self.expr(env, p, size) for p in params)})"
 
     def branch(self, env: Env, t: Type, size: int) -> str:
@@ -266,10 +266,10 @@ class Drawing:
     def patterns(self, t: Type, depth: int) -> list[tuple[str, Env]]:
         """Patterns that cover a type, with what they bind; one field of each constructor is looked into further."""
         if depth and isinstance(t, TypeCall) and self.rng.random() < 0.85:
-            found = [row for name, fields in constructors(t) for row in self.columns(name, fields, depth)]
+            rows = [row for name, fields in constructors(t) for row in self.columns(name, fields, depth)]
             if self.rng.random() < 0.3:
-                found = [*found[: self.rng.randint(1, len(found))], self.variable(t)]
-            return found
+                rows = [*rows[: self.rng.randint(1, len(rows))], self.variable(t)]
+            return rows
         if depth and isinstance(t, TupleType) and t.fields and self.rng.random() < 0.7:
             return self.columns("", t.fields, depth)
         return [self.variable(t)]
@@ -303,8 +303,8 @@ class Drawing:
         env, lines = list(env), []
         for _ in range(self.rng.choice((0, 0, 1, 1, 2, 3)) if size > 0 else 0):
             u = self.type(2) if self.rng.random() < 0.7 else t
-            kinds = (self.references, self.recursion, self.graph_binding, self.let, self.let, self.let)
-            lines += self.rng.choice(kinds)(env, u, size // 2)
+            makers = (self.references, self.recursion, self.graph_binding, self.let, self.let, self.let)
+            lines += self.rng.choice(makers)(env, u, size // 2)
         return "\n".join([*lines, self.expr(env, t, size - len(lines))])
 
     def let(self, env: Env, t: Type, size: int) -> list[str]:
@@ -339,18 +339,18 @@ class Drawing:
         self.count += 1
         r, before, after, f, x = (f"%{n}{self.count}" for n in ("ref", "before", "after", "write", "arg"))
         first, then = self.expr(env, t, size), self.expr([*env, (before, t)], t, size)
-        made = [f"let {r} = ref({first});", f"let {before} = ref_read({r});"]
+        bindings = [f"let {r} = ref({first});", f"let {before} = ref_read({r});"]
         kind = self.rng.randrange(3)
         if kind == 0:
-            made.append(f"let {f} = ref_write({r}, {then});")
+            bindings.append(f"let {f} = ref_write({r}, {then});")
         elif kind == 1:
-            made.append(f"let {f} = if ({self.expr(env, BOOL, 1)}) {{ ref_write({r}, {then}) }} else {{ () }};")
+            bindings.append(f"let {f} = if ({self.expr(env, BOOL, 1)}) {{ ref_write({r}, {then}) }} else {{ () }};")
         else:
             value = self.expr([*env, (before, t), (x, t)], t, size)
-            made.append(f"let {f} = fn ({x}: {t}) -> () {{ ref_write({r}, {value}) }};")
-            made += [f"let {f}_{i} = {f}({self.expr(env, t, size // 2)});" for i in range(self.rng.randint(1, 3))]
+            bindings.append(f"let {f} = fn ({x}: {t}) -> () {{ ref_write({r}, {value}) }};")
+            bindings += [f"let {f}_{i} = {f}({self.expr(env, t, size // 2)});" for i in range(self.rng.randint(1, 3))]
         env += [(before, t), (after, t)]
-        return [*made, f"let {after} = ref_read({r});"]
+        return [*bindings, f"let {after} = ref_read({r});"]
 
 
 def _data(name: str, *args: Type) -> TypeCall:
@@ -364,10 +364,10 @@ def _names(text: str) -> list[str]:
 
 def _of_type(env: Env, t: Type) -> list[str]:
     """What has that type: variables that no other one shadows, and their fields."""
-    found = []
+    names = []
     for name, u in dict(env).items():
         if u == t:
-            found.append(name)
+            names.append(name)
         elif isinstance(u, TupleType):
-            found += [f"{name}.{i}" for i, f in enumerate(u.fields) if f == t]
-    return found
+            names += [f"{name}.{i}" for i, f in enumerate(u.fields) if f == t]
+    return names

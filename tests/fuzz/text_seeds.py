@@ -56,8 +56,8 @@ def files() -> list[str]:
         *ROOT.glob("tests/golden/**/*.relay"),
         *ROOT.glob("tests/golden/**/*.expected"),
     ]
-    found = (path.read_text("utf-8", "surrogateescape") for path in sorted(paths))
-    return [text for text in found if len(text) <= LONGEST and "def @" in text]
+    texts = (path.read_text("utf-8", "surrogateescape") for path in sorted(paths))
+    return [text for text in texts if len(text) <= LONGEST and "def @" in text]
 
 
 def operator_calls() -> list[str]:
@@ -84,8 +84,8 @@ def operator_calls() -> list[str]:
     texts = []
     for name, inputs, attributes in cases:
         params: list[Var] = []
-        made = call(name, *[_argument(value, params, draw) for value in inputs], **attributes)
-        text = irtool.to_text(Module({"main": Function(tuple(params), made)}))
+        drawn = call(name, *[_argument(value, params, draw) for value in inputs], **attributes)
+        text = irtool.to_text(Module({"main": Function(tuple(params), drawn)}))
         if len(text) <= LONGEST:
             texts.append(text)
     return texts

@@ -147,15 +147,15 @@ def check_text(module: Module, what: str, exactly: bool = True) -> None:
     wider for being inferred from all of the text at once, the comments say so.
     """
     for form in _FORMS:
-        said = what + "".join(f", with {k}={v}," for k, v in form.items())
+        prefix = what + "".join(f", with {k}={v}," for k, v in form.items())
         try:
             text = irtool.to_text(module, **form)
         except IrError as error:
-            raise FailureError(f"{said} has no text: {error}") from None
+            raise FailureError(f"{prefix} has no text: {error}") from None
         try:
             again = irtool.parse(text)
         except IrError as error:
-            raise FailureError(f"{said} prints as a text that is refused: {error}\n{text}") from None
+            raise FailureError(f"{prefix} prints as a text that is refused: {error}\n{text}") from None
         printed = irtool.to_text(again, **form)
         same = _equal(module, again)
         if same and (printed == text or (form and "/*" in printed)):
@@ -163,7 +163,7 @@ def check_text(module: Module, what: str, exactly: bool = True) -> None:
         if same and not exactly and len({_program(m) for m in (again, module)}) == 1:
             continue
         kind = "prints as another text" if same else "is another module"
-        raise FailureError(f"{said} read back {kind}: {_first_difference(text, printed)}")
+        raise FailureError(f"{prefix} read back {kind}: {_first_difference(text, printed)}")
 
 
 def _program(m: Module) -> str:
@@ -177,5 +177,5 @@ def _equal(a: Module, b: Module) -> bool:
 
 
 def _first_difference(a: str, b: str) -> str:
-    pairs = zip_longest(a.splitlines(), b.splitlines(), fillvalue="")
-    return next((f"{x}\n{y}" for x, y in pairs if x != y), a)
+    line_pairs = zip_longest(a.splitlines(), b.splitlines(), fillvalue="")
+    return next((f"{x}\n{y}" for x, y in line_pairs if x != y), a)

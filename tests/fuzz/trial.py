@@ -153,9 +153,9 @@ def try_passes(module: Module, pipeline: Sequence[str], seed: int) -> Outcome:
                 got = irtool.evaluate(after, inputs)
         except (EndlessError, IrError) as error:
             return outcome("failed", f"cannot be evaluated any more: {error}")
-        found = difference(want, got, 1e-4, 1e-4)
-        if found is not None and not _is_sensitive(module, inputs, want):
-            return outcome("failed", found)
+        problem = difference(want, got, 1e-4, 1e-4)
+        if problem is not None and not _is_sensitive(module, inputs, want):
+            return outcome("failed", problem)
     return outcome("kept")
 
 

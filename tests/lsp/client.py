@@ -109,5 +109,5 @@ class Client:
 
 def places(answer: list[dict[str, Any]]) -> list[tuple[int, int, int, int]]:
     """Ranges as numbers: line and character of the beginning and the end."""
-    found = (a.get("range", a) for a in answer)
-    return [(r["start"]["line"], r["start"]["character"], r["end"]["line"], r["end"]["character"]) for r in found]
+    ranges = (a.get("range", a) for a in answer)
+    return [(r["start"]["line"], r["start"]["character"], r["end"]["line"], r["end"]["character"]) for r in ranges]

@@ -32,10 +32,10 @@ class Grammar:
         for line in text.splitlines(keepends=True):
             at, whole = 0, line.rstrip("\n")
             while at <= len(whole):
-                found = self._next(stack[-1], whole, at)
-                if found is None:
+                part = self._next(stack[-1], whole, at)
+                if part is None:
                     break
-                match, rule, ends = found
+                match, rule, ends = part
                 if match.start() > at:
                     yield whole[at : match.start()], stack[-1].get("name", "")
                 if ends:

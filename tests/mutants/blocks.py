@@ -31,20 +31,20 @@ class Block:
 
 def blocks(tree: ast.Module) -> list[Block]:
     """The pieces of all functions of a file, in the order of its text."""
-    found: list[Block] = []
+    blocks_of_tree: list[Block] = []
     for function in _outermost(tree.body):
         for node in ast.walk(function):
             for statements in _bodies(node):
-                found += _pieces(statements)
+                blocks_of_tree += _pieces(statements)
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
-            found.append(Block(_begin(node.body), _end(node.body), node, []))
-    return sorted(found, key=lambda b: (b.begin, b.node is not None))
+            blocks_of_tree.append(Block(_begin(node.body), _end(node.body), node, []))
+    return sorted(blocks_of_tree, key=lambda b: (b.begin, b.node is not None))
 
 
-def block_at(found: Iterable[Block], place: Place) -> Block | None:
+def block_at(candidates: Iterable[Block], place: Place) -> Block | None:
     """The innermost piece around a place, none outside of functions."""
-    around = [b for b in found if b.begin <= place < b.end]
+    around = [b for b in candidates if b.begin <= place < b.end]
     return max(around, key=lambda b: (b.begin, b.node is not None)) if around else None
 
 

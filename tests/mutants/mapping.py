@@ -41,13 +41,13 @@ def digest(path: Path) -> str:
 def digest_of_tests(root: Path, file: str) -> str:
     """The name of a file of tests with what it takes from others: modules of tests, and goldens."""
     text = (root / file).read_bytes()
-    found = hashlib.sha256(text)
+    digest = hashlib.sha256(text)
     used = [root / f"{m.decode().replace('.', '/')}.py" for m in re.findall(rb"^from (tests[.\w]*) import", text, re.M)]
     used += sorted((root / "tests" / "golden").rglob("*.*")) if b"golden" in text else []
     for path in used:
         if path.is_file():
-            found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def tests_of_room(path: str) -> str:
@@ -68,8 +68,8 @@ class Lines:
 
     def files(self) -> list[str]:
         """The files of tests that count."""
-        found = sorted(str(p.relative_to(self.root)) for p in (self.root / "tests").rglob("test_*.py"))
-        return [f for f in found if f.startswith(self.room) and not f.startswith(LEFT_OUT)]
+        test_files = sorted(str(p.relative_to(self.root)) for p in (self.root / "tests").rglob("test_*.py"))
+        return [f for f in test_files if f.startswith(self.room) and not f.startswith(LEFT_OUT)]
 
     def stale(self) -> list[str]:
         """Files of tests that have not been traced as they stand."""
@@ -80,8 +80,8 @@ class Lines:
         return [f for f in self.files() if self._traced(f)[0]]
 
     def _traced_as(self, file: str) -> str:
-        kept = file_of(self.store / "runs", file)
-        return json.loads(kept.read_text()).get("sources", {}).get(file, "") if kept.exists() else ""
+        record_path = file_of(self.store / "runs", file)
+        return json.loads(record_path.read_text()).get("sources", {}).get(file, "") if record_path.exists() else ""
 
     def trace(self, files: Sequence[str], checkout: Path, *options: str) -> None:
         """Runs the quick tests of some files in a copy of the checkout and keeps what they run."""
@@ -98,10 +98,10 @@ class Lines:
         command, variables = pytest_command(*plugin, *options, *files), environment_with_probes(checkout)
         subprocess.run(command, cwd=checkout, env=variables)
         for file in files:
-            kept = file_of(runs, file)
-            traced = json.loads(kept.read_text()) if kept.exists() else {"seconds": {}, "runs": {}}
+            record_path = file_of(runs, file)
+            traced = json.loads(record_path.read_text()) if record_path.exists() else {"seconds": {}, "runs": {}}
             traced["sources"] = {file: digest_of_tests(checkout, file), **sources}
-            kept.write_text(json.dumps(traced))
+            record_path.write_text(json.dumps(traced))
 
     # Asking.
 
@@ -115,25 +115,25 @@ class Lines:
         source = (self.root / path).read_text(encoding="utf-8")
         tree = ast.parse(source)
         if block_at(blocks(tree), (line, column)) is not None:
-            found = self._running(path, source, [(line, column)])
-            if found:
-                return found
-        found = {}
+            tests_found = self._running(path, source, [(line, column)])
+            if tests_found:
+                return tests_found
+        tests_found = {}
         for file in REFERENCES:
-            found |= dict.fromkeys(self._traced(file)[0], 0.0)
+            tests_found |= dict.fromkeys(self._traced(file)[0], 0.0)
         if not any(isinstance(n, ast.FunctionDef) and n.lineno <= line <= (n.end_lineno or 0) for n in ast.walk(tree)):
-            found |= self._mentioning(Path(path).stem)
+            tests_found |= self._mentioning(Path(path).stem)
         for name in sorted(_defined(tree, line)):
-            found |= self._naming(name)
+            tests_found |= self._naming(name)
         for first, last in _spans(tree, line):
             within = [b.begin for b in blocks(tree) if first <= b.begin[0] <= last]
             if around := self._running(path, source, within):
-                found |= around
+                tests_found |= around
                 break
         stem = Path(path).stem
-        order = sorted(found, key=lambda t: (stem not in t, found[t], t))
+        order = sorted(tests_found, key=lambda t: (stem not in t, tests_found[t], t))
         rest = order[AROUND // 2 :]
-        return {t: found[t] for t in [*order[: AROUND // 2], *rest[:: -(-len(rest) // (AROUND // 2)) or 1]]}
+        return {t: tests_found[t] for t in [*order[: AROUND // 2], *rest[:: -(-len(rest) // (AROUND // 2)) or 1]]}
 
     def _mentioning(self, module: str) -> dict[str, float]:
         """The tests of files in which the name of a module stands: they may look at what it defines."""
@@ -144,31 +144,33 @@ class Lines:
     def _naming(self, name: str) -> dict[str, float]:
         """The tests that run functions with a name in them."""
         word = re.compile(rf"\b{name}\b")
-        found: dict[str, float] = {}
+        tests_found: dict[str, float] = {}
         for path in sorted((self.root / "irtool").rglob("*.py")):
             source = path.read_text(encoding="utf-8")
             if word.search(source):
-                places = [(n, len(t) - len(t.lstrip())) for n, t in enumerate(source.splitlines(), 1) if word.search(t)]
-                found |= self._running(str(path.relative_to(self.root)), source, places)
-        return found
+                positions = [
+                    (n, len(t) - len(t.lstrip())) for n, t in enumerate(source.splitlines(), 1) if word.search(t)
+                ]
+                tests_found |= self._running(str(path.relative_to(self.root)), source, positions)
+        return tests_found
 
-    def _running(self, path: str, source: str, places: Sequence[Place]) -> dict[str, float]:
+    def _running(self, path: str, source: str, positions: Sequence[Place]) -> dict[str, float]:
         """The tests that run one of some places."""
-        found: dict[str, float] = {}
+        tests_found: dict[str, float] = {}
         for file in self.files():
             seconds, runs, sources = self._traced(file)
             if path not in runs:
                 continue
             bits = 0
-            for n in self._numbers(sources[path], source, tuple(places)):
+            for n in self._numbers(sources[path], source, tuple(positions)):
                 bits |= runs[path].get(n, 0)
-            found |= {test: s for n, (test, s) in enumerate(seconds.items()) if bits >> n & 1}
-        return found
+            tests_found |= {test: s for n, (test, s) in enumerate(seconds.items()) if bits >> n & 1}
+        return tests_found
 
     @functools.cache  # noqa: B019 - one for the whole run
     def _traced(self, file: str) -> tuple[dict[str, float], dict[str, Runs], dict[str, str]]:
-        kept = file_of(self.store / "runs", file)
-        traced: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+        record_path = file_of(self.store / "runs", file)
+        traced: dict[str, Any] = json.loads(record_path.read_text()) if record_path.exists() else {}
         if "sources" not in traced:
             return {}, {}, {}
         runs: dict[str, Runs] = defaultdict(dict)
@@ -177,13 +179,13 @@ class Lines:
         return traced["seconds"], dict(runs), traced["sources"]
 
     @functools.cache  # noqa: B019 - one for the whole run
-    def _numbers(self, old: str, source: str, places: tuple[Place, ...]) -> list[int]:
+    def _numbers(self, old: str, source: str, positions: tuple[Place, ...]) -> list[int]:
         """The numbers that the pieces around places had in the text that tests were traced with."""
         before = {
             b: n for n, b in enumerate(blocks(ast.parse((self.store / "texts" / old).read_text(encoding="utf-8"))))
         }
         moved = self._moved(old, source)
-        around = (block_at(before, (moved[line], column)) for line, column in places if line in moved)
+        around = (block_at(before, (moved[line], column)) for line, column in positions if line in moved)
         return [before[b] for b in around if b is not None]
 
     @functools.cache  # noqa: B019 - one for the whole run

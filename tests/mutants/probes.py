@@ -27,18 +27,18 @@ def install(root: str, own: str) -> None:
 
 def taken() -> dict[str, list[int]]:
     """The numbers of the pieces that ran since this was last asked, by file."""
-    found = {}
+    lines_taken = {}
     for path, hits in HITS.items():
         if 1 in hits:
-            found[path] = [n for n, hit in enumerate(hits) if hit]
+            lines_taken[path] = [n for n, hit in enumerate(hits) if hit]
             hits[:] = bytes(len(hits))
-    return found
+    return lines_taken
 
 
 def _write(folder: str, process: int) -> None:
-    if os.getpid() == process and (found := taken()):
+    if os.getpid() == process and (lines_taken := taken()):
         with open(os.path.join(folder, f"{process}.part"), "wb") as file:
-            marshal.dump(found, file)
+            marshal.dump(lines_taken, file)
         os.rename(file.name, file.name.removesuffix("part") + "hits")
 
 
@@ -78,12 +78,12 @@ class _Loader(SourceFileLoader):
 
         with open(self.path, encoding="utf-8") as file:
             source = file.read()
-        made = len(blocks(ast.parse(source))), probed(source, self.path)
+        probed_code = len(blocks(ast.parse(source))), probed(source, self.path)
         part = f"{self.kept}.{os.getpid()}"
-        with open(part, "wb") as kept:
-            marshal.dump(made, kept)
+        with open(part, "wb") as cache_file:
+            marshal.dump(probed_code, cache_file)
         os.replace(part, self.kept)
-        return made
+        return probed_code
 
     def exec_module(self, module: ModuleType) -> None:
         code = self.get_code(module.__name__)

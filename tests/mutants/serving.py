@@ -143,15 +143,15 @@ def _key(code: CodeType) -> tuple[str, int]:
 
 def _codes(module: CodeType) -> dict[tuple[str, int], CodeType]:
     """The code of everything that is defined in a module."""
-    found: dict[tuple[str, int], CodeType] = {}
+    codes: dict[tuple[str, int], CodeType] = {}
     stack = [module]
     while stack:
         code = stack.pop()
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
-                found[_key(inner)] = inner
+                codes[_key(inner)] = inner
                 stack.append(inner)
-    return found
+    return codes
 
 
 def _differ(a: CodeType, b: CodeType) -> bool:

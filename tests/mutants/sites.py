@@ -290,11 +290,12 @@ def _is_text(node: ast.expr) -> bool:
 def _is_type_alias(node: ast.Assign) -> bool:
     """Whether the value is made of names of types alone: `Shape = tuple[int | None, ...]`."""
     parts = [n for n in ast.walk(node.value) if isinstance(n, ast.expr)]
-    kinds = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.List)
+    node_types = (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.List)
     return (
         any(isinstance(p, ast.Subscript) for p in parts)
         and all(
-            isinstance(p, kinds) or (isinstance(p, ast.Constant) and (p.value is None or p.value is ...)) for p in parts
+            isinstance(p, node_types) or (isinstance(p, ast.Constant) and (p.value is None or p.value is ...))
+            for p in parts
         )
         and isinstance(node.targets[0], ast.Name)
         and node.targets[0].id[:1].isupper()

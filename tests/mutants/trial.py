@@ -145,7 +145,7 @@ def _run(tests: list[str], checkout: Path, seconds: float, each: float) -> tuple
         start_new_session=True,
     )
     try:
-        said, _ = process.communicate(timeout=START + 20 * seconds)
+        output, _ = process.communicate(timeout=START + 20 * seconds)
     except subprocess.TimeoutExpired:
         return TIMED_OUT, ""
     finally:
@@ -154,9 +154,9 @@ def _run(tests: list[str], checkout: Path, seconds: float, each: float) -> tuple
         process.wait()
     if process.returncode == 0:
         return SURVIVED, ""
-    failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", said, re.M)
-    by = failed[1] if failed else (said.strip().splitlines() or ["the tests do not start"])[-1]
-    return (TIMED_OUT if " - Failed: took longer than" in said else KILLED), by
+    failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", output, re.M)
+    by = failed[1] if failed else (output.strip().splitlines() or ["the tests do not start"])[-1]
+    return (TIMED_OUT if " - Failed: took longer than" in output else KILLED), by
 
 
 def _seconds() -> float:

@@ -59,8 +59,8 @@ def array(draw, shape, dtype="float32", low=-3, high=3):
 
 def sub_shape(draw, shape):
     """A shape that broadcasts to `shape`."""
-    kept = shape[draw(st.integers(0, len(shape))) :]
-    return tuple(1 if draw(st.booleans()) else d for d in kept)
+    suffix = shape[draw(st.integers(0, len(shape))) :]
+    return tuple(1 if draw(st.booleans()) else d for d in suffix)
 
 
 def reduction(draw, cls):
@@ -404,7 +404,7 @@ def _(draw):
     )
     dtype, wide = draw(st.sampled_from(FLOATS)), draw(st.sampled_from(FLOATS))
 
-    def places(count, low, high):
+    def indices(count, low, high):
         return draw(
             hnp.arrays(
                 draw(st.sampled_from(["int8", "int16", "int32", "int64"])), count, elements=st.integers(low, high)
@@ -413,10 +413,10 @@ def _(draw):
 
     values = [
         array(draw, (rows, features), dtype),
-        places(trees, -leaves, nodes - 1),
-        places(nodes, 0, features - 1),
+        indices(trees, -leaves, nodes - 1),
+        indices(nodes, 0, features - 1),
         array(draw, (nodes,), dtype),
-        *(places(nodes, -leaves, nodes - 1) for _ in range(2)),
+        *(indices(nodes, -leaves, nodes - 1) for _ in range(2)),
         array(draw, (leaves, targets), wide),
     ]
     return values, {"depth": draw(st.integers(0, 6)), "combine": draw(st.sampled_from(["sum", "min", "max"]))}

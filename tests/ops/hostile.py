@@ -35,7 +35,7 @@ Case = tuple[str, list[Any], dict[str, Any]]
 def run_under_sanitizers(cases: list[Case], folder: Path, vector: bool) -> list[str]:
     """Builds all calls as one program, runs it, and says where it differs from the interpreter."""
     params: list[Var] = []
-    bodies, inputs, kept = [], [], []
+    bodies, inputs, expected_cases = [], [], []
     for name, values, attributes in cases:
         e = call(name, *map(argument, values), **attributes)
         if not is_static(infer_expr(e).checked_type):
@@ -44,13 +44,13 @@ def run_under_sanitizers(cases: list[Case], folder: Path, vector: bool) -> list[
         bodies.append(e)
         inputs += leaves(tuple(values))
         with np.errstate(all="ignore"):
-            kept.append((name, values, attributes, operators.get(name).make(attributes).evaluate(*values)))
+            expected_cases.append((name, values, attributes, operators.get(name).make(attributes).evaluate(*values)))
     named = [Var(f"x{i}", p.type_annotation) for i, p in enumerate(params)]
     body = substitute(Tuple(tuple(bodies)), dict(zip(params, named, strict=True)))
     module = irtool.infer_types(Module({"main": Function(tuple(named), body)}))
-    made = irtool.build(module, out_dir=folder, name="h", emit="c", weights="inline", vector=vector, opt_level=0)
-    writes = "".join(f"  fwrite(a{n}, 1, {t['bytes']}u, stdout);\n" for n, t in enumerate(made.report["outputs"]))
-    function = harness("h", made.report).replace("  free(i0);", writes + "  free(i0);", 1)
+    artifact = irtool.build(module, out_dir=folder, name="h", emit="c", weights="inline", vector=vector, opt_level=0)
+    writes = "".join(f"  fwrite(a{n}, 1, {t['bytes']}u, stdout);\n" for n, t in enumerate(artifact.report["outputs"]))
+    function = harness("h", artifact.report).replace("  free(i0);", writes + "  free(i0);", 1)
     (folder / "main.c").write_text(MAIN.format(headers='#include "h.h"', functions=function, calls="  check_h(file);"))
     (folder / "inputs.raw").write_bytes(b"".join(np.ascontiguousarray(x).tobytes() for x in inputs))
     # Sanitizers see what is undefined before anything is optimized, and gcc takes a third of the time.
@@ -72,7 +72,7 @@ def run_under_sanitizers(cases: list[Case], folder: Path, vector: bool) -> list[
     done = subprocess.run(["./all"], cwd=folder, capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[:4000]
     place, wrong = 0, []
-    for name, values, attributes, want in kept:
+    for name, values, attributes, want in expected_cases:
         for w in leaves(want):
             got = np.frombuffer(done.stdout[place : place + w.nbytes], w.dtype).reshape(w.shape)
             place += w.nbytes

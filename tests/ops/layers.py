@@ -35,7 +35,7 @@ def convolutions(draw):
     data_layout = draw(st.permutations("NC" + letters).map("".join))
     kernel_layout = draw(st.permutations("OI" + letters).map("".join))
     sizes = {"N": draw(small), "C": inputs, **dict(zip(letters, spatial, strict=True))}
-    held = {"O": outputs, "I": inputs // groups, **dict(zip(letters, kernel, strict=True))}
+    extents = {"O": outputs, "I": inputs // groups, **dict(zip(letters, kernel, strict=True))}
     attributes = {
         "strides": strides,
         "dilation": dilation,
@@ -52,8 +52,8 @@ def convolutions(draw):
         attributes |= {"padding": pads, "output_padding": draw(st.tuples(*[st.integers(0, s - 1) for s in strides]))}
         name += "_transpose"
         # The letters of these kernels: O counts what comes in, but for two axes, where it is the other way round.
-        held |= {"O": inputs, "I": outputs // groups} if rank != 2 else {"I": inputs, "O": outputs // groups}
+        extents |= {"O": inputs, "I": outputs // groups} if rank != 2 else {"I": inputs, "O": outputs // groups}
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     data = rng.standard_normal([sizes[c] for c in data_layout]).astype("float32")
-    weight = rng.standard_normal([held[c] for c in kernel_layout]).astype("float32")
+    weight = rng.standard_normal([extents[c] for c in kernel_layout]).astype("float32")
     return name, [data, weight], attributes

@@ -40,15 +40,15 @@ def constant(value: Any, dtype: str = "float64") -> Constant:
 def values(case: Case) -> list[np.ndarray]:
     """Distinct values in a random order, so that no two compare equal and no maximum is shared."""
     rng = np.random.RandomState(zlib.crc32(repr((case.inputs, case.low)).encode()))
-    made = []
-    for k, given in enumerate(case.inputs):
-        if isinstance(given, np.ndarray):
-            made.append(given)
+    arrays = []
+    for k, operand in enumerate(case.inputs):
+        if isinstance(operand, np.ndarray):
+            arrays.append(operand)
             continue
-        count = int(np.prod(given))
+        count = int(np.prod(operand))
         spread = np.linspace(case.low, case.high, count, endpoint=False) + 0.001 * k
-        made.append(rng.permutation(spread).reshape(given))
-    return made
+        arrays.append(rng.permutation(spread).reshape(operand))
+    return arrays
 
 
 def weighted(case: Case, arrays: Sequence[np.ndarray]) -> Module:

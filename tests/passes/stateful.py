@@ -46,11 +46,11 @@ class StatefulMaker(Maker):
         return Function(params, Let(state, RefCreate(Constant(np.array(1.5, "float32"))), body), t)
 
     def called(self, known: Any, size: int) -> tuple[Expr, Type] | None:
-        made = super().called(known, size)
-        if made is None:
+        drawn = super().called(known, size)
+        if drawn is None:
             return None
-        v = self.var(made[1])
-        return Let(v, made[0], v), made[1]
+        v = self.var(drawn[1])
+        return Let(v, drawn[0], v), drawn[1]
 
     def reference(self, known: Any, size: int) -> tuple[Expr, Type]:
         if (self.state, RefType(scalar("float32"))) not in known:

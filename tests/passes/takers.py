@@ -105,8 +105,8 @@ def _calls(f: Function) -> Iterator[str]:
 
 def line(library: str, layer: str) -> str:
     """What `takers.txt` says of a library and a layer."""
-    found = [takes(library, t) for t in (text(layer), *neighbours(text(layer)))]
-    return f"{library} | {layer} | {''.join(found)}"
+    marks = [takes(library, t) for t in (text(layer), *neighbours(text(layer)))]
+    return f"{library} | {layer} | {''.join(marks)}"
 
 
 def expected() -> list[str]:
@@ -115,13 +115,13 @@ def expected() -> list[str]:
 
 
 def _ones(module: Module) -> dict[str, np.ndarray]:
-    found = {}
+    weights = {}
     for p in module["main"].params:  # type: ignore[union-attr]
         t = p.checked_type
         assert isinstance(t, TensorType)
         if p.name != "x":
-            found[p.name] = np.ones([int(d) for d in t.shape], t.dtype)  # type: ignore[arg-type]
-    return found
+            weights[p.name] = np.ones([int(d) for d in t.shape], t.dtype)  # type: ignore[arg-type]
+    return weights
 
 
 def _lines() -> Iterator[str]:

@@ -18,6 +18,6 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
     if chromium is None:
         pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as p:
-        found = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield found
-        found.close()
+        chromium_browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield chromium_browser
+        chromium_browser.close()

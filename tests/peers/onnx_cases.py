@@ -23,7 +23,7 @@ from irtool.ops.cases import Case, cases_of
 LIST = Path(__file__).with_suffix(".txt")
 
 
-def run(model: Any, feeds: dict[str, Any]) -> list[Any]:
+def run(model: Any, inputs: dict[str, Any]) -> list[Any]:
     """The outputs of a model in ONNX Runtime."""
     import onnxruntime
 
@@ -31,8 +31,8 @@ def run(model: Any, feeds: dict[str, Any]) -> list[Any]:
     options = exact_options()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    found: list[Any] = session.run(None, {i.name: np.asarray(feeds[i.name]) for i in session.get_inputs()})
-    return found
+    outputs: list[Any] = session.run(None, {i.name: np.asarray(inputs[i.name]) for i in session.get_inputs()})
+    return outputs
 
 
 def verdict(case: Case, opset: int) -> str:
@@ -40,11 +40,11 @@ def verdict(case: Case, opset: int) -> str:
     module = module_of(case)
     inputs = inputs_of(case, module)
     names = [p.name for p in module["main"].params]
-    feeds = dict(zip(names, inputs, strict=True))
+    by_name = dict(zip(names, inputs, strict=True))
     # Of bytes that are not constant, the runtime saturates sums on x86 without VNNI, whatever its options.
     multiplies_bytes = any(a.dtype in ("int8", "uint8") for a in inputs[:2]) and "dense" in case.operator
-    weights = dict(list(feeds.items())[1:]) if case.operator.startswith("qnn.") or multiplies_bytes else {}
-    wanted = value_leaves(evaluate(module, inputs))
+    weights = dict(list(by_name.items())[1:]) if case.operator.startswith("qnn.") or multiplies_bytes else {}
+    expected = value_leaves(evaluate(module, inputs))
     try:
         model, _ = Onnx(opset).model(module, Request("case.onnx", "main", weights))
     except InternalError:
@@ -52,10 +52,10 @@ def verdict(case: Case, opset: int) -> str:
     except IrError as error:
         return error.diagnostics[0].message.partition(": ")[2]
     try:
-        found = run(model, feeds)
+        actual = run(model, by_name)
     except Exception as error:  # noqa: BLE001 - the classes of the runtime's errors are not public
         return "refused while running" if "Non-zero status" in str(error) else "no kernel"
-    for got, want in zip(found, map(np.asarray, wanted), strict=True):
+    for got, want in zip(actual, map(np.asarray, expected), strict=True):
         rough = 0.0 if want.dtype.kind in "biu" else 1e-2 if want.dtype.itemsize == 2 else 1e-4
         if got.dtype != want.dtype or got.shape != want.shape:
             return "another type"

@@ -69,11 +69,11 @@ def _leaves(value: Any) -> list[np.ndarray]:
     return [value.numpy()] if hasattr(value, "numpy") else [leaf for field in value for leaf in _leaves(field)]
 
 
-def difference(found: Sequence[np.ndarray], wanted: Sequence[Any]) -> str:
+def difference(actual: Sequence[np.ndarray], expected: Sequence[Any]) -> str:
     """What differs between outputs, in a sentence; empty if nothing does: integers exactly, floats to 1e-4."""
-    if len(found) != len(wanted):
-        return f"there are {len(found)} outputs, not {len(wanted)}"
-    for n, (got, want) in enumerate(zip(found, map(np.asarray, wanted), strict=True)):
+    if len(actual) != len(expected):
+        return f"there are {len(actual)} outputs, not {len(expected)}"
+    for n, (got, want) in enumerate(zip(actual, map(np.asarray, expected), strict=True)):
         if got.shape != want.shape or got.dtype != want.dtype:
             return f"output {n} is of {got.shape} {got.dtype}, not {want.shape} {want.dtype}"
         rough = 0.0 if want.dtype.kind in "biu" else 1e-2 if want.dtype.itemsize == 2 else 1e-4

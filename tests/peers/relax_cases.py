@@ -32,7 +32,7 @@ def outcome_of(case: Case, folder: Path) -> str:
 
     module = module_of(case)
     inputs = inputs_of(case, module)
-    wanted = value_leaves(evaluate(module, inputs))
+    expected = value_leaves(evaluate(module, inputs))
     weights = {}
     if case.operator.startswith("qnn."):  # scales and zero points are known while compiling
         names = [p.name for p in module["main"].params]
@@ -46,12 +46,12 @@ def outcome_of(case: Case, folder: Path) -> str:
         step = "build"
         machine = build(parsed)
         step = "run"
-        found = run(machine, inputs)
+        actual = run(machine, inputs)
     except IrError as error:
         return f"{step}: {'; '.join(d.message.partition(': ')[2] or d.message for d in error.diagnostics)}"
     except Exception as error:  # noqa: BLE001 - whatever TVM raises
         return f"{step}: {type(error).__name__}: {_short(str(error))}"
-    if differs := difference(found, wanted):
+    if differs := difference(actual, expected):
         return f"compare: {differs}"
     return "nest" if "R.call_tir(" in path.read_text() else "direct"
 
@@ -71,7 +71,7 @@ def check(names: Sequence[str]) -> None:
 
 def outcomes(names: Sequence[str]) -> dict[tuple[str, int], str]:
     """The outcome of each case; where a process ends, that of the case that ended it."""
-    found: dict[tuple[str, int], str] = {}
+    by_case: dict[tuple[str, int], str] = {}
     waiting = list(names)
     while waiting:
         command = [sys.executable, "-m", "tests.peers.relax_cases", *waiting]
@@ -81,26 +81,26 @@ def outcomes(names: Sequence[str]) -> dict[tuple[str, int], str]:
             if number == "done":
                 waiting.remove(name)
             else:
-                found[name, int(number)] = outcome
+                by_case[name, int(number)] = outcome
         if waiting:
             assert done.returncode, done.stderr
             stuck = waiting.pop(0)
-            found[stuck, sum(n == stuck for n, _ in found)] = f"run: TVM ends the process ({done.returncode})"
-    return found
+            by_case[stuck, sum(n == stuck for n, _ in by_case)] = f"run: TVM ends the process ({done.returncode})"
+    return by_case
 
 
-def listing(found: dict[tuple[str, int], str]) -> str:
+def listing(by_case: dict[tuple[str, int], str]) -> str:
     """The text of the list: counts, then the operators with a case that does not come through."""
-    good = {key: outcome for key, outcome in found.items() if outcome in ("direct", "nest")}
-    bad = {key: outcome for key, outcome in found.items() if key not in good}
-    whole = {name for name, _ in found} - {name for name, _ in bad}
-    kinds = Counter(
+    good = {key: outcome for key, outcome in by_case.items() if outcome in ("direct", "nest")}
+    bad = {key: outcome for key, outcome in by_case.items() if key not in good}
+    whole = {name for name, _ in by_case} - {name for name, _ in bad}
+    counts = Counter(
         "nest" if any(o == "nest" for (n, _), o in good.items() if n == name) else "direct" for name in whole
     )
     lines = [
-        f"{len(whole)} operators of {len({n for n, _ in found})} give irtool's values through TVM in every case: "
-        f"{kinds['direct']} by operators of Relax, {kinds['nest']} by loop nests, at least in part.",
-        f"{len(good)} cases of {len(found)} do.",
+        f"{len(whole)} operators of {len({n for n, _ in by_case})} give irtool's values through TVM in every case: "
+        f"{counts['direct']} by operators of Relax, {counts['nest']} by loop nests, at least in part.",
+        f"{len(good)} cases of {len(by_case)} do.",
         "",
         *(f"{name} {number}: {outcome}" for (name, number), outcome in sorted(bad.items())),
     ]

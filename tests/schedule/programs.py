@@ -25,19 +25,19 @@ def values(module: irtool.Module) -> dict[str, Any]:
 
 def error(module: irtool.Module, target: str) -> float:
     """Of the C program, relative to the largest result."""
-    given = values(module)
-    x = given.pop("x")
-    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
-    made = irtool.build(module, params=given, inputs=["x"], target=target).run([x])
-    return float(np.abs(made - expected).max() / np.abs(expected).max())
+    inputs = values(module)
+    x = inputs.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
+    actual = irtool.build(module, params=inputs, inputs=["x"], target=target).run([x])
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
 
 
 def check_nest(module: irtool.Module, program: Program) -> None:
     """The nest of a program, run in Python, has the interpreter's results."""
-    given = values(module)
-    expected = np.asarray(irtool.evaluate(module, list(given.values())))
-    (made,) = run_program(program, [given["x"]])
-    np.testing.assert_allclose(made, expected, atol=1e-3)
+    inputs = values(module)
+    expected = np.asarray(irtool.evaluate(module, list(inputs.values())))
+    (outputs,) = run_program(program, [inputs["x"]])
+    np.testing.assert_allclose(outputs, expected, atol=1e-3)
 
 
 def scheduled(module: irtool.Module, target: VectorTarget) -> Program:

@@ -14,8 +14,8 @@ def hostile(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
     generator = np.random.default_rng(seed)
     x = generator.integers(-4, 4, shape).astype(dtype)
     if dtype.startswith("float"):
-        kinds = HOSTILE[1 - seed % 2 :]
-        x = np.where(generator.random(shape) < 0.1, generator.choice(kinds, shape), x).astype(dtype)
+        corners = HOSTILE[1 - seed % 2 :]
+        x = np.where(generator.random(shape) < 0.1, generator.choice(corners, shape), x).astype(dtype)
     return x
 
 

@@ -26,7 +26,7 @@ class Tags(HTMLParser):
 
 
 def tags_of(page: str) -> Tags:
-    found = Tags()
-    found.feed(page)
-    found.close()
-    return found
+    tags = Tags()
+    tags.feed(page)
+    tags.close()
+    return tags

@@ -22,24 +22,24 @@ def inputs_of(model: Any, seed: int = 0) -> dict[str, Any]:
     import onnx.helper
 
     rng = np.random.default_rng(seed)
-    found = {}
+    inputs = {}
     for i in model.graph.input:
         tensor = i.type.tensor_type
         shape = [d.dim_value for d in tensor.shape.dim]
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 5, shape)
-        found[i.name] = values.astype(dtype)
-    return found
+        inputs[i.name] = values.astype(dtype)
+    return inputs
 
 
 def evaluated(model: Any, inputs: dict[str, Any], compiled: bool = False) -> list[Any]:
     """The outputs by irtool: by the interpreter, or by compiled C."""
     module, params = irtool.from_onnx(model)
     if compiled:
-        found = irtool.build(module, params, opt_level=3, cflags="-O1").run(inputs)
+        outputs = irtool.build(module, params, opt_level=3, cflags="-O1").run(inputs)
     else:
-        found = irtool.evaluate(module, {**inputs, **params})
-    return list(found) if isinstance(found, tuple | list) else [found]
+        outputs = irtool.evaluate(module, {**inputs, **params})
+    return list(outputs) if isinstance(outputs, tuple | list) else [outputs]
 
 
 def check(graph: str, opset: int = 17, rtol: float = 1e-4, atol: float = 1e-5, seed: int = 0) -> Any:
@@ -48,8 +48,8 @@ def check(graph: str, opset: int = 17, rtol: float = 1e-4, atol: float = 1e-5, s
 
     model = parse(graph, opset)
     inputs = inputs_of(model, seed)
-    wanted = ReferenceEvaluator(model).run(None, inputs)
-    for f, w in zip(evaluated(model, inputs), wanted, strict=True):
+    expected = ReferenceEvaluator(model).run(None, inputs)
+    for f, w in zip(evaluated(model, inputs), expected, strict=True):
         assert f.dtype == w.dtype
         np.testing.assert_allclose(f, w, rtol, atol)
     return irtool.from_onnx(model)[0]

@@ -17,12 +17,12 @@ LACKING = Path(__file__).with_name("lacking.txt")
 
 def read_lacking() -> dict[str, tuple[bool, bool]]:
     """What is listed as not passing, by kind and name: whether the interpreter, and whether C fails."""
-    found = {}
+    flags = {}
     for line in LACKING.read_text().splitlines():
         name, _, reasons = line.partition(": ")
         interpreter, _, compiled = reasons.partition(" | ")
-        found[name] = (interpreter != "interpreter: ok", compiled != "C: ok")
-    return found
+        flags[name] = (interpreter != "interpreter: ok", compiled != "C: ok")
+    return flags
 
 
 def lacking(outcomes: Iterable[Outcome]) -> str:
@@ -55,14 +55,14 @@ def _head(outcomes: Sequence[Outcome]) -> list[str]:
         "| --- | --- | --- | --- | --- |",
     ]
     for kind in KINDS:
-        found = [o for o in outcomes if o.kind == kind]
+        of_kind = [o for o in outcomes if o.kind == kind]
         counts = [
-            sum(not o.interpreter for o in found),
-            sum(not o.compiled for o in found),
-            sum(o.passed for o in found),
+            sum(not o.interpreter for o in of_kind),
+            sum(not o.compiled for o in of_kind),
+            sum(o.passed for o in of_kind),
         ]
-        shares = [f"{n} ({100 * n / max(len(found), 1):.1f} %)" for n in counts]
-        lines.append(f"| {kind} | {len(found)} | {' | '.join(shares)} |")
+        shares = [f"{n} ({100 * n / max(len(of_kind), 1):.1f} %)" for n in counts]
+        lines.append(f"| {kind} | {len(of_kind)} | {' | '.join(shares)} |")
     return lines
 
 

@@ -102,15 +102,15 @@ def _case(kind: str, t: Any) -> Case | None:
 
     def read(pattern: str, values: Any) -> Iterator[list[Any]]:
         for part in sorted(folder.glob("test_data_set_*")):
-            found = []
+            tensors = []
             for i, v in enumerate(values):
                 path = part / pattern.format(i)
                 if v.type.WhichOneof("value") != "tensor_type":
-                    found.append(None)
+                    tensors.append(None)
                     continue
                 proto = onnx.TensorProto.FromString(path.read_bytes())
-                found.append(numpy_helper.to_array(proto))
-            yield found
+                tensors.append(numpy_helper.to_array(proto))
+            yield tensors
 
     initial = {i.name for i in model.graph.initializer}
     try:
@@ -133,11 +133,11 @@ def run_case(case: Case, compiled: bool = True) -> Outcome:
     for inputs, outputs in case.data:
         try:
             drawn: list[Any] = []
-            module, params, given = imported(case, inputs, drawn.append)
+            module, params, main_inputs = imported(case, inputs, drawn.append)
         except IrError as error:
             reason = _reason(error)
             return Outcome(case.name, case.kind, reason, reason if compiled else NOT_TRIED)
-        program = (module, params, given)
+        program = (module, params, main_inputs)
         interpreter = interpreter or _attempt(_evaluated, program, outputs, case)
         if compiled:
             built = built or _attempt(_compiled, program, outputs, case)
@@ -170,15 +170,15 @@ def imported(
                 raise
             last = last or error
             continue
-        given = {n: a for n, a in _bits(arrays).items() if n not in values}
+        main_inputs = {n: a for n, a in _bits(arrays).items() if n not in values}
         main = [p.name for p in module["main"].params if p.name not in params]
         if "?" in str(module["main"].checked_type) and values is not arrays:
             continue
-        return module, params, dict(zip(main, given.values(), strict=True))
+        return module, params, dict(zip(main, main_inputs.values(), strict=True))
     assert last is not None or module is not None
     if last is not None:
         raise last
-    return module, params, dict(zip(main, given.values(), strict=True))
+    return module, params, dict(zip(main, main_inputs.values(), strict=True))
 
 
 def _bits(arrays: dict[str, Any]) -> dict[str, Any]:
@@ -192,25 +192,25 @@ def _held(array: Any) -> Any:
     return array.astype(narrow.held) if narrow else array
 
 
-def _evaluated(module: Any, params: Any, given: dict[str, Any]) -> Any:
-    return irtool.evaluate(module, {**given, **params})
+def _evaluated(module: Any, params: Any, main_inputs: dict[str, Any]) -> Any:
+    return irtool.evaluate(module, {**main_inputs, **params})
 
 
-def _compiled(module: Any, params: Any, given: dict[str, Any]) -> Any:
-    return irtool.build(module, params, opt_level=3, cflags="-O0").run(given)
+def _compiled(module: Any, params: Any, main_inputs: dict[str, Any]) -> Any:
+    return irtool.build(module, params, opt_level=3, cflags="-O0").run(main_inputs)
 
 
 def _attempt(run: Callable[..., Any], program: tuple[Any, ...], outputs: list[Any], case: Case) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = run(*program)
+            outputs_ = run(*program)
     except IrError as error:
         return _reason(error)
     except Exception as error:  # noqa: BLE001  # whatever it is, it is the result of this case
         return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    found = found if isinstance(found, tuple | list) else (found,)
-    for i, (f, o) in enumerate(zip(found, outputs, strict=True)):
+    outputs_ = outputs_ if isinstance(outputs_, tuple | list) else (outputs_,)
+    for i, (f, o) in enumerate(zip(outputs_, outputs, strict=True)):
         difference = _difference(np.asarray(f), np.asarray(o), case)
         if difference:
             return f"output {i} {difference}"
@@ -221,20 +221,26 @@ _BFLOAT16_RTOL = 2**-6
 """What the suite itself allows of bfloat16: two units in the last place."""
 
 
-def _difference(found: Any, wanted: Any, case: Case) -> str:
-    rtol, wanted = case.rtol, _held(wanted)
-    if str(wanted.dtype) == "bfloat16":
+def _difference(actual: Any, expected: Any, case: Case) -> str:
+    rtol, expected = case.rtol, _held(expected)
+    if str(expected.dtype) == "bfloat16":
         rtol = max(rtol, _BFLOAT16_RTOL)
-        wanted = wanted.astype("float32")
-        found = (found.astype("uint32") << 16).view("float32") if found.dtype == np.uint16 else found.astype("float32")
-    if found.shape != wanted.shape or found.dtype != wanted.dtype:
-        return f"is {found.dtype}{list(found.shape)}, not {wanted.dtype}{list(wanted.shape)}"
-    if wanted.dtype.kind in "fc":
-        if np.allclose(found.astype("float64"), wanted.astype("float64"), rtol, case.atol, equal_nan=True):
+        expected = expected.astype("float32")
+        actual = (
+            (actual.astype("uint32") << 16).view("float32") if actual.dtype == np.uint16 else actual.astype("float32")
+        )
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        return f"is {actual.dtype}{list(actual.shape)}, not {expected.dtype}{list(expected.shape)}"
+    if expected.dtype.kind in "fc":
+        if np.allclose(actual.astype("float64"), expected.astype("float64"), rtol, case.atol, equal_nan=True):
             return ""
         with np.errstate(all="ignore"):
-            return f"differs by up to {np.nanmax(np.abs(found.astype('float64') - wanted.astype('float64'))):.3g}"
-    return "" if np.array_equal(found, wanted) else f"differs in {np.count_nonzero(found != wanted)} of {wanted.size}"
+            return f"differs by up to {np.nanmax(np.abs(actual.astype('float64') - expected.astype('float64'))):.3g}"
+    return (
+        ""
+        if np.array_equal(actual, expected)
+        else f"differs in {np.count_nonzero(actual != expected)} of {expected.size}"
+    )
 
 
 def _reason(error: IrError) -> str:
@@ -246,9 +252,9 @@ def _run(item: tuple[str, str, bool]) -> Outcome:
     return run_case(cases(kind)[name], compiled)
 
 
-def counted(kinds: Sequence[str] = KINDS, match: str = "") -> tuple[list[tuple[str, str]], dict[str, str]]:
+def counted(chosen_kinds: Sequence[str] = KINDS, match: str = "") -> tuple[list[tuple[str, str]], dict[str, str]]:
     """The models that count, as (kind, name), and the others by kind and name with the reason."""
-    chosen = [(k, n) for k in kinds for n in cases(k) if re.search(match, n)]
+    chosen = [(k, n) for k in chosen_kinds for n in cases(k) if re.search(match, n)]
     skipped = {f"{k} {n}": reason for k, n in chosen if (reason := cases(k)[n].out_of_scope)}
     return [(k, n) for k, n in chosen if f"{k} {n}" not in skipped], skipped
 
@@ -274,8 +280,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.page and (options.kind or options.match or options.no_c):
         parser.error("--page is about all models")
-    kinds = options.kind or KINDS
-    chosen, skipped = counted(kinds, options.match)
+    chosen_kinds = options.kind or KINDS
+    chosen, skipped = counted(chosen_kinds, options.match)
     outcomes = []
     for o in run_cases(chosen, not options.no_c, options.jobs):
         outcomes.append(o)
@@ -284,11 +290,11 @@ def main() -> None:
         if options.show:
             case = cases(o.kind)[o.name]
             print(imported(case, case.data[0][0])[0])
-    for kind in kinds:
-        found = [o for o in outcomes if o.kind == kind]
-        passed = sum(not o.interpreter and o.compiled in ("", NOT_TRIED) for o in found)
-        if found:
-            print(f"{kind}: {passed} of {len(found)} ({100 * passed / len(found):.1f} %)")
+    for kind in chosen_kinds:
+        of_kind = [o for o in outcomes if o.kind == kind]
+        passed = sum(not o.interpreter and o.compiled in ("", NOT_TRIED) for o in of_kind)
+        if of_kind:
+            print(f"{kind}: {passed} of {len(of_kind)} ({100 * passed / len(of_kind):.1f} %)")
     print(f"out of scope: {len(skipped)}")
     if options.page:
         from . import page
