@@ -178,7 +178,7 @@ schedule_options = grouped(
         type=param_types.READ,
         metavar="FILE.json",
         default=None,
-        help="Use the measurements of `irtool tune`, where there are any for this machine; `shipped`: those that irtool has with it.",
+        help="Use the measurements of `irtool tune`, if it has any for this machine; `shipped`: the table that comes with irtool.",
     ),
 )
 """`--schedule` and `--tuned`, as one `ScheduleChoice`, `schedules`."""

@@ -41,7 +41,7 @@ def command(action: str, older_than: float, as_json: bool) -> None:
     """
     from ..driver.cache import BuildCache
     from ..driver.temporary_folders import remove_abandoned_folders
-    from ..viz.brief import brief_size
+    from ..viz.short_text import brief_size
 
     cache = BuildCache()
     since = time.time() - older_than * _DAY
@@ -81,7 +81,7 @@ def count_builds(builds: Sequence[CachedBuild]) -> str:
 
 def describe_builds(root: Path, builds: Sequence[CachedBuild]) -> str:
     """The folder of the cache with the number and the size of builds in it."""
-    from ..viz.brief import brief_size
+    from ..viz.short_text import brief_size
 
     return (
         f"{root}: {count_builds(builds)}, {brief_size(sum(b.nbytes for b in builds))}" if builds else f"{root}: empty"

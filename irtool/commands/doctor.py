@@ -24,7 +24,7 @@ def command(style: str) -> None:
       irtool doctor
       CC=clang irtool doctor --json
 
-    Of each part, the report says whether it is there, which one it is, and what it is for. The exit code is 1 if a part is
+    The report lists each part with its version and purpose, or that it is missing. The exit code is 1 if a part is
     missing without which programs cannot be built.
     """
     from .examination import examine

@@ -9,13 +9,13 @@ import click
 
 from . import param_types
 from .compiler_options import missing_constants_option
+from .engines import check_way
 from .entry_module import read_entry_module
 from .mistakes import ClashingOptions
 from .notes import say_warning
 from .param_facts import ParamFacts, main_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, machine_of, precision_options
-from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:

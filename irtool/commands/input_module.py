@@ -57,10 +57,10 @@ class RelayText:
 
     def key(self) -> object:
         """The text, a digest of the file of its constants, and names of weights beside it, which notes mention."""
-        from .weights_beside import weights_beside
+        from .sidecar_weights import sidecar_weights
 
         constants_path = constants_beside(self.text, self.name)
-        return self.text, self.name, constants_path and digest(constants_path), tuple(weights_beside(self.name))
+        return self.text, self.name, constants_path and digest(constants_path), tuple(sidecar_weights(self.name))
 
     def examine(
         self, param_facts: ParamFacts, is_settled: bool = False
@@ -68,7 +68,7 @@ class RelayText:
         """See `InputModule`. What needs settled extents needs weights, too: those that lie beside the text and are not given are
         named. Raises UsageError for the name of a dimension that no parameter of `@main` has."""
         from ..parser.mistakes import FromPrelude
-        from .weights_beside import forgotten_weights
+        from .sidecar_weights import forgotten_weights
 
         module, diagnostics = examine_text(self.text, self.name)
         if is_settled and module is not None:

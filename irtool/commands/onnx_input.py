@@ -31,7 +31,7 @@ class OnnxInput:
         import hashlib
         from importlib import metadata
 
-        from ..frontends.onnx.beside import external_files
+        from ..frontends.onnx.external_files import external_files
 
         content = digest(self.name) if self.data is None else hashlib.sha256(self.data).hexdigest()
         files = [(path, digest(path)) for path in external_files(self.load())] if self.data is None else []
@@ -51,7 +51,7 @@ class OnnxInput:
         from ..frontends.onnx.batches import batch_of_one
         from ..frontends.onnx.importer import attempt_of, conversion_with, from_onnx
         from ..frontends.onnx.inputs import check_given, default_inputs, graph_inputs, relay_names
-        from ..frontends.onnx.required import require_extents
+        from ..frontends.onnx.shape_suggestions import require_extents
         from ..parser.params import ParameterFile
 
         model = self.load()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import param_types
+from .engines import check_way
 from .grouped import grouped
 from .mistakes import ClashingOptions
 from .param_facts import ARRAYS, ParamFacts, entry_of, main_option, type_options
 from .pass_options import PassChoice, pass_options
 from .progress import progress_bar
 from .regular_expression import pattern
-from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import click
 from . import param_types
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, runner_option
+from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
 from .mistakes import ClashingOptions
@@ -25,7 +26,6 @@ from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
 from .saved_outputs import save_outputs
 from .tables import drawer
-from .ways import check_way
 from .wrong_usage import Command
 
 if TYPE_CHECKING:

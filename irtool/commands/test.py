@@ -63,7 +63,7 @@ def command(
     // RUN: irtool check %s 2>&1                       messages count as output
     // ERROR: unknown operator                         an error on the next line, or behind text on its own
     // XFAIL: sums are not exact yet                   must fail; passing is a failure
-    // REQUIRES: clang, onnx                           is skipped where one of them is not there
+    // REQUIRES: clang, onnx                           is skipped unless all of them are installed
     // -----                                           another case, with the RUN lines of the first
 
     \b

@@ -121,7 +121,7 @@ def command(
         return
     if chosen.passes:
         module, text = _transform(module, chosen), None
-    from ..viz.looks import draw_module, draw_plainly
+    from ..viz.module_drawing import draw_module, draw_plainly
 
     # Netron folds and lays out by itself.
     drawing = draw_plainly(module, text, name) if style == "netron" else draw_module(module, text, name, folded)

@@ -106,7 +106,7 @@ def parse_export(text: str) -> Export:
 
     Raises UsageError for an unknown name or option, and for a value of the wrong kind.
     """
-    from ..passes.core.given_options import check_options
+    from ..passes.core.option_values import check_options
     from ..passes.core.pipeline import parse_call
 
     name, options = parse_call(text, "format")

@@ -9,7 +9,7 @@ from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type, tuple_leaves
 from ..ops.base import Operator
 from ..ops.empty import evaluate_nothing, has_no_elements
-from ..ops.own import checked_evaluate
+from ..ops.plugin_checks import checked_evaluate
 
 
 def reference(attrs: Operator, type: Type | None) -> Callable[..., Any]:

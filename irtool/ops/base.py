@@ -47,8 +47,8 @@ from .errors import RelationError as RelationError
 from .facts import Facts, wrong_fact
 from .habits import attribute_missing, other_name, value_meant
 from .mistakes import MissingAttribute, UnknownAttribute, WrongAttribute
-from .own import check_class, missing, wrong_expression, wrong_type, wrong_value
 from .pattern import Pattern as Pattern
+from .plugin_checks import check_class, missing, wrong_expression, wrong_type, wrong_value
 
 DType = NewType("DType", str)
 """A dtype attribute: `"float32"`; the empty string where TVM leaves it void."""

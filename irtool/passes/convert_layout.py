@@ -10,7 +10,7 @@ from ..ir import Call, Function, Module
 from ..ops.base import operators
 from .core.base import FunctionPass, register_pass
 from .core.context import PassContext
-from .core.given_options import require_operator
+from .core.option_values import require_operator
 from .layouts.desired import find_conversion, require_layouts, with_layouts
 from .layouts.rewriter import change_layouts
 

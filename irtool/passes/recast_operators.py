@@ -13,7 +13,7 @@ from ..ops.base import attributes_of, call, is_call_to
 from ..ops.dtypes import has_arrays
 from .core.base import FunctionPass, register_pass
 from .core.context import PassContext
-from .core.given_options import require_operator
+from .core.option_values import require_operator
 
 
 @register_pass("recast", level=0, required=("InferType",))

@@ -25,7 +25,7 @@ from .prepare import prepare
 from .report import Report
 from .running import runner, with_results
 from .samples import held_out, samples_of
-from .tidying import with_single_zeros
+from .scalar_zero_points import with_single_zeros
 
 
 class Quantized(NamedTuple):

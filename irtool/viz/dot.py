@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .brief import brief_size
 from .drawing import OUTPUT, Drawing, Graph, Node
+from .short_text import brief_size
 
 _SHAPES = {"input": "ellipse", "output": "ellipse", "far": "plaintext"}
 _COLOURS = {

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .brief import brief_size
 from .drawing import BLOCK, Drawing, Graph, Node
 from .families import FAMILIES
 from .layout import Layout, lay_out
 from .markup import escape, part, script_data
 from .parts import graph_parts
+from .short_text import brief_size
 from .sizes import node_size
 from .svg import legend
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .brief import brief_size
 from .drawing import BLOCK, Drawing, Graph, Node
+from .short_text import brief_size
 
 _COLUMN = 44
 

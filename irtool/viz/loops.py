@@ -10,9 +10,9 @@ from typing import Any
 from ..schedule.core.block import Block
 from ..tir.forms import Reduction
 from ..tir.show import show_expr, show_stmt
-from .brief import cut
 from .drawing import Drawing, Edge, Graph, Node
 from .html import Step
+from .short_text import cut
 
 _FAMILIES = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
 _LONGEST = 120

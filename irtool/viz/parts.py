@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .brief import brief_size
 from .drawing import BLOCK, FAR, INPUT, OUTPUT, Graph, Node
 from .layout import Layout, Route
 from .markup import escape
 from .markup import number as num
+from .short_text import brief_size
 
 _ROUND = 5
 _MARKS = {"new": "new in this step", "gone": "gone after the next change"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..passes.core.context import PassInfo, PassInstrument
 from .drawing import INPUT, OUTPUT, Drawing, Node
 from .html import Step
-from .looks import draw_text, shown_lines, simplify, text_drawn
+from .module_drawing import draw_text, shown_lines, simplify, text_drawn
 
 if TYPE_CHECKING:
     from ..ir import Module

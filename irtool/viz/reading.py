@@ -30,9 +30,9 @@ from ..ir import (
 from ..ir.scope import Scope, Scopes
 from ..ir.show import show_type
 from ..visible import visible
-from .brief import brief_type, cut, type_size
 from .drawing import FUNCTION, INPUT, OPERATOR, OUTPUT, Drawing, Edge, Graph, Node
 from .families import family_of
+from .short_text import brief_type, cut, type_size
 from .titles import details_of, main_calls, title_of
 from .weights import weights_of
 

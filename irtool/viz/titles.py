@@ -25,8 +25,8 @@ from ..ir import (
     post_order,
 )
 from ..ir.show import show_expr
-from .brief import brief_type, cut
 from .families import family_of
+from .short_text import brief_type, cut
 
 _LONGEST = 34
 _MOST_LINES = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import irtool
 from irtool.viz.drawing import Drawing
-from irtool.viz.looks import draw_module
+from irtool.viz.module_drawing import draw_module
 
 VERSION = '#[version = "0.0.5"]\n'
 

@@ -10,9 +10,9 @@ import pytest
 
 import irtool
 from irtool.ir import Call, Op, post_order
-from irtool.viz.brief import brief_size, brief_type, type_size
 from irtool.viz.drawing import BLOCK, FAR, INPUT, OUTPUT, Node
-from irtool.viz.looks import draw_module
+from irtool.viz.module_drawing import draw_module
+from irtool.viz.short_text import brief_size, brief_type, type_size
 from tests.viz.drawings import VERSION, draw, layers
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ from irtool.viz.dot import write_dot
 from irtool.viz.drawing import BLOCK, Drawing
 from irtool.viz.html import write_html
 from irtool.viz.listing import write_listing
-from irtool.viz.looks import draw_module, draw_plainly
+from irtool.viz.module_drawing import draw_module, draw_plainly
 from irtool.viz.netron import write_netron
 from irtool.viz.svg import write_svg
 from tests.viz.drawings import VERSION, layers

@@ -10,7 +10,7 @@ from ...ir import TensorType
 from .mistakes import DamagedModel, ImpossibleBranch, UnknownExtent, UnsupportedNode, WaitingNodes
 from .model import Graph, Model, Node, names_of
 from .order import used_names
-from .required import Attempt, options_of, working_example
+from .shape_suggestions import Attempt, options_of, working_example
 
 _OTHERWISE = {
     UnsupportedNode: "replace it where the model is exported from, or export with another opset",

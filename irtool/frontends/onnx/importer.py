@@ -28,7 +28,7 @@ from .names import RelayNames
 from .program import Functions
 from .ranks import Convert, with_ranks
 from .read import read_model
-from .required import Attempt
+from .shape_suggestions import Attempt
 from .support import unsupported
 from .value import Value
 

@@ -33,10 +33,10 @@ from ...plugin.origin import is_outside, place_of, shown
 from ...steps import counted
 from .config_option import ConfigOption
 from .context import PassContext, PassInfo
-from .given_options import check_options
 from .mistakes import WrongPassOption
 from .names import declare_pass_name
 from .option_text import show_value
+from .option_values import check_options
 from .registry import passes as _registered
 
 passes: Registry[type[Pass]] = _registered

@@ -30,7 +30,7 @@ from ...plugin import Registry, type_hints
 from ...plugin.mistakes import adopt, check_dataclass, refuse
 from ...plugin.origin import is_outside
 from ..core.context import PassInstrument
-from ..core.given_options import check_options
+from ..core.option_values import check_options
 
 instruments: Registry[type[PassInstrument]] = Registry("instrument", "irtool.passes.instruments")
 """Every instrument by name."""

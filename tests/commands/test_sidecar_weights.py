@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from irtool.commands.weights_beside import weights_beside
+from irtool.commands.sidecar_weights import sidecar_weights
 from irtool.parser.params import write_params
 from tests.command_line import irtool
 
@@ -32,14 +32,14 @@ def test_names_in_files(ending: str, folder: Path) -> None:
     if ending == "safetensors":
         pytest.importorskip("safetensors")
     write_params(folder / f"q.{ending}", WEIGHTS)
-    assert [(path, sorted(names)) for path, names in weights_beside("q.relay")] == [(f"q.{ending}", ["b", "w"])]
+    assert [(path, sorted(names)) for path, names in sidecar_weights("q.relay")] == [(f"q.{ending}", ["b", "w"])]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"\xff" * 40, b"\x08" + b"\0" * 7 + b"[[[[[[[[", b"[" * 50_000])
 def test_damaged_files_are_left_out(content: bytes, folder: Path) -> None:
     for ending in ("npz", "params", "safetensors"):
         (folder / f"q.{ending}").write_bytes(content)
-    assert not any(names for _, names in weights_beside("q.relay"))
+    assert not any(names for _, names in sidecar_weights("q.relay"))
 
 
 def test_a_build_without_them_says_so(folder: Path) -> None:

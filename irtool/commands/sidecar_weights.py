@@ -21,7 +21,7 @@ _LONGEST_HEADER = 1 << 26
 """Bounds for damaged files: names, and bytes."""
 
 
-def weights_beside(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def sidecar_weights(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The files of weights that lie beside a text, as `import` and `quantize` write them, each with the names in it.
 
     Values are not read. A file that cannot be read, or is damaged, is left out: nobody has asked for it.
@@ -44,7 +44,7 @@ def forgotten_weights(module: Module, text: str, param_facts: ParamFacts) -> lis
         return []
     function = functions["main"] if "main" in functions else next(iter(functions.values()))
     notes = []
-    for path, names in weights_beside(text):
+    for path, names in sidecar_weights(text):
         without = [p.name for p in function.params if p.name in names]
         without = [n for n in without if n not in param_facts.weights and n not in param_facts.values]
         if without:
