@@ -98,6 +98,7 @@ def strict_order(roots: Sequence[Expr], known: Mapping[Expr, object]) -> tuple[l
     """Nodes that are evaluated whenever the roots are, children first, and how often each node is used in all."""
     seen: set[Expr] = set()
     order: list[Expr] = []
+    is_whole = not known  # every node below the roots is in the order
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
     while stack:
         e, ready = stack.pop()
@@ -109,15 +110,18 @@ def strict_order(roots: Sequence[Expr], known: Mapping[Expr, object]) -> tuple[l
         seen.add(e)
         stack.append((e, True))
         kids = children(e)
+        if not kids:
+            order.append(stack.pop()[0])
+            continue
         if isinstance(e, Select) and e.lazy:
-            kids = (e.cond,)
+            kids, is_whole = (e.cond,), False
         elif isinstance(e, Binary) and e.op in ("and", "or"):
-            kids = (e.a,)
-        stack.extend((k, False) for k in reversed(kids))
+            kids, is_whole = (e.a,), False
+        stack += [(k, False) for k in reversed(kids) if k not in seen]
     uses: dict[Expr, int] = dict.fromkeys(order, 0)
     for r in roots:
         uses[r] = uses.get(r, 0) + 1
-    for e in post_order(*roots):
+    for e in order if is_whole else post_order(*roots):
         for k in children(e):
             if k in uses:
                 uses[k] += 1

@@ -23,14 +23,16 @@ class Interner:
 
     def unique(self, e: Expr) -> Expr:
         """The one object for `e`, whose operands are such objects."""
-        if isinstance(e, Const):
-            key: Any = ("const", e.dtype, e.value if not isinstance(e.value, float) else e.value.hex())
+        if isinstance(e, Binary):  # most of them
+            key: Any = (e.op, e.dtype, id(e.a), id(e.b))
+        elif isinstance(e, Const):
+            key = ("const", e.dtype, e.value if not isinstance(e.value, float) else e.value.hex())
         elif isinstance(e, Var):
             return e
         else:
             kids = tuple(map(id, children(e)))
-            if isinstance(e, Binary):
-                key = (e.op, e.dtype, kids)
+            if isinstance(e, Load):
+                key = ("load", id(e.source), kids)
             elif isinstance(e, Cast):
                 key = ("cast", e.dtype, kids)
             elif isinstance(e, Not):
@@ -39,8 +41,6 @@ class Interner:
                 key = ("select", e.lazy, kids)
             elif isinstance(e, Call):
                 key = ("call", e.name, e.dtype, kids)
-            elif isinstance(e, Load):
-                key = ("load", id(e.source), kids)
             else:
                 assert isinstance(e, Reduce)
                 return e

@@ -201,7 +201,7 @@ class Simplifier:
 
     def _is_new(self, e: Binary) -> bool:
         """True for a node that has not been through `_change`."""
-        return self._interned.get((e.op, e.dtype, (id(e.a), id(e.b)))) is not e
+        return self._interned.get((e.op, e.dtype, id(e.a), id(e.b))) is not e
 
     @staticmethod
     def _combine(a: Linear, b: Linear, scale: int) -> Linear:
@@ -255,8 +255,10 @@ class Simplifier:
         """The expression of a linear form: terms in their order, the constant last."""
         form = self._merge_division(form)
         total: Expr | None = None
-        rounded = {t: _wrapped(k, dtype) for t, k in form[0].items()}
-        for atom, k in sorted(rounded.items(), key=lambda item: item[1] < 0):
+        terms = [(t, _wrapped(k, dtype)) for t, k in form[0].items()]
+        if len(terms) > 1:
+            terms.sort(key=lambda item: item[1] < 0)
+        for atom, k in terms:
             if not k:
                 continue
             part = atom
