@@ -18,7 +18,7 @@ from ...diagnostics import UsageError
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
 from ...tir.expr import Expr
-from ...tir.forms import AnyForm, Steps, TupleReduction
+from ...tir.forms import AnyForm, LoopForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads
@@ -168,7 +168,7 @@ class Stage:
         read = {e.source for e in loads(*values, *(s.value for s in form.stores))}
         return not written & read and not any(a in read and b in written for a, b in self.same)
 
-    def inner(self, form: Map | Reduction, serial: bool = False) -> Stage:
+    def inner(self, form: LoopForm, serial: bool = False) -> Stage:
         """A stage that this one is made of."""
         return Stage(form, self.target, self.rows, self.same, serial=serial)
 

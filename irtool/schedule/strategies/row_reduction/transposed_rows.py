@@ -1,89 +1,218 @@
-"""Short rows that are looked through, some of them side by side: their elements change places first.
+"""Reductions of rows that lie one after the other, some rows at a time: elements of these change places first.
 
     for r: for k: (i, m) = x[r, k] > m ? (k, x[r, k]) : (i, m)
 
-    ⇒   for r_o: for k, lane: turned[k, lane] = x[r_o * 64 + lane, k]                  (in squares, see `tiled_transpose`)
-                 for lane: for k: (i, m) = turned[k, lane] > m ? … : (i, m)            (vectors along lane)
+    ⇒   for r_o: for k, lane: transposed[k, lane] = x[r_o * 64 + lane, k]              (in squares, see `tiled_transpose`)
+                 for lane: for k: (i, m) = transposed[k, lane] > m ? … : (i, m)        (vectors along lane)
 
 Lanes of one row, each with every 16th step, would have to be combined at its end, which takes longer than the steps of a short row.
+Windows of different sizes begin at uneven places, so that no vector along a row has elements of several of them; several results of
+each row are stored to `results[i, lane]`, and change places again. TVM's `cache_read` and `cache_write` with a layout.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ....tir import dtypes
-from ....tir.expr import Expr, Load, Var, substitute, substitution
+from ....tir.expr import Expr, Load, Var, const, substitute, substitution
 from ....tir.forms import Loop, Map, TupleReduction
-from ....tir.simplify import Simplifier
-from ....tir.stmt import Buffer, Scope, Store
+from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ....tir.vector_target import VectorTarget
-from ...core.affine import loads, simplifier, stride
-from ...cost.machine import FEWEST_LANES, LOOKED_AT, TOGETHER
+from ...core.affine import depends, loads, simplifier, stride
+from ...cost.machine import FEWEST_LANES, LOOKED_AT, TOGETHER, WRITTEN_OUT
+from ...primitives import untraced
+from ...windows.peel_windows import axis_of_windows, peel_windows
+from ..base import Candidate, Stage, Strategy, strategy
+from ..staged import by_strategy
+from .narrow_indices import narrow_indices
 
 
 @dataclass(frozen=True)
-class TurnedRows:
-    """The loop over rows and the one over their steps, and how many rows are turned at a time: `count` times so many of them."""
+class Rows:
+    """The rows of a reduction.
 
+    Attributes:
+        form: what is reduced, with one loop over rows and maybe one over results of a row, `kept`.
+        rows: the loop over rows; `size`: so many of them are transposed at a time.
+        operand: what is read; `first` and `width`: the least index of a row, and how many follow.
+    """
+
+    form: TupleReduction
     rows: Loop
-    steps: Loop
+    kept: tuple[Loop, ...]
     operand: Load
+    first: int
+    width: int
     size: int
 
-    @property
-    def count(self) -> int:
-        """Blocks of rows."""
-        return self.rows[1] // self.size
+    def block(self, number: Var) -> tuple[list[Buffer], list[Map | TupleReduction]]:
+        """The buffers of a block of rows, and what transposes rows, reduces them, and transposes several results of each."""
+        source, store = self.operand.source, self.form.stores[0]
+        step, lane = Var("step"), Var("lane")
+        transposed = Buffer("transposed", (self.width, self.size), source.dtype, Scope.LOCAL)
+        value = Load(source, self._in_row(self.operand, number, lane, step + self.first))
+        copy = Map(((step, self.width), (lane, self.size)), (Store(transposed, (step, lane), value),))
+        lane = Var("lane")
+        v = self.rows[0]
+        here: dict[Expr, Expr] = {v: number * self.size + lane}
+        read = Load(transposed, (self.operand.indices[-1] - self.first, lane))
+        reader = _with(self.form, (*self.kept, (lane, self.size)), {self.operand: read, **here})
+        if not self.kept:
+            return [transposed], [copy, reader]
+        ((axis, count),) = self.kept
+        results = Buffer("results", (count, self.size), store.buffer.dtype, Scope.LOCAL)
+        reader = replace(reader, stores=(Store(results, (axis, lane), reader.stores[0].value),))
+        lane, own = Var("lane"), Var("i")
+        place = self._in_row(Load(store.buffer, store.indices), number, lane, own)
+        back = Map(((lane, self.size), (own, count)), (Store(store.buffer, place, Load(results, (own, lane))),))
+        return [transposed, results], [copy, reader, back]
 
-    def block(self, form: TupleReduction, number: Var) -> tuple[Buffer, Map, TupleReduction]:
-        """The buffer of turned rows of a block, what fills it, and what is found in it, over rows of this block."""
-        (v, _), (k, extent) = self.rows, self.steps
-        buffer = Buffer("turned", (extent, self.size), self.operand.source.dtype, Scope.LOCAL)
-        step, lane, row = Var(k.name), Var("lane"), Var(v.name)
-        ranges = {x: (0, n - 1) for x, n in form.loops if x is not v}
-        simplify = Simplifier({**ranges, step: (0, extent - 1), lane: (0, self.size - 1), row: (0, self.size - 1)})
-        here: dict[Expr, Expr] = {v: number * self.size + lane, k: step}
-        at = tuple(simplify(substitute(i, here)) for i in self.operand.indices)
-        turn = Map(((step, extent), (lane, self.size)), (Store(buffer, (step, lane), Load(self.operand.source, at)),))
-        values = substitution({self.operand: Load(buffer, (k, row)), v: number * self.size + row})
+    def _in_row(self, element: Load, number: Var, lane: Var, last: Expr) -> tuple[Expr, ...]:
+        """The indices of an element of a row of a block, with another last index. All but the last are 0: without divisions of the row's
+        number, which the number of the block is in, too, it is plain that rows lie evenly."""
+        loops = ((number, self.rows[1] // self.size), (lane, self.size), *self.form.loops)
+        indices = [substitute(i, {self.rows[0]: number * self.size + lane}) for i in element.indices[:-1]]
+        place = simplifier(loops, ())(element.source.offset([*indices, const(0)]))
+        return (*(const(0) for _ in indices), place + last)
 
-        def change(e: Expr) -> Expr:
-            return simplify(values(e))
-
-        order = form.in_order
-        assert order is not None
-        stores = tuple(s.rewritten(change) for s in form.stores)
-        own = replace(order, updates=tuple(map(change, order.updates)))
-        return buffer, turn, replace(form, loops=((row, self.size),), stores=stores, in_order=own)
+    def rest(self) -> TupleReduction | None:
+        """The rows that are left; None if there are none."""
+        v, rows = self.rows
+        left = rows % self.size
+        own = Var(v.name, v.dtype)
+        return _with(self.form, ((own, left), *self.kept), {v: own + (rows - left)}) if left else None
 
 
-def find_turned_rows(form: TupleReduction, target: VectorTarget) -> TurnedRows | None:
-    """None unless there is one operand, whose short rows lie one after the other along the innermost loop, of which results lie side
-    by side along the last one over results."""
-    if form.in_order is None or len(form.inner) != 1 or not form.loops:
+@strategy("transposed_rows")
+class TransposedRows(Strategy):
+    """Vectors along rows, some of which are transposed first."""
+
+    def choose(self, stage: Stage) -> Candidate | None:
+        rows = find_rows(stage.form, stage.target) if isinstance(stage.form, TupleReduction) else None
+        if rows is None:
+            return None
+        return Candidate(1 / rows.size, f"{rows.size} rows at a time, transposed first", rows)
+
+    def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
+        rows: Rows = candidate.plan
+        v, count = rows.rows
+        number = Var(f"{v.name}_o", v.dtype)
+        buffers, forms = rows.block(number)
+        shared = stage.work >= stage.target.parallel_updates and not stage.serial
+        with untraced():
+            body = seq([by_strategy(stage.inner(f, serial=True)).apply() for f in forms])
+            rest = rows.rest()
+            last = [by_strategy(stage.inner(rest, serial=True)).apply()] if rest is not None else []
+        for buffer in reversed(buffers):
+            body = Allocate(buffer, body)
+        return seq([For(number, count // rows.size, body, PARALLEL if shared else SERIAL), *last])
+
+
+def find_rows(form: TupleReduction, target: VectorTarget) -> Rows | None:
+    """None unless there is one operand, whose short rows lie one after the other along all loops over results, or all but the one along
+    which windows differ."""
+    if not target.vector_bytes or len(form.inner) != 1 or (form.in_order is None and form.condition is None):
         return None
-    (k, extent), (v, rows) = form.inner[0], form.loops[-1]
-    simplify = simplifier(form.loops, form.inner)
-    read = list(dict.fromkeys(e for e in loads(*form.in_order.updates) if e.source not in form.accs))
+    (k, extent), along = form.inner[0], axis_of_windows(form)
+    kept = (along,) if along is not None else ()
+    if (form.condition is not None and along is None) or (along is not None and form.loops[-1][0] is not along[0]):
+        return None
+    read = list(dict.fromkeys(e for e in loads(*_updates(form)) if e.source not in form.accs))
     beside = [e for s in form.stores for e in loads(s.value) if e.source not in form.accs]
-    if len(read) != 1 or beside or not FEWEST_LANES <= extent <= LOOKED_AT:
+    if len(read) != 1 or beside or read[0].source.layout is not None:
         return None
-    place = read[0].source.offset(read[0].indices)
-    if stride(simplify, place, k) != 1 or (stride(simplify, place, v) or 0) < extent:
+    if any(depends(s.value, v) for s in form.stores for v, _ in form.loops[: len(form.loops) - len(kept)]):
+        return None  # averages of windows that differ along rows, too: stages in one loop over images need less memory
+    fused = _fused(form, kept)
+    (operand,) = dict.fromkeys(e for e in loads(*_updates(fused)) if e.source not in fused.accs)
+    (v, rows), simplify = fused.loops[0], simplifier(fused.loops, fused.inner)
+    inside = [k, *(x for x, _ in kept)]
+    low, high = simplify.range(operand.indices[-1])
+    if any(depends(i, x) for i in operand.indices[:-1] for x in inside) or depends(operand.indices[-1], v):
         return None
-    if any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in form.stores):
+    first, width = int(low), min(int(high), operand.source.shape[-1] - 1) - int(low) + 1
+    place = simplify(operand.source.offset((*operand.indices[:-1], const(0))))
+    if first < 0 or (stride(simplify, place, v) or 0) < width or not _are_stored_in_rows(fused, kept):
         return None
-    item = dtypes.itemsize(read[0].dtype)
-    lanes = min(target.lanes(max(item, 4 if dtypes.is_float(b.dtype) else dtypes.itemsize(b.dtype))) for b in form.accs)
+    if along is not None and not _are_short(form, along, target):
+        return None
+    item = dtypes.itemsize(operand.dtype)
+    accs = narrow_indices(form).accs
+    lanes = min(target.lanes(max(item, 4 if dtypes.is_float(b.dtype) else dtypes.itemsize(b.dtype))) for b in accs)
     size = next(
-        (n * lanes for n in (TOGETHER, 2, 1) if n * lanes <= rows and _fits(n * lanes * extent * item, target)), 0
+        (n * lanes for n in (TOGETHER, 2, 1) if n * lanes <= rows and _fits(n * lanes * width * item, target)), 0
     )
-    if lanes < 4 or not size or (rows % size > rows // TOGETHER and extent >= 2 * lanes):
+    if lanes < FEWEST_LANES or not size or not FEWEST_LANES <= width <= LOOKED_AT:
         return None
-    return TurnedRows((v, rows), (k, extent), read[0], size)
+    if along is None and (stride(simplify, operand.indices[-1], k) != 1 or _is_rest_long(rows, size, extent, lanes)):
+        return None
+    return Rows(fused, (v, rows), kept, operand, first, width, size)
+
+
+def _updates(form: TupleReduction) -> tuple[Expr, ...]:
+    return form.in_order.updates if form.in_order is not None else form.updates
+
+
+def _fused(form: TupleReduction, kept: tuple[Loop, ...]) -> TupleReduction:
+    """The reduction with all loops over rows as one."""
+    others = form.loops[: len(form.loops) - len(kept)]
+    own = Var("row")
+    total = math.prod(n for _, n in others)
+    values: dict[Expr, Expr] = {}
+    behind = total
+    for v, n in others:
+        behind //= n
+        values[v] = own // behind % n
+    return _with(form, ((own, total), *kept), values)
+
+
+def _with(form: TupleReduction, loops: tuple[Loop, ...], values: Mapping[Expr, Expr]) -> TupleReduction:
+    """The reduction over other loops, in which its axes and operands have other values."""
+    simplify, changed = simplifier(loops, form.inner), substitution(dict(values))
+
+    def change(e: Expr) -> Expr:
+        return simplify(changed(e))
+
+    order = form.in_order
+    return replace(
+        form,
+        loops=loops,
+        inits=tuple(map(change, form.inits)),
+        updates=tuple(map(change, form.updates)),
+        stores=tuple(s.rewritten(change) for s in form.stores),
+        condition=change(form.condition) if form.condition is not None else None,
+        in_order=replace(order, updates=tuple(map(change, order.updates))) if order is not None else None,
+    )
+
+
+def _are_stored_in_rows(form: TupleReduction, kept: tuple[Loop, ...]) -> bool:
+    """True if results lie side by side along the rows, or those of each row do."""
+    (v, _), simplify = form.loops[0], simplifier(form.loops, ())
+    if not kept:
+        return all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores)
+    (store, *others), ((axis, _),) = form.stores, kept
+    is_last = store.indices[-1] is axis and not any(depends(i, axis) for i in store.indices[:-1])
+    return not others and is_last and store.buffer.layout is None
+
+
+def _are_short(form: TupleReduction, along: Loop, target: VectorTarget) -> bool:
+    """True for windows that are an expression each."""
+    windows = peel_windows(form, along)
+    return (
+        along[1] <= WRITTEN_OUT
+        and windows is not None
+        and sum(n for r in windows for _, n in r.inner) <= target.unrolled_updates
+    )
+
+
+def _is_rest_long(rows: int, size: int, extent: int, lanes: int) -> bool:
+    """True if rows that are left, which are looked through one by one, take longer than what is saved."""
+    return rows % size > rows // TOGETHER and extent >= 2 * lanes
 
 
 def _fits(size: int, target: VectorTarget) -> bool:
-    """True if the turned rows stay in the L1 cache, beside those that they are made from."""
+    """True if the transposed rows stay in the L1 cache, beside those that they are copied from."""
     return size <= target.scratch_bytes * 3 // 4

@@ -38,25 +38,20 @@ from ....tir.stmt import (
 from ...core.affine import loads, simplifier, stride
 from ...core.strip_mine import vector_segments
 from ...cost.machine import FOLD_STEPS, TOGETHER
-from ...primitives import untraced
 from ..base import Candidate, Stage, Strategy, strategy
-from ..staged import by_strategy
 from .blocked_argmax import Blocks, choose_blocks, search_blocks
 from .narrow_indices import narrow_indices
-from .transposed_rows import TurnedRows, find_turned_rows
 
 
 @dataclass(frozen=True)
 class Lanes:
     """Where vectors lie: along the results of a loop, or the steps of the innermost one; `count` elements of one. `form`: what is
-    reduced, with accumulators as narrow as they may be. `turned`: rows that are turned first. `blocks`: how a long row is looked
-    through."""
+    reduced, with accumulators as narrow as they may be. `blocks`: how a long row is looked through."""
 
     loop: Loop
     count: int
     results: bool
     form: TupleReduction
-    turned: TurnedRows | None = None
     blocks: Blocks | None = None
 
 
@@ -71,8 +66,7 @@ class VectorTuples(Strategy):
         lanes = _choose_lanes(form, form.in_order, stage)
         if lanes is None:
             return Candidate(stage.target.latency, "steps in their order")
-        how = "turned rows" if lanes.turned is not None else "results" if lanes.results else "steps"
-        how = "blocks of" if lanes.blocks is not None else f"vectors along {how}"
+        how = "blocks of" if lanes.blocks is not None else f"vectors along {'results' if lanes.results else 'steps'}"
         return Candidate(1 / lanes.count, f"{how} {lanes.loop[0].name}", lanes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -82,8 +76,6 @@ class VectorTuples(Strategy):
         if lanes is None:
             body = nest_of(replace(form, inits=form.in_order.inits, updates=form.in_order.updates))
             return _shared(body) if shared and form.loops else body
-        if lanes.turned is not None:
-            return _of_turned_rows(lanes, stage, shared)
         if not lanes.results:
             blocks = lanes.blocks
             row = search_blocks(form, blocks) if blocks is not None else _along_steps(form, form.in_order, lanes)
@@ -107,10 +99,6 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
                 return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True, narrow) if count >= 4 else None
     if not form.inner:
         return None
-    narrow = narrow_indices(form)
-    turned = find_turned_rows(narrow, stage.target)
-    if turned is not None:
-        return Lanes(turned.rows, turned.size, True, narrow, turned)
     v, n = form.inner[-1]
     wide = stage.target.lanes(_width(form.accs[-1]))
     blocks = choose_blocks(form, wide) if wide >= 4 and _is_even(simplify, order.updates, v) else None
@@ -204,41 +192,6 @@ def _along_results(form: TupleReduction, order: InOrder, lanes: Lanes, shared: b
     if shared and not others:
         body = seq([_shared(p) if isinstance(p, For) and p.kind == SERIAL else p for p in parts])
     return body
-
-
-def _of_turned_rows(lanes: Lanes, stage: Stage, shared: bool) -> Stmt:
-    """Blocks of rows, and the rows that are left."""
-    turned, form = lanes.turned, lanes.form
-    assert turned is not None
-    v, rows = turned.rows
-    block = Var(f"{v.name}_o", v.dtype)
-    buffer, turn, found = turned.block(form, block)
-    assert found.in_order is not None
-    with untraced():
-        filled = by_strategy(stage.inner(turn, serial=True)).apply()
-    each = Allocate(buffer, seq([filled, _along_results(found, found.in_order, _side_by_side(found, stage), False)]))
-    parts: list[Stmt] = [For(block, turned.count, each)]
-    if rows % turned.size:
-        parts.append(_last_rows(form, v, rows, rows % turned.size))
-    others = form.loops[:-1]
-    if shared:
-        parts = [_shared(parts[0]), *parts[1:]] if not others else parts
-    body = loops_around(others, seq(parts))
-    return _shared(body) if shared and others else body
-
-
-def _side_by_side(form: TupleReduction, stage: Stage) -> Lanes:
-    """Vectors along the rows of a block."""
-    return Lanes(form.loops[0], min(stage.target.lanes(_width(b)) for b in form.accs), True, form)
-
-
-def _last_rows(form: TupleReduction, v: Var, rows: int, count: int) -> Stmt:
-    """So many rows, the last ones, step by step."""
-    order = form.in_order
-    assert order is not None
-    own = Var(v.name, v.dtype)
-    body = nest_of(replace(form, inits=order.inits, updates=order.updates, loops=()))
-    return For(own, count, substitute_stmt(body, {v: own + (rows - count)}))
 
 
 def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int, int, int]) -> Stmt:

@@ -11,21 +11,18 @@ Short windows are one expression each, in one stage::
 
     ⇒   for x: out[0, x] = max(max(in[0, x], in[1, x]), …);  out[1, x] = max(max(in[4, x], in[5, x]), …);  …
 
-Where these lie one after the other in a row, elements of several rows change places first (see `turned_windows`).
+Where these lie one after the other in a row, elements of several rows change places first (see `transposed_rows`).
 """
 
 from __future__ import annotations
 
-from ....tir.expr import Var
-from ....tir.forms import TupleReduction, loops_around
-from ....tir.stmt import PARALLEL, SERIAL, Allocate, For, Stmt, seq
-from ...core.forms import Map
+from ....tir.forms import TupleReduction
+from ....tir.stmt import Stmt
 from ...cost.machine import WRITTEN_OUT
-from ...primitives import partition_windows, unroll_windows, untraced
-from ...windows.peel_windows import axis_of_windows, in_one_map, peel_windows
+from ...primitives import partition_windows, unroll_windows
+from ...windows.peel_windows import axis_of_windows, peel_windows
 from ..base import Candidate, Stage, Strategy, strategy
 from ..staged import by_strategy, schedule_stages
-from .transposed_windows import TurnedWindows, find_turned_windows
 
 
 @strategy("uneven_windows")
@@ -41,40 +38,10 @@ class UnevenWindows(Strategy):
         if windows is None:
             return None
         short = sum(n for r in windows for _, n in r.inner) <= stage.target.unrolled_updates
-        with untraced():
-            turned = _turned(stage, in_one_map(windows)) if short else None
-        how = "of turned rows" if turned is not None else "in one expression each" if short else "one after the other"
-        return Candidate(
-            1 / max(1, stage.target.lanes(4)), f"windows along {along[0].name}, {how}", (short, along[0], turned)
-        )
+        how = "in one expression each" if short else "one after the other"
+        return Candidate(1 / max(1, stage.target.lanes(4)), f"windows along {along[0].name}, {how}", (short, along[0]))
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
-        short, axis, turned = candidate.plan
-        if turned is not None:
-            with untraced():
-                return _of_turned_rows(turned, stage)
+        short, axis = candidate.plan
         nest = unroll_windows(stage.form, axis) if short else partition_windows(stage.form, axis)
         return schedule_stages(nest, lambda _, form: by_strategy(stage.inner(form, serial=stage.serial)))
-
-
-def _turned(stage: Stage, windows: Map) -> TurnedWindows | None:
-    form = stage.inner(windows).map
-    return find_turned_windows(form, stage.target) if form is not None and stage.target.vector_bytes else None
-
-
-def _of_turned_rows(turned: TurnedWindows, stage: Stage) -> Stmt:
-    """Blocks of rows, and the rows that are left."""
-    v, rows = turned.rows
-    block = Var(f"{v.name}_o", v.dtype)
-    (row, made), maps = turned.block(block)
-    body = seq([by_strategy(stage.inner(m, serial=True)).apply() for m in maps])
-    for buffer in (made, row):
-        body = Allocate(buffer, body)
-    others = turned.form.loops[:-1]
-    shared = stage.work >= stage.target.parallel_updates and not stage.serial
-    kind = PARALLEL if shared and not others else SERIAL
-    nests = [loops_around(others, For(block, rows // turned.size, body, kind))]
-    rest = turned.rest()
-    if rest is not None:
-        nests.append(by_strategy(stage.inner(rest, serial=stage.serial)).apply())
-    return seq(nests)
