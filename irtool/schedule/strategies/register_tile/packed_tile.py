@@ -30,8 +30,8 @@ from ...core.packing import Limits, Packing, find_limits
 from ...cost.tile_choice import TileChoice, other_tiles
 from ...primitives import compute_at, pack, part
 from ..base import Candidate, Stage, Strategy, strategy
-from ..parts import StepBand, bands, cut_band, explained, reuse, schedule_band, share, tiles
 from ..row_reduction.strategy import is_preferred
+from .bands import StepBand, bands, cut_band, explained, reuse, schedule_band, share, tiles
 
 
 @strategy("packed_tile")

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...tir.expr import Var
-from ..core.block import Block
-from ..core.forms import Map, Reduction
-from ..cost.tile_choice import TileChoice
-from ..primitives import copy, loop_partition, parallel, reorder, split
-from .base import Stage
-from .elementwise.strategy import Elementwise
-from .register_tile.strategy import tile_reduction
-from .transpose.tiled_transpose import TiledTranspose
+from ....tir.expr import Var
+from ...core.block import Block
+from ...core.forms import Map, Reduction
+from ...cost.tile_choice import TileChoice
+from ...primitives import copy, loop_partition, parallel, reorder, split
+from ..base import Stage
+from ..elementwise.strategy import Elementwise
+from ..transpose.tiled_transpose import TiledTranspose
+from .strategy import tile_reduction
 
 
 @dataclass(frozen=True)
