@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
+from types import CodeType
+from typing import Any
 
 from irtool.schedule import SCHEDULE, pipeline, strategies
 from tests.import_graph import files, importers
@@ -28,12 +29,18 @@ def _modules(switch: str) -> set[str]:
     return _used(stage.run) - shared
 
 
-def _used(function: object) -> set[str]:
-    """The modules of the schedule whose functions and classes a function of `pipeline` names."""
-    tree = ast.parse(inspect.getsource(function))  # type: ignore[arg-type]  # it is a function
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    modules = {getattr(getattr(pipeline, n, None), "__module__", "") for n in names}
-    return {m for m in modules if m.startswith("irtool.schedule.") and m != _PIPELINE}
+def _used(function: Any) -> set[str]:
+    """The modules of the schedule whose functions and classes a function of `pipeline` names, or has been given to call."""
+    given = [c.cell_contents for c in function.__closure__ or ()]
+    named = [getattr(pipeline, n, None) for n in _names(function.__code__)]
+    modules = {getattr(x, "__module__", "") for x in (*named, *given)}
+    inside = [_used(x) for x in given if inspect.isfunction(x) and x.__module__ == _PIPELINE]
+    return {m for m in modules if (m or "").startswith("irtool.schedule.") and m != _PIPELINE}.union(*inside)
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that a function uses, and those inside of it."""
+    return set(code.co_names).union(*(_names(c) for c in code.co_consts if inspect.iscode(c)))
 
 
 def _with_private(modules: set[str]) -> set[str]:
