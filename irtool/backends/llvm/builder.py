@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
 
 
 def float_bits(value: float, single: bool) -> str:
@@ -113,7 +112,3 @@ class Builder:
     def text(self, signature: str) -> list[str]:
         """The whole function with that signature."""
         return [head(signature), "entry:", *self.slots, *self.lines, "}"]
-
-
-def joined(items: Sequence[str]) -> str:
-    return ", ".join(items)
