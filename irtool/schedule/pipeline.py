@@ -26,7 +26,6 @@ from .graph.fuse_row_loops import fuse_row_loops
 from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
 from .graph.materialize_views import materialize_views
-from .graph.separate_formulas import separate_formulas
 from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
 from .graph.short_loops import mark_short_loops
@@ -300,12 +299,6 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "InlinePadding",
         "clamps windows at the border instead of padding, if they are summed along vectors; runs after layout choice",
         _each_kernel(inline_row_padding),
-        vectors=True,
-    ),
-    ProgramStage(
-        "SeparateFormulas",
-        "moves scalar formulas of sums into a vectorized stage of their own; runs after kernels are merged",
-        _each_kernel(separate_formulas),
         vectors=True,
     ),
     ProgramStage(

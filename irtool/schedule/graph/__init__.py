@@ -5,7 +5,6 @@ kernel              every stage of a kernel ⇒ the nest of the strategy that wi
 fuse_epilogues, fuse_kernels   kernels ⇒ one kernel (`merge_kernels`; `common_axes`: the axes that both have)
 fuse_row_loops      stages that work row by row ⇒ one loop over the rows
 canonical_views, store_canonical_views, materialize_views, split_groups   tensors read under several shapes
-separate_formulas   expensive functions of sums ⇒ a stage in vectors
 widen_float16       16-bit floats that are read often ⇒ 32 bits
 share_kernels       kernels that differ in numbers only ⇒ one
 step_lists          lists of steps, and who names a slot: what the fusers above keep up to date

@@ -16,7 +16,6 @@ from ..primitives.base import watched_stage
 from ..scripts.script import entry_for
 from ..strategies.base import Stage, offers_for
 from ..windows.bands import Banded, choose_rows
-from .separate_formulas import is_separated
 
 
 def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -50,8 +49,8 @@ class _Scheduler:
 
     def run(self, forms: Sequence[AnyForm]) -> list[Stmt]:
         """The nests of the stages, in order."""
-        by_rows = self.target.vector_bytes and not is_separated(tuple(forms))
-        self.rows = max(0, row_count(forms, self.target)) if by_rows and len(forms) > 1 else 0
+        by_rows = self.target.vector_bytes and len(forms) > 1
+        self.rows = max(0, row_count(forms, self.target)) if by_rows else 0
         self.main = max(range(len(forms)), key=lambda n: Stage(forms[n], self.target).work, default=0)
         stmts: list[Stmt] = []
         at = 0
