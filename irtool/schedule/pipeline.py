@@ -89,8 +89,8 @@ def _decompose_phases(program: Program, target: VectorTarget) -> None:
     def decomposed(k: Kernel) -> Kernel:
         results = [slot.resolve() for s in runs.get(k, ()) for slot in s.outputs]
         blocks = all(slot.kind == TEMP and slot not in plain for slot in results)
-        made = decompose_phases(k)
-        return made if made is k or stores_vectors(made, target, blocks) else k
+        phases = decompose_phases(k)
+        return phases if phases is k or stores_vectors(phases, target, blocks) else k
 
     replace_kernels(program, decomposed)
 
@@ -115,8 +115,8 @@ def _note_finite_weights(program: Program, target: VectorTarget) -> None:
 
 def _schedule_kernels(program: Program, target: VectorTarget) -> None:
     def scheduled(k: Kernel) -> Kernel:
-        made = schedule_kernel(k, target) if k.stages else k
-        return made.replace(native_halves=True) if target.native_halves > 1 else made
+        scheduled_kernel = schedule_kernel(k, target) if k.stages else k
+        return scheduled_kernel.replace(native_halves=True) if target.native_halves > 1 else scheduled_kernel
 
     replace_kernels(program, scheduled, finished=True)
 

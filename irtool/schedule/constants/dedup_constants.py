@@ -32,8 +32,8 @@ def dedup_constants(program: Program) -> None:
 
 def _ways(c: Slot) -> list[Any]:
     """How a constant is derived, step by step."""
-    found: list[Any] = []
+    derivations: list[Any] = []
     while c.derivation is not None:
-        found.append((c.shape, c.dtype, c.derivation.how))
+        derivations.append((c.shape, c.dtype, c.derivation.how))
         c = c.derivation.source
-    return found
+    return derivations

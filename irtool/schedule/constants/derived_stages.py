@@ -86,13 +86,13 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     suits: Callable[[AnyStage, Any], bool] = lambda stage, data: True
 
     def plan(
-        self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget, room: float
+        self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget, stack_limit: float
     ) -> AnyPlan | None:
         """The plan for a stage: the one that a script asks for, or what pays; None where it stays as it is."""
-        entry, wanted = _asked_for(k, at, main, self.name, stage.copies)
+        entry, offer = _asked_for(k, at, main, self.name, stage.copies)
         if entry is not None and entry.nest is not None:
             return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))
-        return self.choose(stage, target, wanted, room) if wanted is not None else None
+        return self.choose(stage, target, offer, stack_limit) if offer is not None else None
 
 
 def _main_stage(k: Kernel, target: VectorTarget) -> int:
@@ -106,9 +106,9 @@ def _asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tu
     entry = entry_for(k.name, at - copies, main)
     if entry is not None and entry.nest is not None and entry.nest.name == name:
         return entry, None
-    wanted = entry.offer if entry is not None else ""
-    if wanted.startswith(f"{name}: "):
-        return None, wanted.removeprefix(f"{name}: ")
+    offer = entry.offer if entry is not None else ""
+    if offer.startswith(f"{name}: "):
+        return None, offer.removeprefix(f"{name}: ")
     by_hand = entry is not None or entry_for(k.name, at, main) is not None
     return None, None if by_hand else ""
 
@@ -127,8 +127,8 @@ def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[A
         most = max((_temporary_bytes(run) for of in rewriter.calls.values() for run in of), default=0)
         for k, of in rewriter.open_kernels():
             # Without a temporary there is no memory that a workspace could be in at other times.
-            room = most - max(map(_temporary_bytes, of), default=0) if most else inf
-            _derive(k, of, target, algorithm, rewriter, room)
+            stack_limit = most - max(map(_temporary_bytes, of), default=0) if most else inf
+            _derive(k, of, target, algorithm, rewriter, stack_limit)
 
 
 def _temporary_bytes(run: RunKernel) -> int:
@@ -143,7 +143,7 @@ def _derive(
     target: VectorTarget,
     algorithm: Algorithm[AnyStage, AnyPlan],
     rewriter: ProgramRewriter,
-    room: float,
+    stack_limit: float,
 ) -> None:
     constant, main = constant_inputs(runs), _main_stage(k, target)
     at = -1
@@ -151,7 +151,7 @@ def _derive(
         stage = algorithm.find(k.stages, at, constant)
         if stage is None or not _constant_weights(k, at, stage.weights):
             continue
-        plan = algorithm.plan(k, at, at == main, stage, target, room)
+        plan = algorithm.plan(k, at, at == main, stage, target, stack_limit)
         number = k.inputs.index(stage.weights)
         slots = (_row_major(s, stage.weights.layout) for s in {run.inputs[number].resolve(): None for run in runs})
         if plan is not None and all(

@@ -30,7 +30,7 @@ _WIDE, _SHORT = "int64", "int32"
 
 def narrow_constants(program: Program, target: VectorTarget) -> None:
     """Gives kernels that make 32-bit numbers by way of 64-bit ones their constants in as few elements and bits as hold them."""
-    made: dict[Slot, Slot] = {}
+    narrowed: dict[Slot, Slot] = {}
     with ProgramRewriter(program) as rewriter:
         for kernel, calls in rewriter.open_kernels():
             wide = [b for b in constant_inputs(calls) if b.dtype == _WIDE]
@@ -38,14 +38,14 @@ def narrow_constants(program: Program, target: VectorTarget) -> None:
                 n = kernel.inputs.index(b)
                 slots = [s.inputs[n].resolve() for s in calls]
                 for c in slots:
-                    if c not in made:
-                        made[c] = _narrowed(rewriter, c)
-                found = {(made[c].shape, made[c].dtype) for c in slots}
-                if len(found) > 1 or made[slots[0]] is slots[0] or b not in _read_as_values(kernel.stages):
+                    if c not in narrowed:
+                        narrowed[c] = _narrowed(rewriter, c)
+                types = {(narrowed[c].shape, narrowed[c].dtype) for c in slots}
+                if len(types) > 1 or narrowed[slots[0]] is slots[0] or b not in _read_as_values(kernel.stages):
                     continue
-                kernel = _with_input(kernel, n, *found.pop())
+                kernel = _with_input(kernel, n, *types.pop())
                 for s, c in zip(calls, slots, strict=True):
-                    s.inputs[n] = made[c]
+                    s.inputs[n] = narrowed[c]
                 rewriter.replace(calls, kernel)
 
 

@@ -43,12 +43,12 @@ def fuse_sums(r: Reduction) -> Reduction:
 
 
 def _moves_as_one(
-    form: Map | Reduction, loops: Sequence[Loop], outer: Var, inner: Var, m: int, places: Sequence[Expr]
+    form: Map | Reduction, loops: Sequence[Loop], outer: Var, inner: Var, m: int, indices: Sequence[Expr]
 ) -> bool:
     simplify = simplifier(form.loops, form.inner)
     if isinstance(form, Reduction) and any(depends(g, v) for g in form.guards for v in (outer, inner)):
         return False
-    moved = (coefficients(simplify, i, (outer, inner)) for i in places)
+    moved = (coefficients(simplify, i, (outer, inner)) for i in indices)
     if not all(a is not None and b is not None and a == b * m for a, b in moved):
         return False
     return isinstance(form, Reduction) or not _used_elsewhere(form, (outer, inner))
@@ -76,11 +76,11 @@ def split_blocks(m: Map) -> Map:
     for v, extent in m.loops:
         simplify = simplifier(m.loops)
         read = [e for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None]
-        places = [e.source.offset(e.indices) for e in read]
-        places += [s.buffer.offset(s.indices) for s in m.stores if s.buffer.layout is not None]
+        positions = [e.source.offset(e.indices) for e in read]
+        positions += [s.buffer.offset(s.indices) for s in m.stores if s.buffer.layout is not None]
         layouts = [b.layout or () for b in (*(e.source for e in read), *(s.buffer for s in m.stores))]
         sizes = {divisor for layout in layouts for _, divisor, _ in layout if divisor > 1}
-        factors = {n: None for c in sorted(sizes) if (n := _divisor(simplify, places, v, extent, c))}
+        factors = {n: None for c in sorted(sizes) if (n := _divisor(simplify, positions, v, extent, c))}
         common = gcd(*factors)
         factor = common if common >= FEWEST_LANES else next(iter(factors), 0)
         if factor:
@@ -120,10 +120,10 @@ def split_periods(m: Map) -> Map:
     return m
 
 
-def _divisor(simplify: Simplifier, places: Sequence[Expr], v: Var, extent: int, block: int = 0) -> int:
+def _divisor(simplify: Simplifier, positions: Sequence[Expr], v: Var, extent: int, block: int = 0) -> int:
     """The number that places divide an axis by, if it divides its extent; 0 if there is none. `block`: only that number, or where the axis
     begins or ends within such a block the largest one that divides both and the block; none below a vector."""
-    for p in places:
+    for p in positions:
         for e in post_order(simplify(p)):
             if (
                 isinstance(e, Binary)
@@ -151,5 +151,5 @@ def _places(form: Map | Reduction) -> list[Expr]:
     if isinstance(form, Reduction):
         roots = [form.update, *roots]
     acc = form.acc if isinstance(form, Reduction) else None
-    found = [e.source.offset(e.indices) for e in loads(*roots) if e.source is not acc]
-    return found + [s.buffer.offset(s.indices) for s in form.stores]
+    positions = [e.source.offset(e.indices) for e in loads(*roots) if e.source is not acc]
+    return positions + [s.buffer.offset(s.indices) for s in form.stores]

@@ -75,12 +75,12 @@ class Block(Generic[Form]):
     def find(self, loop: Var | str) -> Loop:
         """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""
         every = (*self.loops, *self.inner)
-        found = [x for x in every if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
-        if len(found) == 1:
-            return found[0]
+        matches = [x for x in every if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
+        if len(matches) == 1:
+            return matches[0]
         names = ", ".join(v.name for v, _ in every) or "none"
-        wanted = loop if isinstance(loop, str) else loop.name
-        raise UsageError(f"{'several loops are' if found else 'no loop is'} called {wanted}", help=f"loops: {names}")
+        name = loop if isinstance(loop, str) else loop.name
+        raise UsageError(f"{'several loops are' if matches else 'no loop is'} called {name}", help=f"loops: {names}")
 
     def has(self, loop: Var) -> bool:
         """True unless the loop is gone."""
@@ -153,14 +153,14 @@ class Block(Generic[Form]):
     def values(self, inside: Sequence[Loop]) -> dict[Expr, Expr]:
         """What axes are in terms of the loops: what the loops `inside` add comes first, so that the rest stays in one piece."""
         own = {v for v, _ in inside}
-        made: dict[Expr, Expr] = {}
+        values: dict[Expr, Expr] = {}
         for axis, value in self.bindings.items():
             terms, rest = Simplifier().linear(value)
             total: Expr = const(0)
             for x in sorted(terms, key=lambda x: x not in own):
                 total = total + x * terms[x]
-            made[axis] = total + rest
-        return made
+            values[axis] = total + rest
+        return values
 
     def with_fill(self, name: str, parts: Sequence[Block[Any]]) -> Block[Form]:
         """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError where there is

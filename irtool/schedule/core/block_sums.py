@@ -64,7 +64,7 @@ def _changed(s: Stmt) -> Stmt:
 
 def _additions(root: Stmt) -> dict[Buffer, int]:
     """How often a statement adds to one element of each accumulator from outside: what it stores to it is added to it first."""
-    found: dict[Buffer, int] = {}
+    additions: dict[Buffer, int] = {}
     inside = {x.buffer for x in pre_order(root) if isinstance(x, Allocate)}
     stack: list[tuple[Stmt, tuple[tuple[Var, int], ...]]] = [(root, ())]
     while stack:
@@ -75,11 +75,11 @@ def _additions(root: Stmt) -> dict[Buffer, int]:
                 times = 1
                 for v, n in loops:
                     times *= 1 if v in used else n
-                found[s.buffer] = max(found.get(s.buffer, 0), times)
+                additions[s.buffer] = max(additions.get(s.buffer, 0), times)
         elif isinstance(s, For):
             loops = (*loops, (s.var, int(s.extent.value) if isinstance(s.extent, Const) else 1))
         stack.extend((c, loops) for c in children(s))
-    return found
+    return additions
 
 
 def _is_accumulator(b: Buffer) -> bool:
@@ -142,22 +142,22 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     for p in parts.values():
         whole = Allocate(p, whole)
     blocks = For(block, count, whole, SERIAL)
-    made = _in_blocks(blocks, dict.fromkeys(sums, 1)) if count > LONGEST else blocks
+    nested = _in_blocks(blocks, dict.fromkeys(sums, 1)) if count > LONGEST else blocks
     rest = extent - count * steps
     if not rest:
-        return made
+        return nested
     last = Var(loop.var.name, loop.var.dtype)
-    return seq([made, For(last, rest, substitute_stmt(loop.body, {loop.var: last + count * steps}), SERIAL)])
+    return seq([nested, For(last, rest, substitute_stmt(loop.body, {loop.var: last + count * steps}), SERIAL)])
 
 
 def _each(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
     """A statement for each element of a buffer, in vectors along the last axis of one in registers."""
     variables = [Var(f"{b.name}_{n}", "int32") for n in range(b.ndim)]
-    places = tuple(v if n > 1 else const(0) for v, n in zip(variables, b.shape))
-    made = store(places)
+    indices = tuple(v if n > 1 else const(0) for v, n in zip(variables, b.shape))
+    stmt = store(indices)
     in_registers = b.scope == Scope.REGISTER
     for axis in reversed(range(b.ndim)):
         if b.shape[axis] > 1:
             kind = (VECTORIZED if axis == b.ndim - 1 else UNROLLED) if in_registers else SERIAL
-            made = For(variables[axis], b.shape[axis], made, kind)
-    return made
+            stmt = For(variables[axis], b.shape[axis], stmt, kind)
+    return stmt

@@ -38,7 +38,7 @@ class Owners:
             [self._begin[s] for r in runs if (s := r.inputs[n].resolve()) in self._begin]
             for n in range(len(runs[0].inputs))
         ]
-        return {b: tuple(found) for b, found in zip(runs[0].kernel.inputs, known, strict=True) if found}
+        return {b: tuple(threads) for b, threads in zip(runs[0].kernel.inputs, known, strict=True) if threads}
 
     def note(self, runs: Sequence[RunKernel], written: Mapping[Buffer, int]) -> None:
         """Says where the parts begin in what a kernel writes; what is not in `written` is made by one thread."""

@@ -46,11 +46,11 @@ def substituted(
     )
 
 
-def stores_for(r: Reduction, result: Expr, places: Mapping[Expr, Expr]) -> tuple[Store, ...]:
+def stores_for(r: Reduction, result: Expr, indices: Mapping[Expr, Expr]) -> tuple[Store, ...]:
     """What a reduction stores for one result, of which the sum is given, with other expressions in the place of its axes."""
 
     def change(e: Expr) -> Expr:
-        return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is r.acc else x, dict(places))
+        return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is r.acc else x, dict(indices))
 
     return tuple(s.rewritten(change) for s in r.stores)
 

@@ -36,8 +36,8 @@ def extract_predicates(r: Reduction, formed: bool = False) -> Reduction:
     value = update.b
     conditions: list[Expr] = []
     is_formed = r.formed
-    while (found := _guard(value, update.op, r.init)) is not None:
-        guard, exact = found
+    while (predicate := _guard(value, update.op, r.init)) is not None:
+        guard, exact = predicate
         if not exact and not formed:
             break
         is_formed = is_formed or not exact
@@ -151,7 +151,7 @@ def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -
     None where a condition depends on `v` in another way than by a bound, where there are too many, or no bound holds for
     more than single steps.
     """
-    found = {0, extent}
+    bounds = {0, extent}
     stack = [e.cond for e in post_order(*values) if isinstance(e, Select) and e.lazy and depends(e.cond, v)]
     while stack:
         c = stack.pop()
@@ -166,16 +166,16 @@ def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -
         if len(terms) != 1 or not step:
             return None
         at = -(rest // step) if step > 0 else rest // -step + 1
-        found.add(min(max(at, 0), extent))
-    cuts = sorted(found)
+        bounds.add(min(max(at, 0), extent))
+    cuts = sorted(bounds)
     return cuts if len(cuts) <= 2 * WRITTEN_OUT and max(b - a for a, b in pairwise(cuts)) >= 4 else None
 
 
 def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) -> list[Expr]:
     """The conditions for `first <= index <= last` that do not hold anyway."""
     low, high = simplify.range(index)
-    found = [const(first - 1) < index] if low < first else []
-    return [*found, index < const(last + 1)] if high > last else found
+    conditions = [const(first - 1) < index] if low < first else []
+    return [*conditions, index < const(last + 1)] if high > last else conditions
 
 
 def existing_elements(

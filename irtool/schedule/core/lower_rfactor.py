@@ -107,10 +107,10 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
     if f.together > 1:
         one = Var("row")
         store = Store(sums, (along * f.together + one, lane), Load(parts, (one, lane)))
-        kept: Stmt = For(one, f.together, For(lane, size, store, VECTORIZED), UNROLLED)
+        combined: Stmt = For(one, f.together, For(lane, size, store, VECTORIZED), UNROLLED)
     else:
-        kept = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
-    each = For(along, size // f.together, Allocate(parts, seq([vectors, kept])))
+        combined = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
+    each = For(along, size // f.together, Allocate(parts, seq([vectors, combined])))
     x, row = Var("lane"), Var(along.name)
     turn = For(x, size, For(row, size, Store(turned, (x, row), Load(sums, (row, x))), VECTORIZED))
     at, part, row = Var("lane"), Var("part"), Var(along.name)

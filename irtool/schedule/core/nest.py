@@ -247,9 +247,9 @@ def is_decided_in_tile(b: Block[Any], guard: Expr) -> bool:
 def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
     """The updates one after the other, without those that a guard rules out."""
     simplify = b.seen().simplify
-    places = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]
+    guarded_loops = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]
     stmts: list[Stmt] = []
-    loops = [*unrolled, *places]
+    loops = [*unrolled, *guarded_loops]
     for values in product(*(range(m) for _, m in loops)):
         here: dict[Any, Expr] = {v: const(n) for (v, _), n in zip(loops, values)}
         ranges = [(g, simplify.range(g)) for g in (simplify(substitute(g, here)) for g in guards)]

@@ -43,7 +43,7 @@ class Limits:
 def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | None:
     """None where no value read would leave the accumulator as it is, or steps must be made that the copy does not decide."""
     bounds = [(0, d - 1) for d in operand.source.shape]
-    kept: list[Expr] = []
+    remaining: list[Expr] = []
     for g in r.guards:
         for n, i in enumerate(operand.indices):
             low, high = simplify(g - i), simplify(g + i)
@@ -55,11 +55,11 @@ def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | N
                 bounds[n] = (first, min(last, int(high.value)))
                 break
         else:
-            kept.append(g)
+            remaining.append(g)
     neutral = _neutral(r, operand)
-    if (len(kept) < len(r.guards) and neutral is None) or (r.formed and kept):
+    if (len(remaining) < len(r.guards) and neutral is None) or (r.formed and remaining):
         return None
-    return Limits(tuple(bounds), tuple(kept), const(0, operand.dtype) if neutral is None else neutral)
+    return Limits(tuple(bounds), tuple(remaining), const(0, operand.dtype) if neutral is None else neutral)
 
 
 @dataclass(frozen=True)

@@ -181,17 +181,17 @@ def of_two(parts: int, handed: float, memory: float, each: float = 0.0) -> TwoTh
 
 def choose_plan(
     plans: Sequence[AnyTiling],
-    wanted: str,
+    label: str,
     cycles: Callable[[AnyTiling], float],
     shared: Callable[[AnyTiling], TwoThreads],
     limit: float,
     fits: Callable[[AnyTiling], bool],
 ) -> AnyTiling | None:
-    """The plan with the label `wanted`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit,
+    """The plan with the label `label`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit,
     of those that do not cost two threads, as `shared` has them, what one gains. Of plans that are alike, the one with the smallest
     product of the cycles of one thread and of two: what one of them loses is less than what the other gains. Those that `fits` is true
     of, which make no program larger, come before all others but much faster ones."""
-    named = [t for t in plans if t.label == wanted]
+    named = [t for t in plans if t.label == label]
     if named or not plans:
         return named[0] if named else None
     costs = [(cycles(t), t) for t in plans]
@@ -242,11 +242,11 @@ class StagedNestBuilder:
         self._stages: dict[str, list[Map | Reduction]] = {}
         self._private: set[str] = set()
 
-    def free_name(self, wanted: str) -> str:
+    def free_name(self, base: str) -> str:
         """The name, or that name with a number, which no stage has yet."""
-        name, n = wanted, 1
+        name, n = base, 1
         while name in self._stages:
-            name, n = f"{wanted}_{n}", n + 1
+            name, n = f"{base}_{n}", n + 1
         return name
 
     def add(self, name: str, form: Map | Reduction, private: bool = True) -> StagePlace:

@@ -65,8 +65,8 @@ def choose_tile(
         for b in range(1, min(vectors, WIDEST_TILE) + 1):
             if block and block % b and (b % block or not several):
                 continue
-            made = -(-a // together) * together
-            if made * b + (b * together if shared_rows else 2) + 1 > target.registers + 1:
+            row_count = -(-a // together) * together
+            if row_count * b + (b * together if shared_rows else 2) + 1 > target.registers + 1:
                 break
             cost = _cost(rows, vectors, Tile(a, b), target, shared_rows, together)
             if cost < best[0] - 1e-9:

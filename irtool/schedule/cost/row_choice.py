@@ -72,13 +72,13 @@ def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
 
     -1 if there is no sum, 0 where sums are of another kind or there is work that is neither.
     """
-    found = set()
+    counts = set()
     for f in forms:
         if not isinstance(f, Map | Reduction) or (isinstance(f, Reduction) and not _sums_rows(fuse_sums(f), target)):
             return 0
         if isinstance(f, Reduction):
-            found.add(math.prod(n for _, n in f.loops))
-    return -1 if not found else found.pop() if len(found) == 1 else 0
+            counts.add(math.prod(n for _, n in f.loops))
+    return -1 if not counts else counts.pop() if len(counts) == 1 else 0
 
 
 def _sums_rows(r: Reduction, target: VectorTarget) -> bool:

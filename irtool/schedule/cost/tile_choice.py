@@ -178,10 +178,10 @@ def _scattered_cycles(split: Reduction, row: int | None, target: VectorTarget) -
     """Cycles of a store of one element of a vector: near those of the other rows of its tile, or where lines stay in the L1 cache until they
     are full, that of taking it out."""
     simplify = simplifier(split.loops, split.inner)
-    places = [] if row is None else [s.buffer.offset(s.indices) for s in split.stores]
-    beside = bool(places) and all(stride(simplify, p, split.loops[row or 0][0]) == 1 for p in places)
+    positions = [] if row is None else [s.buffer.offset(s.indices) for s in split.stores]
+    is_contiguous = bool(positions) and all(stride(simplify, p, split.loops[row or 0][0]) == 1 for p in positions)
     near = sum(b.nbytes for b in {s.buffer for s in split.stores}) <= target.l1_cache_bytes
-    return GATHERED_ELEMENT if beside or near else SCATTERED_STORE
+    return GATHERED_ELEMENT if is_contiguous or near else SCATTERED_STORE
 
 
 def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
@@ -223,7 +223,7 @@ def _reason(r: Reduction, n: int, lanes: int, tile: Tile) -> str:
 
 def is_padded(r: Reduction, v: Var, extent: int) -> bool:
     """True if every operand that moves with `v` has that many elements along it, more than there are results."""
-    found = False
+    has_guard = False
     simplify = Simplifier({x: (0, (extent if x is v else n) - 1) for x, n in (*r.loops, *r.inner)})
     for e in operands(r):
         for axis, i in enumerate(e.indices):
@@ -231,8 +231,8 @@ def is_padded(r: Reduction, v: Var, extent: int) -> bool:
                 low, high = simplify.range(i)
                 if not stride(simplify, i, v) or low < 0 or high >= e.source.shape[axis]:
                     return False
-                found = True
-    return found
+                has_guard = True
+    return has_guard
 
 
 def _bounded(r: Reduction, row: int, tile: Tile, longest: int) -> Tile:
@@ -274,11 +274,11 @@ def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
     it. Innermost such loop first; without one, any loop (nothing is shared then)."""
     simplify = simplifier(r.loops, r.inner)
     lane = r.loops[-1][0]
-    places = offsets(r)
+    positions = offsets(r)
     candidates = [n for n in range(len(r.loops) - 1) if n != vector and r.loops[n][1] > 1]
     for n in reversed(candidates):
         x = r.loops[n][0]
-        moved = [coefficients(simplify, p, (lane, x)) for p in places]
+        moved = [coefficients(simplify, p, (lane, x)) for p in positions]
         if any(a and b == 0 for a, b in moved):
             return n, not any(a and b for a, b in moved)
     if candidates:

@@ -45,7 +45,7 @@ def better_transform(
     c: Convolution,
     target: VectorTarget,
     label: str = "",
-    room: float = inf,
+    stack_limit: float = inf,
     *,
     layouts: bool = True,
     speedup: float = 1.0,
@@ -72,7 +72,7 @@ def better_transform(
         lambda t: winograd_cycles(c, t, target) / _margin(c, t),
         lambda t: _of_two_threads(c, t, target),
         plain if free else inf,
-        lambda t: t.own or not t.bands or data_bytes(c, t) <= room,
+        lambda t: t.own or not t.bands or data_bytes(c, t) <= stack_limit,
     )
     return Transform(tiling, plain - winograd_cycles(c, tiling, target)) if tiling is not None else None
 

@@ -25,17 +25,17 @@ from ..core.program_rewriter import replace_kernels
 def bound_stack(program: Program, target: VectorTarget) -> None:
     """Moves arrays of the program's kernels, so that a run keeps to `target.stack_bytes`."""
     program.call_bytes, program.spare_bytes = frame_bytes(target), spare_bytes(target)
-    room = max(0, target.stack_bytes - program.call_bytes - host_bytes(program))
-    replace_kernels(program, lambda k: _bounded(k, room), finished=True)
+    available = max(0, target.stack_bytes - program.call_bytes - host_bytes(program))
+    replace_kernels(program, lambda k: _bounded(k, available), finished=True)
 
 
-def _bounded(k: Kernel, room: int) -> Kernel:
+def _bounded(k: Kernel, available: int) -> Kernel:
     """The kernel with so many bytes of arrays on the stack at most: the largest ones move first."""
     arrays = stack_arrays(k.body)
     taken = sum(b.nbytes for b in arrays)
     moving: set[Buffer] = set()
     for b in sorted(arrays, key=lambda b: b.nbytes, reverse=True):
-        if taken <= room:
+        if taken <= available:
             break
         moving.add(b)
         taken -= b.nbytes

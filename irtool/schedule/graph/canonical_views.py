@@ -83,7 +83,7 @@ def _divisions(indices: Sequence[Expr]) -> int:
 
 def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr] | None:
     """The indices of an element in another shape of as many elements; None where these have no axes in common."""
-    made: list[Expr] = []
+    digits: list[Expr] = []
     at, to = 0, 0
     while at < len(old) or to < len(new):
         first, start = at, to
@@ -99,8 +99,8 @@ def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifi
                 after, to = after * new[to], to + 1
             else:
                 return None
-        made += _digits(indices[first:at], old[first:at], new[start:to], simplify)
-    return made
+        digits += _digits(indices[first:at], old[first:at], new[start:to], simplify)
+    return digits
 
 
 def _digits(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr]:
@@ -108,8 +108,8 @@ def _digits(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifie
     place: Expr = const(0)
     for i, n in zip(indices, old, strict=True):
         place = place * n + i
-    found: list[Expr] = []
+    digits: list[Expr] = []
     for n in reversed(new):
-        found.append(simplify(place % n) if n > 1 and len(new) > 1 else const(0) if n == 1 else simplify(place))
+        digits.append(simplify(place % n) if n > 1 and len(new) > 1 else const(0) if n == 1 else simplify(place))
         place = place // n
-    return found[::-1]
+    return digits[::-1]

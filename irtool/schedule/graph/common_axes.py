@@ -57,19 +57,19 @@ def find_common_axes(
     bounds = sorted({d.stride for d in (*a[1], *b[1])} | {size})
     if any(m % n for n, m in pairwise(bounds)):
         return None
-    made: dict[int, Digit] = {}
+    digits: dict[int, Digit] = {}
     for d in a[1]:
         inside = [n for n in bounds if d.stride <= n < d.stride * d.extent]
         for n in inside:
             after = bounds[bounds.index(n) + 1]
             v = d.var if len(inside) == 1 else Var(f"{d.var.name}_{len(inside) - 1 - inside.index(n)}", d.var.dtype)
-            made[n] = Digit(n, after // n, v)
-    parts = {d.var: [made[n] for n in reversed(bounds) if d.stride <= n < d.stride * d.extent] for d in a[1]}
+            digits[n] = Digit(n, after // n, v)
+    parts = {d.var: [digits[n] for n in reversed(bounds) if d.stride <= n < d.stride * d.extent] for d in a[1]}
     loops: list[Loop] = []
     for v, _ in a[2]:
         loops += [(d.var, d.extent) for d in parts[v]]
     split = frozenset(v for v, ds in parts.items() if len(ds) > 1 or a[0].get(v, v) is not v)
-    return CommonAxes(tuple(loops), _composed(a, made, bounds), _composed(b, made, bounds), split)
+    return CommonAxes(tuple(loops), _composed(a, digits, bounds), _composed(b, digits, bounds), split)
 
 
 Digits = tuple[dict[Expr, Expr], list[Digit], list[Loop]]
@@ -98,10 +98,10 @@ def _digits(loops: Sequence[Loop], place: Expr, size: int) -> Digits | None:
         divided = next((t for t in terms if not isinstance(t, Var)), None)
         if divided is None:
             break
-        found = _division(simplify, divided, dict(current))
-        if found is None:
+        division = _division(simplify, divided, dict(current))
+        if division is None:
             return None
-        v, c = found
+        v, c = division
         high, low = Var(f"{v.name}_h", v.dtype), Var(f"{v.name}_l", v.dtype)
         step: dict[Expr, Expr] = {v: high * c + low}
         values = {**{k: substitute(e, step) for k, e in values.items()}, **step}

@@ -112,9 +112,9 @@ def _join_forms(
     store, then = last.stores[0], second.stores[0]
     if store.value.dtype != read.dtype:
         return None
-    places = {read.offset(e.indices): e for e in loads(then.value) if e.source is read}
+    reads_at = {read.offset(e.indices): e for e in loads(then.value) if e.source is read}
     bounds = simplifier(second.loops)
-    simplified = {bounds(p) for p in places}
+    simplified = {bounds(p) for p in reads_at}
     if len(simplified) != 1:
         return None
     looks_up = any(looked_up(e) is not None for e in post_order(then.value))
@@ -134,14 +134,16 @@ def _join_forms(
     def take(e: Expr) -> Expr:
         return value if isinstance(e, Load) and e.source is read else e
 
-    made = Store(
+    merged_store = Store(
         then.buffer,
         [simplify(substitute(i, axes.second)) for i in then.indices],
         simplify(rewrite(substitute(then.value, axes.second), take)),
     )
     if isinstance(last, Map):
-        return Map(axes.loops, (made,)), axes
-    return replace(last, loops=axes.loops, init=in_first(last.init), update=in_first(last.update), stores=(made,)), axes
+        return Map(axes.loops, (merged_store,)), axes
+    return replace(
+        last, loops=axes.loops, init=in_first(last.init), update=in_first(last.update), stores=(merged_store,)
+    ), axes
 
 
 def _writes(forms: Sequence[AnyForm], b: Buffer) -> bool:
@@ -169,9 +171,9 @@ def _keeps_vectors(
         moving = [i for i in store.indices if depends(i, v)]
         return blocks and extent % lanes == 0 and len(moving) == 1 and moving[0] is v
 
-    made = before.stores[0]
-    same = substitute(made.buffer.offset(made.indices), axes.first)
-    if isinstance(before, Map) or (store.buffer.shape == made.buffer.shape and simplify(same) is simplify(place)):
+    producer = before.stores[0]
+    same = substitute(producer.buffer.offset(producer.indices), axes.first)
+    if isinstance(before, Map) or (store.buffer.shape == producer.buffer.shape and simplify(same) is simplify(place)):
         return True
     weights = [v for v, _ in before.loops if any(e.source in constants and moves(e, v) for e in loads(before.update))]
     if any(v in axes.split for v in weights):

@@ -40,9 +40,9 @@ def fuse_kernels(program: Program, target: VectorTarget) -> None:
         if any(written is not read for written, read in merged.between):
             return None
         between = [b for b, _ in merged.between]
-        made = merged.kernel([*merged.first, *merged.second], [*merged.temporaries, *reversed(between)])
-        made = made.replace(in_place=_in_place(made))
-        return made if _is_one_loop(fuse_row_loops(schedule_kernel(made, target), target)) else None
+        fused = merged.kernel([*merged.first, *merged.second], [*merged.temporaries, *reversed(between)])
+        fused = fused.replace(in_place=_in_place(fused))
+        return fused if _is_one_loop(fuse_row_loops(schedule_kernel(fused, target), target)) else None
 
     merger = Merger(in_one_loop)
 
@@ -72,7 +72,7 @@ def _is_one_loop(kernel: Kernel) -> bool:
 def _in_place(kernel: Kernel) -> list[tuple[int, int]]:
     """Pairs (input, output) that may share memory when the stages run one after the other, or row by row: the stage that
     writes the output reads the input at the same place, and those after it do not read it."""
-    found = []
+    in_place = []
     for o, out in enumerate(kernel.outputs):
         writers = [n for n, form in enumerate(kernel.stages) if any(x.buffer is out for x in stores_of(form))]
         if len(writers) != 1:
@@ -89,5 +89,5 @@ def _in_place(kernel: Kernel) -> list[tuple[int, int]]:
                 continue
             reads = [e for e in post_order(store.value) if isinstance(e, Load) and e.source is source]
             if reads and all(simplify(source.offset(e.indices)) is place for e in reads):
-                found.append((i, o))
-    return found
+                in_place.append((i, o))
+    return in_place

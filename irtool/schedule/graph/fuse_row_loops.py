@@ -48,8 +48,8 @@ Access = tuple[Buffer, Expr, bool]
 
 def fuse_row_loops(kernel: Kernel, target: VectorTarget) -> Kernel:
     """The kernel with the loops over rows of its stages fused."""
-    nests, kept = fuse_stages(kernel.nests, kernel.temporaries, kernel.same_memory, target)
-    return kernel.replace(nests=nests, temporaries=kept)
+    nests, temporaries = fuse_stages(kernel.nests, kernel.temporaries, kernel.same_memory, target)
+    return kernel.replace(nests=nests, temporaries=temporaries)
 
 
 def fuse_stages(
@@ -84,7 +84,7 @@ def fuse_stages(
             group, seen = [u], [accesses]
         elif u is not None:
             stmts.append(u)
-    kept: list[Buffer] = []
+    local_buffers: list[Buffer] = []
     users: dict[Buffer, list[int]] = {}
     for n, u in enumerate(stmts):
         for b in dict.fromkeys(b for b, _, _ in _accesses(u, {})):
@@ -95,19 +95,19 @@ def fuse_stages(
         if part and part * dtypes.itemsize(b.dtype) <= target.scratch_bytes:
             stmts[within[0]] = _with_row(stmts[within[0]], b, part)
         else:
-            kept.append(b)
-    return stmts, kept
+            local_buffers.append(b)
+    return stmts, local_buffers
 
 
 def _accesses(s: Stmt, alias: dict[Buffer, Buffer]) -> list[Access]:
-    found: list[Access] = []
+    accesses: list[Access] = []
     for x in pre_order(s):
         if isinstance(x, Store) and x.buffer.scope in (Scope.GLOBAL, Scope.PARAM):
-            found.append((alias.get(x.buffer, x.buffer), x.buffer.offset(x.indices), True))
+            accesses.append((alias.get(x.buffer, x.buffer), x.buffer.offset(x.indices), True))
         for e in post_order(*expressions(x)):
             if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.scope in (Scope.GLOBAL, Scope.PARAM):
-                found.append((alias.get(e.source, e.source), e.source.offset(e.indices), False))
-    return found
+                accesses.append((alias.get(e.source, e.source), e.source.offset(e.indices), False))
+    return accesses
 
 
 def _is_row_loop(s: For) -> bool:
@@ -138,7 +138,7 @@ def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: Fo
     if not written:
         return bool({b for b, _, _ in accesses} & {b for b, _, _ in before})
     for b in written:
-        steps = {_own_part(loop, [i for x, i, _ in found if x is b]) for loop, found in zip(group, seen)}
+        steps = {_own_part(loop, [i for x, i, _ in own_accesses if x is b]) for loop, own_accesses in zip(group, seen)}
         steps |= {_own_part(new, [i for x, i, _ in accesses if x is b])}
         steps.discard(-1)
         if len(steps) != 1 or 0 in steps:
@@ -152,35 +152,35 @@ def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]],
     if any(x.kind != PARALLEL for x in loops):
         return False
     inside = [x.body for x in loops if isinstance(x.body, For) and x.body.kind == SERIAL]
-    read = {b for found in accesses for b, _, writes in found if not writes}
-    if not inside or any(b in read for found in accesses for b, _, writes in found if writes):
+    read = {b for loop_accesses in accesses for b, _, writes in loop_accesses if not writes}
+    if not inside or any(b in read for loop_accesses in accesses for b, _, writes in loop_accesses if writes):
         return False
-    places: dict[Buffer, set[Var]] = {}
-    for found in accesses:
-        for b, place, writes in found:
+    positions: dict[Buffer, set[Var]] = {}
+    for loop_accesses in accesses:
+        for b, place, writes in loop_accesses:
             if not writes:
-                places.setdefault(b, set()).update(variables(place))
+                positions.setdefault(b, set()).update(variables(place))
     few = loops[0].steps < target.joined_parts
-    return few or shares_inside(places, {x.var for x in loops}, {x.var for x in inside}, target)
+    return few or shares_inside(positions, {x.var for x in loops}, {x.var for x in inside}, target)
 
 
-def _own_part(loop: For, places: Sequence[Expr]) -> int:
+def _own_part(loop: For, indices: Sequence[Expr]) -> int:
     """Elements of a part of a buffer, if step n of the loop touches the n-th part only; -1 if it touches nothing, else 0."""
-    if not places:
+    if not indices:
         return -1
     simplify = _bounds(loop)
-    found = 0
-    for i in places:
+    own_step = 0
+    for i in indices:
         terms, _ = simplify.linear(i)
         step = terms.get(loop.var, 0)
-        if step < 1 or (found and step != found):
+        if step < 1 or (own_step and step != own_step):
             return 0
-        found = step
+        own_step = step
         rest = simplify(i - loop.var * step)
         low, high = simplify.range(rest)
         if low < 0 or high >= step or any(x is loop.var for x in post_order(rest)):
             return 0
-    return found
+    return own_step
 
 
 def _part(s: Stmt, b: Buffer) -> int:
@@ -222,11 +222,11 @@ def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
     loops = [s for s in outer.body.stmts if isinstance(s, For) and s.kind == SERIAL and isinstance(s.extent, Const)]
     if len(loops) < len(outer.body.stmts) or len({s.steps for s in loops}) > 1 or loops[0].steps < 2:
         return outer
-    found = [_accesses(s, alias) for s in loops]
-    read = {b for accesses in found for b, _, writes in accesses if not writes}
-    if any(b in read for accesses in found for b, _, writes in accesses if writes):
+    accesses_of = [_accesses(s, alias) for s in loops]
+    read = {b for accesses in accesses_of for b, _, writes in accesses if not writes}
+    if any(b in read for accesses in accesses_of for b, _, writes in accesses if writes):
         return outer
-    moved = _without(outer, found)
+    moved = _without(outer, accesses_of)
     if moved is None or not all(_independent(loops[:n], moved[:n], loops[n], moved[n]) for n in range(1, len(loops))):
         return outer
     row = Var(loops[0].var.name)
@@ -234,12 +234,12 @@ def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
     return For(outer.var, outer.extent, For(row, loops[0].extent, body), outer.kind)
 
 
-def _without(outer: For, found: Sequence[Sequence[Access]]) -> list[list[Access]] | None:
+def _without(outer: For, accesses_of: Sequence[Sequence[Access]]) -> list[list[Access]] | None:
     """The accesses in the first step of a loop; None where those to a buffer do not all move by the same distance with each step."""
     simplify, var = _bounds(outer), outer.var
     distances: dict[Buffer, int] = {}
     moved: list[list[Access]] = []
-    for accesses in found:
+    for accesses in accesses_of:
         moved.append([])
         for b, place, writes in accesses:
             if writes:

@@ -51,7 +51,7 @@ def _sums_alone(form: LoopForm) -> dict[Expr, _Sum]:
     nodes = post_order(*expressions_of(form))
     if all(_function(e) is None for e in nodes):
         return {}
-    sums = {e: found for e in nodes if (found := _sum(e)) is not None}
+    sums = {e: addend for e in nodes if (addend := _sum(e)) is not None}
     products = {s.other: s.called for s in sums.values()}
     read_by_others: set[Expr] = set()
     for e in reversed(nodes):  # readers first

@@ -52,7 +52,7 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
 
 def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]) -> list[RunKernel]:
     """Those who read a result under another shape, if all who name it are calls of kernels whose layouts are still to be chosen."""
-    found: dict[RunKernel, None] = {}
+    other_users: dict[RunKernel, None] = {}
     for s in users:
         if not isinstance(s, RunKernel) or s.kernel.finished:
             return []
@@ -60,8 +60,8 @@ def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]
         if any(shape != slot.shape for shape in seen):
             if s is producer or slot in (x.resolve() for x in s.outputs):
                 return []
-            found[s] = None
-    return list(found)
+            other_users[s] = None
+    return list(other_users)
 
 
 def _saved(s: RunKernel, target: VectorTarget) -> float:

@@ -60,11 +60,11 @@ def _share(group: Sequence[tuple[Kernel, _Skeleton]], rewriter: ProgramRewriter)
     for place, c in skeleton.numbers.items():
         if len({_exact(s.numbers[place]) for _, s in group}) > 1:
             different[c.dtype].append(place)
-    read = {d: places for d, places in different.items() if places}
-    buffers = {d: Buffer(_NUMBERS[d], (len(places),), d, finite=True) for d, places in read.items()}
+    read = {d: positions_of for d, positions_of in different.items() if positions_of}
+    buffers = {d: Buffer(_NUMBERS[d], (len(positions_of),), d, finite=True) for d, positions_of in read.items()}
     shared = _reading(first, skeleton, read, buffers).replace(calls=_calls([k.calls for k, _ in group]))
     for kernel, own in group:
-        slots = [_constant(buffers[d], [own.numbers[p] for p in places]) for d, places in read.items()]
+        slots = [_constant(buffers[d], [own.numbers[p] for p in positions_of]) for d, positions_of in read.items()]
         added = [rewriter.add(c) for c in slots]
         for s in rewriter.calls[kernel]:
             s.inputs = [*s.inputs, *added]
@@ -84,15 +84,15 @@ def _exact(c: Const) -> Hashable:
 
 def _calls(several: Sequence[Sequence[str]]) -> list[str]:
     """What the kernels compute, as text: attributes that differ are left open."""
-    made = []
+    texts_of = []
     for texts in zip(*several, strict=True):
-        words = [t.split(", ") for t in texts]
-        if len({len(w) for w in words}) > 1:
-            made.append(texts[0])
+        parts = [t.split(", ") for t in texts]
+        if len({len(w) for w in parts}) > 1:
+            texts_of.append(texts[0])
             continue
-        same = (set(w) for w in zip(*words, strict=True))
-        made.append(", ".join(w.pop() if len(w) == 1 else f"{w.pop().split('=')[0]}=..." for w in same))
-    return made
+        same = (set(w) for w in zip(*parts, strict=True))
+        texts_of.append(", ".join(w.pop() if len(w) == 1 else f"{w.pop().split('=')[0]}=..." for w in same))
+    return texts_of
 
 
 class _Skeleton:
@@ -109,15 +109,15 @@ class _Skeleton:
         self.operations: dict[Expr, int] = {}
         self._known: dict[Any, int] = {}
         facts = (kernel.num_outputs, kernel.operators, kernel.in_place, kernel.macs)
-        words = [self._words(b) for b in (*kernel.params, *kernel.temporaries)]
-        self.key: Hashable = (facts, tuple(words), tuple(self._form(f) for f in kernel.stages))
+        facts_of = [self._words(b) for b in (*kernel.params, *kernel.temporaries)]
+        self.key: Hashable = (facts, tuple(facts_of), tuple(self._form(f) for f in kernel.stages))
 
     def _form(self, form: AnyForm) -> Hashable:
-        words: list[Hashable] = [type(form).__name__]
+        facts: list[Hashable] = [type(form).__name__]
         for f in fields(form):
             value = getattr(form, f.name)
-            words.append(tuple(self._store(s) for s in value) if f.name == "stores" else self._words(value))
-        return tuple(words)
+            facts.append(tuple(self._store(s) for s in value) if f.name == "stores" else self._words(value))
+        return tuple(facts)
 
     def _store(self, s: Store) -> Hashable:
         return self._words(s.buffer), self._words(s.indices), self._expression(s.value, _open(s.value))
@@ -196,19 +196,21 @@ class _Reader:
     given: dict[Place, Expr]
 
     def __call__(self, root: Expr) -> Expr:
-        made: dict[Expr, Expr] = {}
+        rebuilt: dict[Expr, Expr] = {}
         for e in post_order(root):
             number = self.skeleton.operations.get(e, -1)
-            kids = [self.given.get((number, n), made[k]) for n, k in enumerate(children(e))]
-            made[e] = rebuild(e, kids)
-        return made[root]
+            kids = [self.given.get((number, n), rebuilt[k]) for n, k in enumerate(children(e))]
+            rebuilt[e] = rebuild(e, kids)
+        return rebuilt[root]
 
 
 def _reading(kernel: Kernel, skeleton: _Skeleton, read: dict[str, list[Place]], buffers: dict[str, Buffer]) -> Kernel:
     """The kernel that reads the numbers at these places from further inputs."""
     if not buffers:
         return kernel
-    reader = _Reader(skeleton, {p: buffers[d][const(n)] for d, places in read.items() for n, p in enumerate(places)})
+    reader = _Reader(
+        skeleton, {p: buffers[d][const(n)] for d, positions_of in read.items() for n, p in enumerate(positions_of)}
+    )
 
     def change(form: AnyForm) -> AnyForm:
         assert isinstance(form, Map | Reduction | TupleReduction)

@@ -67,7 +67,7 @@ def _shares_reads(s: For, simplify: Simplifier) -> bool:
     results."""
     updates = _updates(s, WRITTEN_OUT)
     extent = s.steps
-    places: dict[tuple[object, frozenset[tuple[Expr, int]], int], set[int]] = defaultdict(set)
+    offsets_of: dict[tuple[object, frozenset[tuple[Expr, int]], int], set[int]] = defaultdict(set)
     for update, unrolled in updates:
         copies = {x.var: x.steps for x in unrolled}
         for e in post_order(update.value):
@@ -77,13 +77,13 @@ def _shares_reads(s: For, simplify: Simplifier) -> bool:
                     moves = [(terms.pop(x), n) for x, n in copies.items() if x in terms]
                     others = frozenset(terms.items())
                     for ns in product(*(range(n) for _, n in moves)):
-                        places[e.source, others, step].add(at + sum(n * move for n, (move, _) in zip(ns, moves)))
+                        offsets_of[e.source, others, step].add(at + sum(n * move for n, (move, _) in zip(ns, moves)))
     return any(
-        (there - here) % step == 0 and abs(there - here) < extent * abs(step)
-        for (_, _, step), found in places.items()
-        for here in found
-        for there in found
-        if here < there
+        (other - here) % step == 0 and abs(other - here) < extent * abs(step)
+        for (_, _, step), moves_of in offsets_of.items()
+        for here in moves_of
+        for other in moves_of
+        if here < other
     )
 
 
@@ -131,15 +131,15 @@ def _updates(s: For, most: int) -> list[tuple[Store, tuple[For, ...]]]:
     """The updates of a loop of so many steps at most, if it does nothing but update several vectors in registers."""
     if not _has_few_steps(s, most):
         return []
-    found = []
+    updates = []
     for x, unrolled in _inside(s):
         if isinstance(x, For) and x.kind != VECTORIZED:
             return []
         if isinstance(x, Store):
             if x.buffer.scope != Scope.REGISTER:
                 return []
-            found.append((x, unrolled))
-    return found if _count(found) > 1 else []
+            updates.append((x, unrolled))
+    return updates if _count(updates) > 1 else []
 
 
 def _count(updates: list[tuple[Store, tuple[For, ...]]]) -> int:

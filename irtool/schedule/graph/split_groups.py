@@ -37,9 +37,9 @@ def split_groups(k: Kernel) -> Kernel:
         if halves is not None:
             added.append(halves[0].stores[0].buffer)
         for f in halves if halves is not None else (form,):
-            made = _read_of_groups(f) if isinstance(f, Map | Reduction) else [f]
-            added += [s.buffer for m in made[:-1] if isinstance(m, Map) for s in m.stores]
-            stages += made
+            changed_stages = _read_of_groups(f) if isinstance(f, Map | Reduction) else [f]
+            added += [s.buffer for m in changed_stages[:-1] if isinstance(m, Map) for s in m.stores]
+            stages += changed_stages
     return k.with_stages(stages, temporaries=[*k.temporaries, *added]) if added else k
 
 
@@ -48,10 +48,10 @@ def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
     added = summand(r)
     if added is None or r.guards or not isinstance(r.init, Const) or r.init.value:
         return None
-    found = _groups(r, added)
-    if found is None:
+    groups = _groups(r, added)
+    if groups is None:
         return None
-    group, member, extent = found
+    group, member, extent = groups
     rest = tuple(x for x in r.inner if x[0] is not member)
     if prod(n for _, n in rest) < FEWEST_RESULTS:
         return None
@@ -105,7 +105,7 @@ def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
     extents = dict(form.loops)
     work = prod(n for _, n in (*form.loops, *form.inner))
     read: dict[tuple[object, ...], Load] = {}
-    made: list[AnyForm] = []
+    copies: list[AnyForm] = []
 
     def by_channel(e: Load) -> Expr:
         v = _only_variable(e)
@@ -117,12 +117,12 @@ def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
             own = Var(v.name)
             each = Buffer("each", (extent,), e.source.dtype, Scope.GLOBAL)
             indices = tuple(substitute(i, {v: own}) for i in e.indices)
-            made.append(Map(((own, extent),), (Store(each, (own,), Load(e.source, indices)),)))
+            copies.append(Map(((own, extent),), (Store(each, (own,), Load(e.source, indices)),)))
             read[key] = Load(each, (v,))
         return read[key]
 
     changed: LoopForm = rewrite_loads(form, by_channel)
-    return [*made, changed] if made else [form]
+    return [*copies, changed] if copies else [form]
 
 
 def _only_variable(e: Load) -> Var | None:
@@ -130,5 +130,5 @@ def _only_variable(e: Load) -> Var | None:
     nodes = set(post_order(*e.indices))
     if not any(isinstance(x, Binary) and x.op in QUOTIENTS for x in nodes) or any(isinstance(x, Load) for x in nodes):
         return None
-    found = [x for x in nodes if isinstance(x, Var)]
-    return found[0] if len(found) == 1 else None
+    loop_vars = [x for x in nodes if isinstance(x, Var)]
+    return loop_vars[0] if len(loop_vars) == 1 else None

@@ -44,8 +44,8 @@ def _store_own_shape(n: int, steps: Sequence[RunKernel], rewriter: ProgramRewrit
     if any(s.kind != TEMP or s.shape != out.shape for s in slots):
         return
     shape = _shape_of_image(k, out, steps)
-    made = _stored(k, out, shape) if shape is not None else None
-    if shape is None or made is None:
+    rewritten = _stored(k, out, shape) if shape is not None else None
+    if shape is None or rewritten is None:
         return
     for slot in slots:
         for reader, at in readers.get(slot, ()):
@@ -54,7 +54,7 @@ def _store_own_shape(n: int, steps: Sequence[RunKernel], rewriter: ProgramRewrit
                 return
     for slot in slots:
         slot.shape = shape
-    rewriter.replace(steps, made)
+    rewriter.replace(steps, rewritten)
 
 
 def _shape_of_image(k: Kernel, out: Buffer, steps: Sequence[RunKernel]) -> Shape | None:
@@ -84,8 +84,8 @@ def _in_shape(form: Map, own: Buffer) -> Map | None:
     """The stores of a map in another shape, with loops over its axes."""
     (store,) = form.stores
     extents: dict[Expr, int] = dict(form.loops)
-    kept = [i for i in store.indices if not (isinstance(i, Const) and i.value == 0)]
-    if len(kept) != len(form.loops) or {*kept} != {*extents}:
+    indices = [i for i in store.indices if not (isinstance(i, Const) and i.value == 0)]
+    if len(indices) != len(form.loops) or {*indices} != {*extents}:
         return None
     loops = tuple((Var(f"ax{n}"), size) for n, size in enumerate(own.shape) if size > 1)
     free = iter(loops)

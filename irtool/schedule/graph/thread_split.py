@@ -63,30 +63,30 @@ class Halves:
         if not all(isinstance(s.extent, Const) and s.steps for s in loops):
             return
         natural = next((n for n, s in enumerate(loops) if s.steps > 1), 0)
-        places = _Places(candidates)
+        positions = _Places(candidates)
         best = natural
         if any(s.steps > 1 for s in candidates[natural + 1 :]):
-            costs = [self._cost(s, places) if s.steps > 1 else math.inf for s in candidates]
+            costs = [self._cost(s, positions) if s.steps > 1 else math.inf for s in candidates]
             best = min(range(natural, len(candidates)), key=costs.__getitem__)
         if best != natural:
             self.loops[loops[0].var] = candidates[best].var
         if best == len(loops):
             self.deeper.add(loops[-1].var)
         stores = count_stores(loops[0])
-        for b in places.written:
+        for b in positions.written:
             if stores > self._stores.get(b, 0):
-                self._stores[b], self.written[b] = stores, places.begin(b, True, candidates[best]) or ALONE
+                self._stores[b], self.written[b] = stores, positions.begin(b, True, candidates[best]) or ALONE
 
-    def _cost(self, loop: For, places: _Places) -> float:
+    def _cost(self, loop: For, positions: _Places) -> float:
         """Cycles that each of two threads has more for what both read, or the other one wrote, where they share the steps of this loop."""
         cost, again = 0.0, 0
-        for b in places.read:
+        for b in positions.read:
             if b in self.constants:
-                if not places.depends(b, loop):
+                if not positions.depends(b, loop):
                     cost += b.nbytes * SHARED_CONSTANT_BYTE
                     again += b.nbytes
                 continue
-            begin = places.begin(b, False, loop)
+            begin = positions.begin(b, False, loop)
             if begin is None:
                 cost += b.nbytes * HANDED_BYTE
                 continue
@@ -148,14 +148,14 @@ class _Places:
         values: dict[Var, Expr] = {var: const(step, var.dtype)}
 
         def value(e: Expr) -> Expr:
-            found = simplify(rewrite(e, lambda x: _step_of(x, values)))
-            return found if isinstance(found, Const) else const(0, e.dtype)
+            number = simplify(rewrite(e, lambda x: _step_of(x, values)))
+            return number if isinstance(number, Const) else const(0, e.dtype)
 
         for let in self._lets:
             values[let.var] = value(let.value)
-        found = value(place)
-        assert isinstance(found, Const)
-        return int(found.value)
+        position = value(place)
+        assert isinstance(position, Const)
+        return int(position.value)
 
 
 def _step_of(e: Expr, values: Mapping[Var, Expr]) -> Expr:

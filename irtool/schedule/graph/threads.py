@@ -99,14 +99,14 @@ def share_size(loops: Sequence[For], target: VectorTarget) -> int:
 
 def count_stores(root: Stmt) -> int:
     """Stores that a statement makes; loops of unknown extents are counted once."""
-    found = 0
+    stores = 0
     stack = [(root, 1)]
     while stack:
         s, times = stack.pop()
-        found += times if isinstance(s, Store) else 0
+        stores += times if isinstance(s, Store) else 0
         times *= max(1, _extent(s)) if isinstance(s, For) else 1
         stack.extend((k, times) for k in children(s))
-    return found
+    return stores
 
 
 def _extended(outer: For, simplify: Simplifier, most: int) -> For:
@@ -167,7 +167,7 @@ def _extent(s: For) -> int:
 
 def _independent(loop: For, simplify: Simplifier) -> bool:
     """True if no iteration of the loop touches what another one writes, all loops around it standing still."""
-    places: dict[Buffer, list[Expr]] = {}
+    offsets_of: dict[Buffer, list[Expr]] = {}
     written: dict[Buffer, None] = {}
     own: set[Buffer] = set()
     inside: set[Expr] = {loop.var}
@@ -181,14 +181,14 @@ def _independent(loop: For, simplify: Simplifier) -> bool:
             lets.add(s.var)
         elif isinstance(s, Store):
             written[s.buffer] = None
-            places.setdefault(s.buffer, []).append(s.buffer.offset(s.indices))
+            offsets_of.setdefault(s.buffer, []).append(s.buffer.offset(s.indices))
         for e in post_order(*expressions(s)):
             if isinstance(e, Load) and isinstance(e.source, Buffer):
-                places.setdefault(e.source, []).append(e.source.offset(e.indices))
-    return all(_is_digit(loop, places[b], inside, lets, simplify) for b in written if b not in own)
+                offsets_of.setdefault(e.source, []).append(e.source.offset(e.indices))
+    return all(_is_digit(loop, offsets_of[b], inside, lets, simplify) for b in written if b not in own)
 
 
-def _is_digit(loop: For, places: Sequence[Expr], inside: set[Expr], lets: set[Expr], simplify: Simplifier) -> bool:
+def _is_digit(loop: For, indices: Sequence[Expr], inside: set[Expr], lets: set[Expr], simplify: Simplifier) -> bool:
     """True if the places of different iterations differ, as their sums of terms show.
 
     inside: the variables of the loop and of those in it; all others have one value throughout.
@@ -198,7 +198,7 @@ def _is_digit(loop: For, places: Sequence[Expr], inside: set[Expr], lets: set[Ex
     step = 0
     large: list[int] = []
     small: list[tuple[float, float]] = []
-    for place in places:
+    for place in indices:
         terms, offset = simplify.linear(place)
         c = terms.get(loop.var, 0)
         if c < 1 or (step and c != step):

@@ -158,9 +158,9 @@ def _with_copy(r: Reduction, e: Load, order: _Order) -> tuple[Map, Reduction]:
         if not isinstance(x, Load) or x.source is not source:
             return x
         place = x.indices[axis]
-        places = [x.indices[n] for n in others]
+        indices = [x.indices[n] for n in others]
         if step > 1:
-            places.append(simplify(floormod(place, step)))
-        return Load(buffer, (*places, simplify(floordiv(place, step)) if step > 1 else place))
+            indices.append(simplify(floormod(place, step)))
+        return Load(buffer, (*indices, simplify(floordiv(place, step)) if step > 1 else place))
 
     return copy, replace(r, update=rewrite(r.update, change))

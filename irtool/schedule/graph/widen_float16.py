@@ -49,20 +49,20 @@ _EXACT = ("max", "min", "maximum", "minimum")
 def widen_float16(program: Program, target: VectorTarget) -> None:
     """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words; weights where that takes long."""
     with ProgramRewriter(program) as rewriter:
-        for k, wanted in _wanted(rewriter, target).items():
-            if wanted:
-                rewriter.replace(rewriter.calls[k], _widened(k, wanted))
+        for k, widened_buffers in _wanted(rewriter, target).items():
+            if widened_buffers:
+                rewriter.replace(rewriter.calls[k], _widened(k, widened_buffers))
 
 
 def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set[Buffer]]:
     """The buffers of each kernel that become float32. The slots of the others that share them are float32 from now on."""
     runs = rewriter.calls
     fixed = _fixed_slots(rewriter.program)
-    wanted: dict[Kernel, set[Buffer]] = {}
+    to_widen: dict[Kernel, set[Buffer]] = {}
     for k in runs:
         often = set() if _is_fixed(k) else _read_often(k, target)
-        wanted[k] = {b for b in k.temporaries if b in often}
-        wanted[k].update(often & {*k.params})
+        to_widen[k] = {b for b in k.temporaries if b in often}
+        to_widen[k].update(often & {*k.params})
     for group in _groups(runs):
         buffers = [(k, k.params[n]) for k, n in group]
         slots = {_slots(s)[n].resolve() for k, n in group for s in runs[k]}
@@ -70,10 +70,10 @@ def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set
         stays = weights and not any(_takes_long(b.dtype, target) for _, b in buffers)
         if any(_is_fixed(k) or b in _words_of(k, target) for k, b in buffers) or stays or slots & fixed:
             for k, b in buffers:
-                wanted[k].discard(b)
-        elif any(b in wanted[k] for k, b in buffers):
+                to_widen[k].discard(b)
+        elif any(b in to_widen[k] for k, b in buffers):
             for k, b in buffers:
-                wanted[k].add(b)
+                to_widen[k].add(b)
             if weights:
                 for k, n in group:
                     for s in runs[k]:
@@ -81,7 +81,7 @@ def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set
             else:
                 for slot in slots:
                     slot.dtype = _WIDE
-    return wanted
+    return to_widen
 
 
 def _takes_long(dtype: str, target: VectorTarget) -> bool:
@@ -104,13 +104,13 @@ def _is_fixed(k: Kernel) -> bool:
 
 def _fixed_slots(program: Program) -> set[Slot]:
     """The slots of 16-bit floats that others than kernels see, or that hold something else."""
-    found: set[Slot] = set()
+    fixed: set[Slot] = set()
     for f in program.functions.values():
-        found.update(slot.resolve() for slot in (*f.params, *f.results))
+        fixed.update(slot.resolve() for slot in (*f.params, *f.results))
         for s in steps(f.body):
             touched = (slot.resolve() for slot in (*s.reads, *s.writes))
-            found.update(slot for slot in touched if slot.kind not in _OWN or not isinstance(s, RunKernel))
-    return found
+            fixed.update(slot for slot in touched if slot.kind not in _OWN or not isinstance(s, RunKernel))
+    return fixed
 
 
 def _groups(runs: Mapping[Kernel, list[RunKernel]]) -> list[list[tuple[Kernel, int]]]:
@@ -143,7 +143,7 @@ def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
 
 def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
     """The buffers of 16-bit floats of which some stage reads an element several times as float32, and makes no words."""
-    found: set[Buffer] = set()
+    often_read: set[Buffer] = set()
     for f in k.stages:
         assert not isinstance(f, Steps)
         inside = [s.value for s in f.stores]
@@ -157,18 +157,18 @@ def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
             if isinstance(e, Load) and isinstance(e.source, Buffer) and dtypes.is_half(e.dtype):
                 is_read_wide = target.native_halves == 1 or e.dtype != HALF or e in widened
                 reads[e.source] = reads.get(e.source, 0) + count * is_read_wide
-        found.update(b for b, n in reads.items() if b.size and n > FEWEST_RESULTS * b.size)
-    return found - _words_of(k, target)
+        often_read.update(b for b, n in reads.items() if b.size and n > FEWEST_RESULTS * b.size)
+    return often_read - _words_of(k, target)
 
 
-def _widened(k: Kernel, wanted: Iterable[Buffer]) -> Kernel:
+def _widened(k: Kernel, buffers: Iterable[Buffer]) -> Kernel:
     """The kernel over buffers of float32 in place of some of 16 bits."""
-    wide = {b: b.replace(dtype=_WIDE) for b in wanted}
+    wide = {b: b.replace(dtype=_WIDE) for b in buffers}
     stages = [_with_wide(f, wide) for f in k.stages if not isinstance(f, Steps)]
-    made = k.with_stages(
+    widened = k.with_stages(
         stages, params=[wide.get(b, b) for b in k.params], temporaries=[wide.get(b, b) for b in k.temporaries]
     )
-    return made.replace(copies=copied_input(made))
+    return widened.replace(copies=copied_input(widened))
 
 
 def _with_wide(form: LoopForm, wide: Mapping[Buffer, Buffer]) -> LoopForm:
@@ -185,9 +185,9 @@ def _with_wide(form: LoopForm, wide: Mapping[Buffer, Buffer]) -> LoopForm:
         return const(e.value, _WIDE) if isinstance(e, Const) else numbers.get(e)
 
     def narrow(e: Expr, dtype: str) -> Expr:
-        made = Cast(e, dtype)
-        numbers[made] = e
-        return made
+        narrowed = Cast(e, dtype)
+        numbers[narrowed] = e
+        return narrowed
 
     def change(e: Expr) -> Expr:
         if isinstance(e, Load) and e.source in own:
@@ -208,11 +208,19 @@ def _with_wide(form: LoopForm, wide: Mapping[Buffer, Buffer]) -> LoopForm:
         return e
 
     def widened(e: Expr) -> Expr:
-        found = known(e)
-        return cast(e, _WIDE) if found is None else found
+        wide_value = known(e)
+        return cast(e, _WIDE) if wide_value is None else wide_value
 
-    made = rewrite_form(form, change)
-    stores = tuple(Store(own[s.buffer], s.indices, widened(s.value)) if s.buffer in own else s for s in made.stores)
-    if isinstance(made, Reduction) and made.acc in own:
-        return replace(made, acc=own[made.acc], init=widened(made.init), update=widened(made.update), stores=stores)
-    return replace(made, stores=stores)
+    widened_form = rewrite_form(form, change)
+    stores = tuple(
+        Store(own[s.buffer], s.indices, widened(s.value)) if s.buffer in own else s for s in widened_form.stores
+    )
+    if isinstance(widened_form, Reduction) and widened_form.acc in own:
+        return replace(
+            widened_form,
+            acc=own[widened_form.acc],
+            init=widened(widened_form.init),
+            update=widened(widened_form.update),
+            stores=stores,
+        )
+    return replace(widened_form, stores=stores)

@@ -87,10 +87,10 @@ class WordKind:
         data = np.pad(data, [(0, missing if n == axis else 0) for n in range(data.ndim)])
         parts = data.view(self.bits).reshape(*data.shape[:axis], count, steps, *data.shape[axis + 1 :])
         parts = np.moveaxis(parts, axis + 1, 0).astype(word)
-        made = parts[0]
+        packed = parts[0]
         for n in range(1, steps):
-            made = made | parts[n] << word(width * n)
-        return np.ascontiguousarray(made.view(self.dtype))
+            packed = packed | parts[n] << word(width * n)
+        return np.ascontiguousarray(packed.view(self.dtype))
 
 
 @cache

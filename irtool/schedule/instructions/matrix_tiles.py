@@ -111,10 +111,10 @@ class MatrixTiling:
 def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | None:
     """The best way to make a sum in tiles; None where there is none, and where vectors are as fast. Sums of floats that would be
     too long to add up in one register stay in vectors, which `block_sums` parts."""
-    found = _words(r)
-    if found is None or _height(found[0], target) < 2 or target.lanes(4) != WORDS:
+    word_operands = _words(r)
+    if word_operands is None or _height(word_operands[0], target) < 2 or target.lanes(4) != WORDS:
         return None
-    tilings = (t for t in _tilings(r, found, target) if t.name != DOT_PAIR or t.additions(r) <= LONGEST)
+    tilings = (t for t in _tilings(r, word_operands, target) if t.name != DOT_PAIR or t.additions(r) <= LONGEST)
     best = min(tilings, key=lambda t: (t.cycles, t.apart), default=None)
     return best if best is not None and best.cycles < GAIN * vector_cycles(r, best, target) else None
 
@@ -162,9 +162,9 @@ def _words(r: Reduction) -> tuple[str, Load, Load] | None:
     return e.b.name, a, b
 
 
-def _tilings(r: Reduction, found: tuple[str, Load, Load], target: VectorTarget) -> Iterator[MatrixTiling]:
+def _tilings(r: Reduction, word_operands: tuple[str, Load, Load], target: VectorTarget) -> Iterator[MatrixTiling]:
     """All ways, without regard to how long they take."""
-    name, first, second = found
+    name, first, second = word_operands
     height = _height(name, target)
     kinds = (DTYPE, DTYPE) if name == DOT_PAIR else DOTS[name]
     for data, weights, numbers in ((first, second, kinds), (second, first, kinds[::-1])):
@@ -246,8 +246,8 @@ def _apart(
     deep = moved(place(weights), k, steps, sums // steps - 1)
     if not row or row < 0 or not deep or deep < 0 or moved(place(data), k, steps, sums // steps - 1) != 1:
         return 0
-    places = [place(weights), *(s.buffer.offset(s.indices) for s in r.stores)]
-    return row if all(moved(p, along, WORDS, -(-width // WORDS) - 1) == 1 for p in places) else 0
+    positions = [place(weights), *(s.buffer.offset(s.indices) for s in r.stores)]
+    return row if all(moved(p, along, WORDS, -(-width // WORDS) - 1) == 1 for p in positions) else 0
 
 
 def _cycles(r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int) -> float:
@@ -258,8 +258,8 @@ def _cycles(r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int) -> fl
     high, deep = rows.size / WORDS, steps / WORDS
     total = 0.0
     for p, q in product(rows.segments, columns.segments):
-        made = p.tiles * q.tiles * (0.5 + 0.5 * high) * TILE_PRODUCT
+        product_cycles = p.tiles * q.tiles * (0.5 + 0.5 * high) * TILE_PRODUCT
         loaded = (p.tiles * high + q.tiles * deep) * TILE_LOAD
-        block = sums * max(made, loaded, TILE_LATENCY) + p.tiles * q.tiles * high * TILE_STORE + TILE_LATENCY
+        block = sums * max(product_cycles, loaded, TILE_LATENCY) + p.tiles * q.tiles * high * TILE_STORE + TILE_LATENCY
         total += times * p.blocks * q.blocks * block
     return total

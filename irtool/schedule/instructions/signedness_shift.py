@@ -98,9 +98,9 @@ def movement(
     data = [d for b, d in factors.items() if b not in constants]
     if len(fixed) != 1 or len(data) != 1 or fixed[0].dtype != "int8" or taken in ("", data[0]):
         return None
-    found = {_kept_axes(r, fixed[0]) for r in sums}
-    kept = found.pop()
-    return None if found or kept is None else Movement(fixed[0], taken, kept)
+    axes_of = {_kept_axes(r, fixed[0]) for r in sums}
+    result_axes = axes_of.pop()
+    return None if axes_of or result_axes is None else Movement(fixed[0], taken, result_axes)
 
 
 def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:
@@ -111,10 +111,10 @@ def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:
     summed = {
         n for v, extent in r.inner for n, i in enumerate(reads[0].indices) if i is v and weights.shape[n] == extent
     }
-    kept = tuple(n for n in range(len(weights.shape)) if n not in summed)
-    if len(summed) != len(r.inner) or any(depends(reads[0].indices[n], v) for n in kept for v, _ in r.inner):
+    result_axes = tuple(n for n in range(len(weights.shape)) if n not in summed)
+    if len(summed) != len(r.inner) or any(depends(reads[0].indices[n], v) for n in result_axes for v, _ in r.inner):
         return None
-    return kept
+    return result_axes
 
 
 def _reads(e: Expr, b: Buffer) -> bool:

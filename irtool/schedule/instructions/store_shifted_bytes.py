@@ -62,19 +62,19 @@ def _chosen(runs: Runs, fixed: set[Slot]) -> set[Slot]:
                 gaining |= slots
     chosen = {s for s in gaining if s.kind == TEMP and s not in fixed and all(_follows(*u) for u in uses[s])}
     while True:
-        kept = {s for s in chosen if all(slots_of[u] <= chosen for u in uses[s])}
-        if kept == chosen:
+        consistent = {s for s in chosen if all(slots_of[u] <= chosen for u in uses[s])}
+        if consistent == chosen:
             return chosen
-        chosen = kept
+        chosen = consistent
 
 
 def _gains(f: AnyForm, k: Kernel, calls: list[RunKernel], b: Buffer) -> bool:
     """True if a stage copies a parameter into moved words that lie in memory but for that."""
-    made = _unmoved(f, {b})
-    if made is f or not isinstance(made, Map):
+    unmoved = _unmoved(f, {b})
+    if unmoved is f or not isinstance(unmoved, Map):
         return False
-    found = copied_words(made, k, calls)
-    return found is not None and found[1] is b
+    copied = copied_words(unmoved, k, calls)
+    return copied is not None and copied[1] is b
 
 
 def _follows(k: Kernel, b: Buffer) -> bool:
@@ -88,20 +88,20 @@ def _follows(k: Kernel, b: Buffer) -> bool:
 
 def _summed(f: AnyForm) -> set[Buffer]:
     """The buffers that the steps of a sum read, or that decide where something lies."""
-    found = {e.source for e in loads(f.update)} if isinstance(f, Reduction) else set()
-    found |= {e.source for s in stores_of(f) for e in loads(*s.indices)}
-    return {b for b in found if isinstance(b, Buffer)}
+    summed = {e.source for e in loads(f.update)} if isinstance(f, Reduction) else set()
+    summed |= {e.source for s in stores_of(f) for e in loads(*s.indices)}
+    return {b for b in summed if isinstance(b, Buffer)}
 
 
 def _with_moved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
     """A stage that reads and writes buffers whose bytes are moved."""
     assert isinstance(f, Map | Reduction)
-    made = _unmoved(f, moved)
-    if made is f:
-        made = rewrite_loads(f, lambda e: _other_sign(e) if e.source in moved else e)
-    assert isinstance(made, Map | Reduction)
-    stores = tuple(Store(s.buffer, s.indices, _other_sign(s.value)) if s.buffer in moved else s for s in made.stores)
-    return replace(made, stores=stores)
+    unmoved = _unmoved(f, moved)
+    if unmoved is f:
+        unmoved = rewrite_loads(f, lambda e: _other_sign(e) if e.source in moved else e)
+    assert isinstance(unmoved, Map | Reduction)
+    stores = tuple(Store(s.buffer, s.indices, _other_sign(s.value)) if s.buffer in moved else s for s in unmoved.stores)
+    return replace(unmoved, stores=stores)
 
 
 def _other_sign(e: Expr) -> Expr:

@@ -172,30 +172,30 @@ def find_product(r: Reduction) -> Product | None:
     a, b = read
     best: Product | None = None
     for k, extent in r.inner:
-        places = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
-        if any(len(at) != 1 for at in places) or extent < kind.least or any(depends(c, k) for c in guards.values()):
+        axes_of = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
+        if any(len(at) != 1 for at in axes_of) or extent < kind.least or any(depends(c, k) for c in guards.values()):
             continue
-        found = Product(kind, a, b, k, extent, places[0][0], places[1][0], guards)
-        if found.is_whole(kind) and (best is None or extent > best.extent):
-            best = found
+        product = Product(kind, a, b, k, extent, axes_of[0][0], axes_of[1][0], guards)
+        if product.is_whole(kind) and (best is None or extent > best.extent):
+            best = product
     return best
 
 
 def _outside_conditions(e: Expr) -> list[Expr]:
     """The nodes of an expression, those of conditions left out."""
-    found: dict[Expr, None] = {}
+    conditions: dict[Expr, None] = {}
     stack = [e]
     while stack:
         x = stack.pop()
-        if x not in found:
-            found[x] = None
+        if x not in conditions:
+            conditions[x] = None
             stack += reversed((x.then, x.other) if isinstance(x, Select) else children(x))
-    return list(found)
+    return list(conditions)
 
 
-def is_step(r: Reduction, wanted: Reduction) -> bool:
+def is_step(r: Reduction, pattern: Reduction) -> bool:
     """True if a step of a sum does what a step of the intrinsic's loop does, whichever operand comes first."""
-    stack: list[tuple[Expr, Expr]] = [(r.update, wanted.update)]
+    stack: list[tuple[Expr, Expr]] = [(r.update, pattern.update)]
     read: list[tuple[str, str]] = []
     while stack:
         e, w = stack.pop()
@@ -211,7 +211,7 @@ def is_step(r: Reduction, wanted: Reduction) -> bool:
             if not (isinstance(e, Load) and isinstance(w, Load)):
                 return False
         if isinstance(e, Load) and isinstance(w, Load):
-            if (e.source is r.acc) != (w.source is wanted.acc) or not isinstance(e.source, Buffer):
+            if (e.source is r.acc) != (w.source is pattern.acc) or not isinstance(e.source, Buffer):
                 return False
             if e.source is not r.acc:
                 read.append((e.dtype, w.dtype))
@@ -310,8 +310,8 @@ def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: Vect
     if c is None or not c.weights.finite or c.data.source not in k.inputs:
         return False
     number = k.inputs.index(c.data.source)
-    beside = [slot.resolve() for s in calls for slot in (s.inputs[number], *s.outputs)]
-    if any(slot.kind != TEMP for slot in beside):
+    slots = [slot.resolve() for s in calls for slot in (s.inputs[number], *s.outputs)]
+    if any(slot.kind != TEMP for slot in slots):
         return False
     speedup = max(target.paired_products, target.pair_tiles // 2)
     return better_transform(c, target, layouts=False, speedup=speedup) is not None
@@ -329,7 +329,7 @@ def _replace(
     at, p = next(iter(sums.items()))
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
     moved = _movement(k, sums, constants, target)
-    beside = Buffer(f"{moved.weights.name}_sums", moved.shape, "int32", moved.weights.scope) if moved else None
+    sums_of_weights = Buffer(f"{moved.weights.name}_sums", moved.shape, "int32", moved.weights.scope) if moved else None
     count = -(-p.extent // p.kind.numbers)
     count = count if p.is_grouped else filled_count(p.kind, count, target)
     all_words: list[Buffer] = []
@@ -352,9 +352,11 @@ def _replace(
             temporaries.append(words)
             before.append(_packing(source, words, axis, p, before, [*k.stages[at:]], moved is not None))
         all_words.append(words)
-    if beside is not None:
-        params.insert(len(k.inputs), beside)
-    after = [_of_words(f, sums.get(n), all_words, count, moved, beside) for n, f in enumerate(k.stages[at:], at)]
+    if sums_of_weights is not None:
+        params.insert(len(k.inputs), sums_of_weights)
+    after = [
+        _of_words(f, sums.get(n), all_words, count, moved, sums_of_weights) for n, f in enumerate(k.stages[at:], at)
+    ]
     used = buffers_read(*before, *after)
     before = [f for f in before if not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))]
     stages: list[AnyForm] = [*before, *after]
@@ -379,14 +381,19 @@ def _shift(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], taken
 
 
 def _of_words(
-    r: AnyForm, p: Product | None, words: Sequence[Buffer], count: int, moved: Movement | None, beside: Buffer | None
+    r: AnyForm,
+    p: Product | None,
+    words: Sequence[Buffer],
+    count: int,
+    moved: Movement | None,
+    sums_of_weights: Buffer | None,
 ) -> AnyForm:
-    """The sum of products of words, of `moved` ones with what is added `beside`; a stage that is none stays as it is."""
+    """The sum of products of words, of `moved` ones with what is added `sums_of_weights`; a stage that is none stays as it is."""
     if p is None or not isinstance(r, Reduction):
         return r
     dtypes = p.dtypes
-    if moved is not None and beside is not None:
-        r = moved.corrected(r, beside)
+    if moved is not None and sums_of_weights is not None:
+        r = moved.corrected(r, sums_of_weights)
         dtypes = moved.dtype, "int8"
     word = Var(p.k.name)
     index: Expr = word if count > 1 else const(0)
@@ -394,11 +401,11 @@ def _of_words(
     simplify = simplifier(r.loops, [*r.inner, (word, count)])
     for (e, axis), b in zip(p.operands, words):
         place = p.place(e, axis, index, simplify)
-        found: Expr = Load(b, tuple(place if n == axis else e.indices[n] for n in p.order(axis, len(e.indices))))
+        packed_word: Expr = Load(b, tuple(place if n == axis else e.indices[n] for n in p.order(axis, len(e.indices))))
         unread: Expr = const(0, p.kind.dtype)
         if moved is not None and e.source is not moved.weights:
             unread = moved_word(unread)
-        read.append(if_then_else(p.guards[e], found, unread) if e in p.guards else found)
+        read.append(if_then_else(p.guards[e], packed_word, unread) if e in p.guards else packed_word)
     assert isinstance(r.update, Binary)
     if moved is not None and p.a.source is moved.weights:
         read.reverse()
@@ -446,11 +453,11 @@ def _formula(
     source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]
 ) -> tuple[Store, dict[Expr, int]] | None:
     """How the elements of a buffer are made, and which variable stands for which index; None where that is to be stored."""
-    made = [f for f in before if any(s.buffer is source for s in stores_of(f))]
-    others = [f for f in before if f not in made]
-    if len(made) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:
+    producers = [f for f in before if any(s.buffer is source for s in stores_of(f))]
+    others = [f for f in before if f not in producers]
+    if len(producers) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:
         return None
-    (form,) = made
+    (form,) = producers
     if not isinstance(form, Map) or len(form.stores) != 1 or source in buffers_read(form):
         return None
     (store,) = form.stores

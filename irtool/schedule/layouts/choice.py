@@ -66,12 +66,12 @@ def layout_preferences(
     full = target.lanes(dtypes.itemsize(r.acc.dtype)) * rows_together(r, target)
     if _sums_rows(r, 2 * full):
         return {}
-    found = [c for v, n in r.loops if (c := _along_loop(r, v, n, full, target, constants, scaled)) is not None]
-    best = max(found, key=lambda c: c.rank, default=None)
+    candidates = [c for v, n in r.loops if (c := _along_loop(r, v, n, full, target, constants, scaled)) is not None]
+    best = max(candidates, key=lambda c: c.rank, default=None)
     # Parts of vectors that no constant is packed for, such as a few images, come after vectors along a summed axis.
     is_weak = best is None or (not best.packed and best.factor * 2 < full)
-    made = (_along_summed_axis(r, full, constants) if is_weak else {}) or (best.layouts if best is not None else {})
-    return made | {b: w for f in forms if f is not r for b, w in alike(f, r, made, constants).items()}
+    layouts = (_along_summed_axis(r, full, constants) if is_weak else {}) or (best.layouts if best is not None else {})
+    return layouts | {b: w for f in forms if f is not r for b, w in alike(f, r, layouts, constants).items()}
 
 
 def _along_loop(
@@ -84,20 +84,20 @@ def _along_loop(
     scaled: frozenset[Buffer],
 ) -> _Candidate | None:
     """The layouts with `v` as the vector axis, in vectors of `full` elements if that is possible."""
-    made, factor = _blocks(r, v, extent, full)
+    layouts, factor = _blocks(r, v, extent, full)
     ends = all(s.indices and s.indices[-1] is v for s in r.stores)
-    if extent >= full and (made is None or factor * 2 < full or (factor < full and ends)):
+    if extent >= full and (layouts is None or factor * 2 < full or (factor < full and ends)):
         alone = padded_constants(r, v, extent, full, constants)
-        made, factor = (alone, 1) if alone else (made, factor)
+        layouts, factor = (alone, 1) if alone else (layouts, factor)
     halves = factor * 2 == full and extent >= 2 * full
     single = factor == full and extent % full == 0 and are_single(extent // full, target)
-    if made is not None and (halves or single) and not ends:
+    if layouts is not None and (halves or single) and not ends:
         wide = whole_axis(r, v, extent, full, constants)
-        made, factor = (wide, full) if wide else (made, factor)
-    if made is None:
+        layouts, factor = (wide, full) if wide else (layouts, factor)
+    if layouts is None:
         return None
     if factor == full and extent % full == 0:
-        made = with_wide_blocks(r, v, extent, made, full, constants | scaled, target)
+        layouts = with_wide_blocks(r, v, extent, layouts, full, constants | scaled, target)
     independent = any(not any(moves_by_block(i, v, max(factor, 4)) for i in e.indices) for e in operands(r))
     if not independent and _is_product(r, v, target.copied_steps):
         return None
@@ -105,18 +105,18 @@ def _along_loop(
     quarters = 1 < factor < full / 2
     if quarters and (extent >= full or not independent) and not _has_narrow_groups(r, v, factor):
         return None
-    packed = sum(1 for b in made if b in constants or b in scaled)
+    packed = sum(1 for b in layouts if b in constants or b in scaled)
     last = sum(1 for s in r.stores if s.indices and s.indices[-1] is v)
-    return _Candidate(made, packed, independent, last, factor)
+    return _Candidate(layouts, packed, independent, last, factor)
 
 
 def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, LayoutPreference] | None, int]:
     """Blocks of the largest part of a vector, at least 4 elements, that divides the axis."""
     factor = full
     while factor >= 4:
-        made = filled(along(r, v, factor)) if extent % factor == 0 else None
-        if made is not None:
-            return made, factor
+        layouts = filled(along(r, v, factor)) if extent % factor == 0 else None
+        if layouts is not None:
+            return layouts, factor
         factor //= 2
     return None, 0
 
@@ -156,14 +156,14 @@ def _along_summed_axis(r: Reduction, factor: int, constants: frozenset[Buffer]) 
     made from many. The whole axis is one where vectors do not divide it."""
     for v, extent in r.inner:
         block = factor if extent % factor == 0 else extent
-        found: dict[Buffer, LayoutPreference] = {}
+        preferences: dict[Buffer, LayoutPreference] = {}
         for e in operands(r):
             moving = [n for n, i in enumerate(e.indices) if depends(i, v)]
             if len(moving) == 1 and e.indices[moving[0]] is v:
-                found[e.source] = LayoutPreference(moving[0], block)
+                preferences[e.source] = LayoutPreference(moving[0], block)
             elif moving:
-                found = {}
+                preferences = {}
                 break
-        if block * 2 >= factor and len(found) > 1 and any(b in constants for b in found):
-            return found
+        if block * 2 >= factor and len(preferences) > 1 and any(b in constants for b in preferences):
+            return preferences
     return {}

@@ -26,12 +26,12 @@ def packed_constants(
 ) -> dict[Buffer, LayoutPreference]:
     """The blocks of those constants that a call reads in the order of its own, by what it prefers and by the layouts `chosen` for the other slots."""
     spatial = any(o in preferred for o in s.kernel.outputs)
-    wanted = preferred if spatial else preferred | _beside_data(s, preferred, chosen)
+    preferences = preferred if spatial else preferred | _beside_data(s, preferred, chosen)
     return {
-        b: _grouped(b, wanted[b], spatial, s.kernel, target)
+        b: _grouped(b, preferences[b], spatial, s.kernel, target)
         for slot, b in zip(s.inputs, s.kernel.inputs)
         if slot.resolve().kind == CONSTANT and slot.resolve().shape == b.shape
-        if b in wanted and reorders(b, wanted[b])
+        if b in preferences and reorders(b, preferences[b])
     }
 
 
@@ -61,11 +61,11 @@ def _along_results(
     """The constants of a reduction in blocks along the axis along which its result is in blocks; None where it is in
     none."""
     for s in r.stores:
-        wanted = layouts.get(s.buffer)
-        v = s.indices[wanted.axis] if wanted is not None else None
-        if wanted is not None and isinstance(v, Var):
-            made = filled(along(r, v, wanted.factor)) or {}
-            return {b: w for b, w in made.items() if b in constants}
+        preference = layouts.get(s.buffer)
+        v = s.indices[preference.axis] if preference is not None else None
+        if preference is not None and isinstance(v, Var):
+            result_layouts = filled(along(r, v, preference.factor)) or {}
+            return {b: w for b, w in result_layouts.items() if b in constants}
     return None
 
 
@@ -75,16 +75,16 @@ def _along_sum(
     """The constants of a reduction in the blocks that another operand has along an axis that is summed."""
     read, summed = operands(r), {v for v, _ in r.inner}
     for e in read:
-        wanted = layouts.get(e.source)
-        v = e.indices[wanted.axis] if wanted is not None else None
-        if wanted is None or not isinstance(v, Var) or v not in summed:
+        preference = layouts.get(e.source)
+        v = e.indices[preference.axis] if preference is not None else None
+        if preference is None or not isinstance(v, Var) or v not in summed:
             continue
-        found: dict[Buffer, LayoutPreference] = {}
+        preferences: dict[Buffer, LayoutPreference] = {}
         for o in read:
             moving = [n for n, i in enumerate(o.indices) if depends(i, v)]
             if o.source in constants and len(moving) == 1 and o.indices[moving[0]] is v:
-                found[o.source] = LayoutPreference(moving[0], wanted.factor)
-        return found
+                preferences[o.source] = LayoutPreference(moving[0], preference.factor)
+        return preferences
     return {}
 
 
@@ -105,19 +105,19 @@ def _grouped(
 
 
 def alike(
-    other: Reduction, r: Reduction, made: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
+    other: Reduction, r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """The preferences for constants of a reduction that reads them as another one reads its own, such as the next phase of a strided
     transposed convolution."""
-    ours, theirs = operands(r), operands(other)
-    found: dict[Buffer, LayoutPreference] = {}
-    for a, b in zip(ours, theirs) if len(ours) == len(theirs) else ():
-        wanted = made.get(a.source)
+    ours, other_operands = operands(r), operands(other)
+    preferences: dict[Buffer, LayoutPreference] = {}
+    for a, b in zip(ours, other_operands) if len(ours) == len(other_operands) else ():
+        preference = layouts.get(a.source)
         if a.source is b.source:
             continue
-        if wanted is None or not {a.source, b.source} <= constants or b.source in made:
+        if preference is None or not {a.source, b.source} <= constants or b.source in layouts:
             return {}
-        if len(a.indices) != len(b.indices) or a.source.shape[wanted.axis] != b.source.shape[wanted.axis]:
+        if len(a.indices) != len(b.indices) or a.source.shape[preference.axis] != b.source.shape[preference.axis]:
             return {}
-        found[b.source] = wanted
-    return found
+        preferences[b.source] = preference
+    return preferences

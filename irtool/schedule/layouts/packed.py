@@ -53,10 +53,10 @@ def _begin(data: Any, layout: Layout) -> bytes:
 
     extents = [extent for _, _, extent in layout]
     count = min(BEGINNING, math.prod(extents))
-    places = np.zeros((data.ndim, count), dtype="int64")
+    positions = np.zeros((data.ndim, count), dtype="int64")
     for (axis, divisor, _), digits in zip(layout, np.unravel_index(np.arange(count), extents), strict=True):
-        places[axis] += digits * divisor
-    inside = np.all(places < np.array(data.shape)[:, None], axis=0)
-    found = np.zeros(count, data.dtype)
-    found[inside] = data[tuple(places[:, inside])]
-    return found.tobytes()
+        positions[axis] += digits * divisor
+    inside = np.all(positions < np.array(data.shape)[:, None], axis=0)
+    elements = np.zeros(count, data.dtype)
+    elements[inside] = data[tuple(positions[:, inside])]
+    return elements.tobytes()

@@ -21,28 +21,28 @@ _NUMBERS = {name: f.operands for name, f in PACKS.items()}
 def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
     """Layouts of the results and inner buffers that follow from those of the operands: an element-by-element stage gives
     its result the blocks that an operand has along the same loop."""
-    found = dict(layouts)
+    preferences = dict(layouts)
     for form in kernel.stages:
         if not isinstance(form, Map | Reduction):
             continue
         value = [x.value for x in form.stores] + ([form.update] if isinstance(form, Reduction) else [])
         for store in form.stores:
-            if store.buffer in found or not store.buffer.shape:
+            if store.buffer in preferences or not store.buffer.shape:
                 continue
             for e in loads(*value):
-                preference = found.get(e.source)
+                preference = preferences.get(e.source)
                 if preference is None:
                     continue
                 v = e.indices[preference.axis]
                 same = [n for n, i in enumerate(store.indices) if i is v and isinstance(v, Var)]
                 if same and store.buffer.shape[same[0]] % preference.factor == 0:
-                    found[store.buffer] = LayoutPreference(same[0], preference.factor)
+                    preferences[store.buffer] = LayoutPreference(same[0], preference.factor)
                     break
                 joined = _shifted_axis(e, preference, store.indices, store.buffer) or _word_axis(e, preference, store)
                 if joined is not None:
-                    found[store.buffer] = joined
+                    preferences[store.buffer] = joined
                     break
-    return found
+    return preferences
 
 
 def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer: Buffer) -> LayoutPreference | None:

@@ -22,8 +22,8 @@ def constants_beside(s: RunKernel) -> list[Buffer]:
     """The constants of an elementwise kernel of one result that it reads where it stores, only."""
     (out,) = s.kernel.outputs
     stores = [store for f in s.kernel.stages if isinstance(f, Map) for store in f.stores]
-    places = [store.indices for store in stores if store.buffer is out]
-    if len(places) != 1:
+    result_indices = [store.indices for store in stores if store.buffer is out]
+    if len(result_indices) != 1:
         return []
     every = [e for store in stores for e in loads(store.value, *store.indices)]
     buffers: list[Buffer] = []
@@ -32,7 +32,7 @@ def constants_beside(s: RunKernel) -> list[Buffer]:
         if slot.kind != CONSTANT or slot.shape != b.shape or b.shape != out.shape:
             continue
         read = [e for e in every if e.source is b]
-        if read and all(all(map(_is_same, e.indices, places[0])) for e in read):
+        if read and all(all(map(_is_same, e.indices, result_indices[0])) for e in read):
             buffers.append(b)
     return buffers
 
@@ -46,5 +46,5 @@ def follow_results(s: RunKernel, chosen: Mapping[Slot, LayoutPreference]) -> dic
     """Those constants of an elementwise kernel in the blocks that were chosen for its result."""
     if len(s.outputs) != 1 or s.kernel.finished or not all(isinstance(f, Map) for f in s.kernel.stages):
         return {}
-    wanted = chosen.get(s.outputs[0].resolve())
-    return {} if wanted is None else dict.fromkeys(constants_beside(s), wanted)
+    preference = chosen.get(s.outputs[0].resolve())
+    return {} if preference is None else dict.fromkeys(constants_beside(s), preference)

@@ -20,22 +20,22 @@ from .preference import LayoutPreference
 
 
 def shared_weights(
-    calls: Sequence[RunKernel], wanted: Mapping[RunKernel, Mapping[Buffer, LayoutPreference]], plain: set[Slot]
+    calls: Sequence[RunKernel], preferences: Mapping[RunKernel, Mapping[Buffer, LayoutPreference]], plain: set[Slot]
 ) -> dict[Slot, LayoutPreference]:
     """The blocks of those constants that all calls can read in blocks: each wants them, or reads a little only.
 
-    `wanted` has the blocks of each call, `plain` the slots whose order somebody else relies on.
+    `preferences` has the blocks of each call, `plain` the slots whose order somebody else relies on.
     """
     blocks: dict[Slot, LayoutPreference] = {}
     refused = set(plain)
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
             slot = slot.resolve()
-            if slot.kind == CONSTANT and b in wanted[s]:
-                blocks.setdefault(slot, wanted[s][b])
+            if slot.kind == CONSTANT and b in preferences[s]:
+                blocks.setdefault(slot, preferences[s][b])
             elif slot.kind == CONSTANT and not reads_little(s.kernel, b):
                 refused.add(slot)
-    return {slot: found for slot, found in blocks.items() if slot not in refused}
+    return {slot: layout for slot, layout in blocks.items() if slot not in refused}
 
 
 def reads_little(kernel: Kernel, b: Buffer) -> bool:

@@ -91,15 +91,15 @@ def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]
     free = {b for slot, b in zip(s.inputs, k.inputs) if slot.resolve() in computed}
     if k.finished or not free:
         return {}
-    found: dict[Buffer, LayoutPreference] = {}
+    preferences: dict[Buffer, LayoutPreference] = {}
     for c in convolutions_of(s):
         if c.data.source not in free:
             continue
         axes = [n for n, i in enumerate(c.data.indices) if depends(i, c.channel[0])]
         lanes = target.lanes_of(c.form.acc.dtype)
         if len(axes) == 1 and c.data.source.shape[axes[0]] % lanes == 0 and better_transform(c, target, layouts=False):
-            found[c.data.source] = LayoutPreference(axes[0], lanes)
-    return found
+            preferences[c.data.source] = LayoutPreference(axes[0], lanes)
+    return preferences
 
 
 def _blocks_of_results(
@@ -114,14 +114,14 @@ def _blocks_of_results(
         if b in preferred:
             layouts[b] = preferred[b]
     after = propagate(s.kernel, layouts)
-    found: dict[Slot, LayoutPreference] = {}
+    preferences: dict[Slot, LayoutPreference] = {}
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
         preference = after.get(b)
         if preference is None or slot in chosen or slot.kind != TEMP or slot in plain or not reorders(b, preference):
             continue
-        found[slot] = preference
-    return found
+        preferences[slot] = preference
+    return preferences
 
 
 def row_major_slots(program: Program) -> set[Slot]:

@@ -32,13 +32,15 @@ def specialise(
     weights: set[Buffer] = set()
     for n, (slot, b) in enumerate(zip(s.inputs, kernel.inputs)):
         slot = slot.resolve()
-        wanted = blocks.get(b) or shared.get(slot)
-        if wanted is not None:
-            layouts[b] = wanted
-            layout = in_panels(filled_shape(b, wanted), wanted.axis, wanted.factor)
+        preference = blocks.get(b) or shared.get(slot)
+        if preference is not None:
+            layouts[b] = preference
+            layout = in_panels(filled_shape(b, preference), preference.axis, preference.factor)
             weights.add(b)
             if (slot, layout) not in packed:
-                packed[slot, layout] = packed_constant(slot, filled_shape(b, wanted), layout, packed_name(slot, packed))
+                packed[slot, layout] = packed_constant(
+                    slot, filled_shape(b, preference), layout, packed_name(slot, packed)
+                )
             s.inputs[n] = packed[slot, layout]
         elif slot in chosen:
             layouts[b] = chosen[slot]

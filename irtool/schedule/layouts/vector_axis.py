@@ -11,26 +11,26 @@ from .preference import LayoutPreference
 
 def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] | None:
     """The preferences that make `v` the vector axis; None where it cannot be."""
-    found: dict[Buffer, LayoutPreference] = {}
+    preferences: dict[Buffer, LayoutPreference] = {}
     for e in operands(r):
         moving = [n for n, i in enumerate(e.indices) if moves_by_block(i, v, factor)]
         if not moving:
             continue
         if len(moving) > 1 or e.indices[moving[0]] is not v:
             return None
-        found[e.source] = LayoutPreference(moving[0], factor)
-    if not found:
+        preferences[e.source] = LayoutPreference(moving[0], factor)
+    if not preferences:
         return None
     for s in r.stores:
         moving = [n for n, i in enumerate(s.indices) if depends(i, v)]
         if len(moving) != 1 or s.indices[moving[0]] is not v:
             return None
-        found[s.buffer] = LayoutPreference(moving[0], factor)
+        preferences[s.buffer] = LayoutPreference(moving[0], factor)
         for e in loads(s.value):
             at = [n for n, i in enumerate(e.indices) if i is v]
             if e.source is not r.acc and len(at) == 1 and e.source.shape == s.buffer.shape:
-                found.setdefault(e.source, LayoutPreference(at[0], factor))
-    return found
+                preferences.setdefault(e.source, LayoutPreference(at[0], factor))
+    return preferences
 
 
 def filled(preferences: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:

@@ -19,11 +19,11 @@ def padded_constants(
     r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
     """Constants alone in blocks, the last of which is filled up with zeros; only the results that exist are stored."""
-    made = along(r, v, factor) or {}
-    moving = {e.source for e in operands(r) if e.source in made}
+    layouts = along(r, v, factor) or {}
+    moving = {e.source for e in operands(r) if e.source in layouts}
     if not moving or not moving <= constants:
         return {}
-    return {b: LayoutPreference(made[b].axis, factor, -(-extent // factor) * factor) for b in made if b in moving}
+    return {b: LayoutPreference(layouts[b].axis, factor, -(-extent // factor) * factor) for b in layouts if b in moving}
 
 
 def are_single(vectors: int, target: VectorTarget) -> bool:
@@ -38,18 +38,18 @@ def whole_axis(
     """All results along an axis beside each other, so that they are whole vectors and a tail, where blocks would be halves of
     vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in
     blocks, the last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
-    made = filled(along(r, v, extent))
+    layouts = filled(along(r, v, extent))
     sources = {e.source for e in operands(r)}
     packed = sources & constants
-    if not made or not packed:
+    if not layouts or not packed:
         return {}
-    if sources <= made.keys():
-        return made
+    if sources <= layouts.keys():
+        return layouts
     if sum(1 for _, n in r.inner if n > 1) > 1:
         return {}
     return {
         b: LayoutPreference(w.axis, factor, -(-extent // factor) * factor) if b in packed else w
-        for b, w in made.items()
+        for b, w in layouts.items()
     }
 
 
@@ -57,7 +57,7 @@ def with_wide_blocks(
     r: Reduction,
     v: Var,
     extent: int,
-    made: dict[Buffer, LayoutPreference],
+    layouts: dict[Buffer, LayoutPreference],
     factor: int,
     weights: frozenset[Buffer],
     target: VectorTarget,
@@ -68,7 +68,9 @@ def with_wide_blocks(
     pairs_tiled = target.pair_tiles > 1 and DTYPE in dtypes_stored
     most = CACHE_LINE if bytes_tiled else CACHE_LINE // 2 if pairs_tiled else 0
     wide = next((n for n in range(most // factor * factor, factor, -factor) if extent % n == 0), 0)
-    found = filled(along(r, v, wide)) if wide else None
+    wide_layouts = filled(along(r, v, wide)) if wide else None
     return (
-        {b: made[b] if b in weights else w for b, w in found.items()} if found and found.keys() == made.keys() else made
+        {b: layouts[b] if b in weights else w for b, w in wide_layouts.items()}
+        if wide_layouts and wide_layouts.keys() == layouts.keys()
+        else layouts
     )

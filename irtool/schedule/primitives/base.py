@@ -160,14 +160,14 @@ def copy(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def stage(name: str, said: str) -> Iterator[None]:
-    """What its body adds to the trace is for one of several stages that a primitive has made; `said` tells of it, in a comment."""
-    with _group(f"{name}:", f"  # {said}" if said else "", always=True):
+def stage(name: str, reason: str) -> Iterator[None]:
+    """What its body adds to the trace is for one of several stages that a primitive has made; `reason` tells of it, in a comment."""
+    with _group(f"{name}:", f"  # {reason}" if reason else "", always=True):
         yield
 
 
 @contextmanager
-def _group(header: str, said: str = "", always: bool = False) -> Iterator[None]:
+def _group(header: str, remark: str = "", always: bool = False) -> Iterator[None]:
     trace = _TRACE.get()
     if trace is None or not header:
         yield
@@ -175,12 +175,12 @@ def _group(header: str, said: str = "", always: bool = False) -> Iterator[None]:
     with tracing() as lines:
         yield
     if lines or always or header == PART:
-        trace += [f"{header}{said}", *(f"  {line}" for line in lines)]
+        trace += [f"{header}{remark}", *(f"  {line}" for line in lines)]
 
 
 def _call(name: str, block: object, args: Sequence[object], options: dict[str, Any]) -> str:
-    said = [_argument(block, a) for a in args] + [f"{k}={_argument(block, a)}" for k, a in options.items()]
-    return f"{name}({', '.join(said)})"
+    arguments = [_argument(block, a) for a in args] + [f"{k}={_argument(block, a)}" for k, a in options.items()]
+    return f"{name}({', '.join(arguments)})"
 
 
 def _argument(block: object, value: object) -> str:

@@ -36,8 +36,8 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
         raise UsageError("a copy is made for the innermost loops over results", help="reorder them first")
     buffer = Buffer(name, [n for _, n in chosen], operand.dtype, Scope.LOCAL)
     own = [(Var(v.name, v.dtype), n) for v, n in chosen]
-    places: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}
-    source = substitute(b.seen()(operand), places)
+    positions: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}
+    source = substitute(b.seen()(operand), positions)
     at = tuple(x for x, _ in own)
     fill = Block.of(Map(tuple(own), (Store(buffer, at, source),))).with_kind(own[-1][0], VECTORIZED)
     cache = Cache(len(chosen), buffer, fill, operand, Load(buffer, tuple(v for v, _ in chosen)))

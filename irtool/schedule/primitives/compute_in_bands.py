@@ -25,12 +25,12 @@ def compute_in_bands(stages: tuple[Map, Reduction], loop: Var | str, rows: int) 
     """
     copy, reader = stages
     names = [v.name for v, _ in reader.loops]
-    wanted = loop if isinstance(loop, str) else loop.name
-    if wanted not in names:
-        raise UsageError(f"the next stage has no loop {wanted}", help=f"loops: {', '.join(names) or 'none'}")
-    band = find_band(copy, reader, names.index(wanted), rows)
+    loop_name = loop if isinstance(loop, str) else loop.name
+    if loop_name not in names:
+        raise UsageError(f"the next stage has no loop {loop_name}", help=f"loops: {', '.join(names) or 'none'}")
+    band = find_band(copy, reader, names.index(loop_name), rows)
     if band is None:
         raise UsageError(
-            f"the next stage does not read {copy.stores[0].buffer.name} in windows along {wanted}, or {rows} rows do not divide it"
+            f"the next stage does not read {copy.stores[0].buffer.name} in windows along {loop_name}, or {rows} rows do not divide it"
         )
     return cut(copy, reader, band)

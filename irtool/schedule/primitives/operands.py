@@ -19,9 +19,9 @@ def find_operand(form: Map | Reduction, name: str) -> Load:
     """The operand that is called so. Raises UsageError where there is none, or several."""
     every = {operand_name(form, e): e for e in _reads(form)}
     if name not in every:
-        places = sum(1 for e in every.values() if e.source.name == name)
+        count = sum(1 for e in every.values() if e.source.name == name)
         known = ", ".join(every) or "none"
-        raise UsageError(f"{name} is read at {places} places, and must be at one", help=f"what is read: {known}")
+        raise UsageError(f"{name} is read at {count} places, and must be at one", help=f"what is read: {known}")
     return every[name]
 
 

@@ -23,16 +23,16 @@ def reorder(b: Block[Form], order: Sequence[Var | str]) -> Block[Form]:
     Loops over results change places among each other, loops of a reduction among each other: the reduction is inside.
     Raises UsageError for a loop named twice, or for both kinds in one call.
     """
-    wanted = dict(b.find(x) for x in order)
-    if len(wanted) < len(order):
+    loop_extents = dict(b.find(x) for x in order)
+    if len(loop_extents) < len(order):
         raise UsageError("a loop is named twice")
-    over = {v: n for v, n in b.loops if v in wanted}
-    if over and len(over) < len(wanted):
+    over = {v: n for v, n in b.loops if v in loop_extents}
+    if over and len(over) < len(loop_extents):
         raise UsageError("loops over results and loops of the reduction cannot change places")
 
-    def placed(given: tuple[Loop, ...]) -> tuple[Loop, ...]:
-        mine = iter(wanted.items())
-        return tuple(next(mine) if x[0] in wanted else x for x in given)
+    def placed(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+        mine = iter(loop_extents.items())
+        return tuple(next(mine) if x[0] in loop_extents else x for x in loops)
 
     loops: tuple[Loop, ...] = placed(b.loops)
     inner: tuple[Loop, ...] = placed(b.inner)

@@ -51,11 +51,11 @@ def rfactor(
     if lanes * vectors > extent or any(v is x for x, _ in b.loops):
         raise UsageError(f"{v.name} is not a loop of the reduction with {lanes * vectors} steps")
     assert isinstance(form, Reduction)
-    beside = None
+    results_loop = None
     if along is not None:
-        beside, count = b.find(along)
-        if not b.loops or beside is not b.loops[-1][0] or count != lanes:
-            raise UsageError(f"{beside.name} is not the innermost loop over results, of {lanes} steps")
+        results_loop, count = b.find(along)
+        if not b.loops or results_loop is not b.loops[-1][0] or count != lanes:
+            raise UsageError(f"{results_loop.name} is not the innermost loop over results, of {lanes} steps")
         if form.guards:
             raise UsageError(f"steps of {v.name} are made under conditions")
     if together != 1 and (along is None or vectors != 1 or together < 1 or lanes % together):
@@ -69,4 +69,4 @@ def rfactor(
         if form.guards:
             raise UsageError(f"conditions on what is read depend on {v.name}, or on several loops")
         taken = b  # conditions stay where they are
-    return replace(taken, factor=Factor(v, lanes, vectors, beside, together))
+    return replace(taken, factor=Factor(v, lanes, vectors, results_loop, together))

@@ -52,10 +52,10 @@ def tensorize(b: Block[Form], loop: Var | str, intrinsic: str) -> Block[Form]:
     simplify = simplifier(r.loops, r.inner)
     words = [kind.word_of([simplify(substitute(e, {v: const(n)})) for n in range(extent)]) for e in read]
     assert isinstance(r.update, Binary)
-    made = Binary("+", r.update.a, kind.dot(words[0], words[1], (read[0].dtype, read[1].dtype)), r.acc.dtype)
+    update = Binary("+", r.update.a, kind.dot(words[0], words[1], (read[0].dtype, read[1].dtype)), r.acc.dtype)
     inner = tuple(x for x in r.inner if x[0] is not v)
     kinds = {x: how for x, how in whole.kinds.items() if x is not v}
-    return replace(whole, form=replace(r, inner=inner, update=made), inner=inner, kinds=kinds, view=None)
+    return replace(whole, form=replace(r, inner=inner, update=update), inner=inner, kinds=kinds, view=None)
 
 
 def _operands(update: Expr) -> tuple[Expr, Expr]:

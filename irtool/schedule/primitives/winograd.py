@@ -42,7 +42,7 @@ def winograd(
             help="windows of 2 to 5 rows and columns, longer than their strides, of float32, with constant weights and channels side by side; vectors; not --math=strict",
         )
     t = tiling_by_hand(form.convolution, tile, tiles, filters, lanes, bands, own)
-    made = form.tiling
-    if (t.size, t.filters) != (made.size, made.filters):
-        raise UsageError(f"the weights are transformed for tile={made.size} and filters={made.filters}")
+    tiling = form.tiling
+    if (t.size, t.filters) != (tiling.size, tiling.filters):
+        raise UsageError(f"the weights are transformed for tile={tiling.size} and filters={tiling.filters}")
     return form.nest(t)

@@ -73,8 +73,8 @@ class Part:
 
 def _by_hand() -> list[str]:
     """Primitives for one stage: stages begin as maps and reductions, of which none makes several."""
-    found = [(n, getattr(primitives, n)) for n in primitives.__all__]
-    return [n for n, p in found if getattr(p, "by_hand", False) and not getattr(p, "makes_stages", False)]
+    named = [(n, getattr(primitives, n)) for n in primitives.__all__]
+    return [n for n, p in named if getattr(p, "by_hand", False) and not getattr(p, "makes_stages", False)]
 
 
 def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callable[..., Any]:
@@ -92,11 +92,11 @@ def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callabl
             _check_whole(block, *args, **options)
         with primitives.tracing() as lines:
             try:
-                made = getattr(primitives, name)(block, *args, **options)
+                result = getattr(primitives, name)(block, *args, **options)
             except TypeError as error:
                 raise UsageError(f"{name} of {stage.name}: {str(error).removeprefix(f'{name}() ')}") from None
         stage.trace += lines
-        stage.parts[number : number + 1] = made if isinstance(made, list) else [made]
+        stage.parts[number : number + 1] = result if isinstance(result, list) else [result]
         return again
 
     return apply
@@ -128,16 +128,16 @@ class Schedule:
         self._stages: list[tuple[AnyForm, StageSchedule | None]] = []
         self.stages: dict[str, StageSchedule] = {}
         for form in kernel.stages:
-            made = None
+            schedule = None
             if isinstance(form, Map | Reduction):
-                made = StageSchedule(self._free_name(stores_of(form)[0].buffer.name), form)
-                self.stages[made.name] = made
-            self._stages.append((form, made))
+                schedule = StageSchedule(self._free_name(stores_of(form)[0].buffer.name), form)
+                self.stages[schedule.name] = schedule
+            self._stages.append((form, schedule))
 
-    def _free_name(self, wanted: str) -> str:
-        name, n = wanted, 1
+    def _free_name(self, base: str) -> str:
+        name, n = base, 1
         while name in self.stages:
-            name, n = f"{wanted}_{n}", n + 1
+            name, n = f"{base}_{n}", n + 1
         return name
 
     def __getitem__(self, what: str | Tensor) -> StageSchedule:

@@ -280,27 +280,27 @@ def read_script(text: str) -> list[Entry]:
     entries: list[Entry] = []
     open_groups: list[_Open] = []
     for number, line in enumerate(text.expandtabs().splitlines(), 1):
-        words = line.partition("#")[0].strip()
-        if not words:
+        statement = line.partition("#")[0].strip()
+        if not statement:
             continue
         indent = len(line) - len(line.lstrip())
-        match = _HEADER.fullmatch(words)
-        if match is not None and words != PART and (not open_groups or indent <= open_groups[0].indent):
+        match = _HEADER.fullmatch(statement)
+        if match is not None and statement != PART and (not open_groups or indent <= open_groups[0].indent):
             entries.append(_entry(match, number))
             open_groups = [_Open(indent, entries[-1].group)]
             continue
         if not open_groups:
-            help = None if words == PART else "NAME: comes first"
+            help = None if statement == PART else "NAME: comes first"
             raise UsageError(f"line {number} of the schedule: no kernel is named before it", help=help)
         while len(open_groups) > 1 and open_groups[-1].ends(indent, match is not None):
             open_groups.pop()
         here = open_groups[-1]
         here.body = indent if here.body is None else here.body
         if match is None:
-            here.add(_call(words, number))
+            here.add(_call(statement, number))
             continue
-        group = BlockScript(number, words.removesuffix(":").strip())
-        if words == PART:
+        group = BlockScript(number, statement.removesuffix(":").strip())
+        if statement == PART:
             here.group.parts.append(group)
         else:
             here.add(group)
@@ -372,19 +372,21 @@ def _entry(match: re.Match[str], number: int) -> Entry:
 
 def _at_line(line: int, error: UsageError) -> UsageError:
     """The error, with a line of the schedule."""
-    said = error.diagnostics[0]
-    return UsageError(f"line {line} of the schedule: {said.message}", help=said.help)
+    diagnostic = error.diagnostics[0]
+    return UsageError(f"line {line} of the schedule: {diagnostic.message}", help=diagnostic.help)
 
 
-def _call(words: str, number: int) -> PrimitiveCall:
+def _call(statement: str, number: int) -> PrimitiveCall:
     try:
-        tree = ast.parse(words, mode="eval").body
+        tree = ast.parse(statement, mode="eval").body
         if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
             raise ValueError
         args = tuple(_value(a) for a in tree.args)
         options = tuple((str(k.arg), _value(k.value)) for k in tree.keywords)
     except (SyntaxError, ValueError):
-        raise UsageError(f"line {number} of the schedule: {words!r} is not a call such as split(i, [4, 16])") from None
+        raise UsageError(
+            f"line {number} of the schedule: {statement!r} is not a call such as split(i, [4, 16])"
+        ) from None
     name = tree.func.id
     if name not in _PRIMITIVES and name != _CHOOSE:
         raise UsageError(f"line {number} of the schedule: unknown primitive {name}", help=nearest(name, _PRIMITIVES))

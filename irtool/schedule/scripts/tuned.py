@@ -35,19 +35,19 @@ def tuned(table: Mapping[str, str]) -> Iterator[None]:
 @contextmanager
 def noting() -> Iterator[list[Any]]:
     """Gives the list of the stages (`strategies.base.Stage`) for which a strategy is chosen within it."""
-    found: list[Any] = []
-    token = _NOTED.set(found)
+    noted: list[Any] = []
+    token = _NOTED.set(noted)
     try:
-        yield found
+        yield noted
     finally:
         _NOTED.reset(token)
 
 
 def note_stage(stage: Any) -> None:
     """Notes a stage where `noting` asked for it."""
-    found = _NOTED.get()
-    if found is not None:
-        found.append(stage)
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.append(stage)
 
 
 def measured_choice(form: AnyForm) -> str | None:
@@ -66,9 +66,9 @@ def stage_key(form: AnyForm) -> str:
             used[s.buffer] = None
     written = [b for b in used if b not in own]
     # Sets have no order; which buffer is which is told by the body, where each is numbered as it appears.
-    kinds = sorted(f"{b.dtype} {b.shape} {b.layout} {b.scope}" for b in buffers_read(form) if b not in own)
+    buffers = sorted(f"{b.dtype} {b.shape} {b.layout} {b.scope}" for b in buffers_read(form) if b not in own)
     words = structural_words(PrimFunc("", written, nest, len(written)))
-    return sha256(repr((words, kinds)).encode()).hexdigest()[:16]
+    return sha256(repr((words, buffers)).encode()).hexdigest()[:16]
 
 
 def _constants_last(e: Expr) -> Expr:

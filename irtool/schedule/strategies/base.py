@@ -260,4 +260,4 @@ def stage_variants(stage: Stage) -> Iterator[tuple[Strategy, Candidate]]:
 
 def find_variant(stage: Stage, label: str) -> tuple[Strategy, Candidate] | None:
     """The offer with that label; None where no strategy makes it."""
-    return next((found for found in stage_variants(stage) if label_of(*found) == label), None)
+    return next((variant for variant in stage_variants(stage) if label_of(*variant) == label), None)

@@ -24,14 +24,14 @@ class ByHand(Strategy):
         if entry is None:
             return None
         if entry.offer:
-            found = find_variant(stage, entry.offer)
-            if found is None:
+            variant = find_variant(stage, entry.offer)
+            if variant is None:
                 known = [label_of(*v) for v in stage_variants(stage)]
                 raise entry.refused(
                     f"no strategy offers {entry.offer!r} for stage {stage.number} of {stage.kernel}",
                     help=nearest(entry.offer, known) or f"offers: {'; '.join(known[:_SHOWN]) or 'none'}",
                 )
-            return Candidate(0, f"line {entry.line} of the schedule: {found[1].reason}", found)
+            return Candidate(0, f"line {entry.line} of the schedule: {variant[1].reason}", variant)
         if entry.nest is None and not isinstance(stage.form, Map | Reduction):
             raise entry.refused(
                 f"stage {stage.number} of {stage.kernel} is no map and no reduction: primitives do not apply to it",

@@ -105,10 +105,10 @@ def _has_lanes(loops: Sequence[For], body: Stmt) -> bool:
     }
     simplify = Simplifier(ranges)
 
-    def steps(places: Iterable[tuple[Buffer, Sequence[Expr]]]) -> set[int | None]:
+    def steps(accesses: Iterable[tuple[Buffer, Sequence[Expr]]]) -> set[int | None]:
         return {
             stride(simplify, b.offset(i), last.var) if itemsize(b.dtype) == 4 else None
-            for b, i in places
+            for b, i in accesses
             if b not in own
         }
 
@@ -136,8 +136,8 @@ def _side_by_side(body: Stmt, lane: Var, lanes: int, vectors: int) -> Stmt:
             register = registers.get(e.source) if isinstance(e, Load) else None
             return e if register is None else Load(register, (const(n), own))
 
-        places = (const(n), own) if indices is None else tuple(substitute(x, here) for x in indices)
-        return For(own, lanes, Store(buffer, places, rewrite(of, value, dict(here))), VECTORIZED)
+        own_indices = (const(n), own) if indices is None else tuple(substitute(x, here) for x in indices)
+        return For(own, lanes, Store(buffer, own_indices, rewrite(of, value, dict(here))), VECTORIZED)
 
     def for_all(buffer: Buffer, indices: Sequence[Expr] | None, of: Expr) -> Stmt:
         """Stores of all vectors; `indices` are None for a register."""

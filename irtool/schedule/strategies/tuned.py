@@ -17,10 +17,10 @@ class Tuned(Strategy):
 
     def choose(self, stage: Stage) -> Candidate | None:
         label = measured_choice(stage.form)
-        found = find_variant(stage, label) if label is not None else None
-        if found is None:
+        variant = find_variant(stage, label) if label is not None else None
+        if variant is None:
             return None
-        return replace(found[1], reason=f"{label} (measured)", plan=found)
+        return replace(variant[1], reason=f"{label} (measured)", plan=variant)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         chosen, own = candidate.plan

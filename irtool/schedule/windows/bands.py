@@ -55,15 +55,15 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
         return None
     if b.layout is None and _shares_small_steps(copy, reader, read, target.scratch_bytes):
         return None
-    for found in _rows(copy, reader, read):
-        extent = reader.loops[found.loop][1]
-        rest = math.prod(size for _, size in reader.loops[found.loop + 1 :])
-        row_bytes = b.nbytes // b.shape[found.axis]
+    for window_rows in _rows(copy, reader, read):
+        extent = reader.loops[window_rows.loop][1]
+        rest = math.prod(size for _, size in reader.loops[window_rows.loop + 1 :])
+        row_bytes = b.nbytes // b.shape[window_rows.axis]
         least = -(-target.band_results // max(1, rest))
-        bands = [found.band(rows) for rows in proper_divisors(extent) if rows >= least]
+        bands = [window_rows.band(rows) for rows in proper_divisors(extent) if rows >= least]
         fitting = [band for band in bands if band.height * row_bytes <= target.packed_bytes]
         best = (fitting or bands)[-1 if fitting else 0] if bands else None
-        if best is not None and best.height * 2 <= b.shape[found.axis]:
+        if best is not None and best.height * 2 <= b.shape[window_rows.axis]:
             return best
     return None
 

@@ -20,8 +20,8 @@ from .slice_domain import slice_domain
 def solve_steps(r: Reduction) -> Reduction:
     """The reduction without the loops over steps that its guards leave one value; itself if there are none. A last loop stays, of one
     step. Guards that are about other steps stay as well."""
-    while (found := _solution(r)) is not None:
-        r = _solved(r, *found)
+    while (solution := _solution(r)) is not None:
+        r = _solved(r, *solution)
     return r
 
 
@@ -51,6 +51,6 @@ def _solved(r: Reduction, step: Var, value: Expr) -> Reduction:
     """The reduction with this value for a step, without the guards that always hold then."""
     if len(r.inner) == 1:
         r = replace(r, inner=(*r.inner, (Var(step.name), 1)))
-    made = slice_domain(r, {}, {step: value}, r.guards)
-    simplify = simplifier(made.loops, made.inner)
-    return replace(made, guards=tuple(g for g in made.guards if simplify.range(g)[0] < 0))
+    solved = slice_domain(r, {}, {step: value}, r.guards)
+    simplify = simplifier(solved.loops, solved.inner)
+    return replace(solved, guards=tuple(g for g in solved.guards if simplify.range(g)[0] < 0))

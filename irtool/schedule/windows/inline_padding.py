@@ -38,11 +38,11 @@ def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
 
 def _parts(r: Reduction) -> list[AnyForm]:
     """The reduction of guarded data in parts without guards; none where there are too many."""
-    found: list[AnyForm] = []
+    clamped: list[AnyForm] = []
     for phase in phases(r):
         guarded = extract_predicates(phase)
-        parts = parts_of(guarded, WRITTEN_OUT - len(found)) if guarded.guards and not guarded.formed else None
+        parts = parts_of(guarded, WRITTEN_OUT - len(clamped)) if guarded.guards and not guarded.formed else None
         if parts is None:
             return []
-        found += parts
-    return found
+        clamped += parts
+    return clamped

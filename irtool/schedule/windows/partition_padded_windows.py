@@ -86,13 +86,13 @@ def _parts(r: Reduction) -> list[AnyForm] | None:
 def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
     """The parts of a reduction with guards, which has none left in them; None where too few steps would go. `work`: how many there were
     before others went."""
-    found = _ranges(r)
-    if found is None:
+    axis_ranges = _ranges(r)
+    if axis_ranges is None:
         return None
     extents = dict((*r.loops, *r.inner))
     whole = max(1, work // r.work)
     left = results = 1
-    for axis, ranges in found.items():
+    for axis, ranges in axis_ranges.items():
         positions = ranges[-1].end
         whole *= positions * extents[axis.step]
         left *= sum(x.work for x in ranges)
@@ -105,10 +105,10 @@ def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
 
 def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
     """The parts of a reduction with guards, which has none left in them; None where there are more, or guards are of another kind."""
-    found = _ranges(r)
-    if found is None or prod(map(len, found.values())) > most:
+    axis_ranges = _ranges(r)
+    if axis_ranges is None or prod(map(len, axis_ranges.values())) > most:
         return None
-    return [_part(r, dict(zip(found, chosen, strict=True))) for chosen in product(*found.values())]
+    return [_part(r, dict(zip(axis_ranges, chosen, strict=True))) for chosen in product(*axis_ranges.values())]
 
 
 def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:

@@ -39,14 +39,14 @@ def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
 def _window(condition: Expr, axis: Var, n: int, step: Var, steps: int) -> int:
     """The number of steps for which the condition holds, 0 where that is not known."""
     simplify = Simplifier({})
-    held = []
+    verdicts = []
     for k in range(steps):
         memo: dict[Expr, Expr] = {axis: const(n, axis.dtype), step: const(k, step.dtype)}
         decided = simplify(substitute(condition, memo))
         if not isinstance(decided, Const):
             return 0
-        held.append(bool(decided.value))
-    return sum(held) if held == sorted(held, reverse=True) else 0
+        verdicts.append(bool(decided.value))
+    return sum(verdicts) if verdicts == sorted(verdicts, reverse=True) else 0
 
 
 def in_one_map(parts: Sequence[Reduction]) -> Map:
@@ -65,6 +65,6 @@ def in_one_map(parts: Sequence[Reduction]) -> Map:
     return Map(first.loops, tuple(stores))
 
 
-def _with(value: Expr, e: Expr, acc: Buffer, places: dict[Expr, Expr]) -> Expr:
+def _with(value: Expr, e: Expr, acc: Buffer, positions: dict[Expr, Expr]) -> Expr:
     """An expression with a value in place of the accumulator."""
-    return rewrite(e, lambda x: value if isinstance(x, Load) and x.source is acc else x, dict(places))
+    return rewrite(e, lambda x: value if isinstance(x, Load) and x.source is acc else x, dict(positions))

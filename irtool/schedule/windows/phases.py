@@ -38,11 +38,11 @@ def decompose_phases(kernel: Kernel) -> Kernel:
         sources = _sources(forms, n, gather) if isinstance(gather, Map) and len(gather.stores) == 1 else {}
         if not isinstance(gather, Map) or not sources:
             continue
-        made = [
+        phases = [
             _joined(part, sources) if buffers_read(part) & sources.keys() else part for part in _by_remainders(gather)
         ]
-        parts = [f for f in made if f is not None]
-        if len(parts) < 2 or len(parts) < len(made):
+        parts = [f for f in phases if f is not None]
+        if len(parts) < 2 or len(parts) < len(phases):
             continue
         before = [f for f in forms[:n] if not any(f is r for r in sources.values())]
         parts, before = _without_copy(parts, before, forms[n + 1 :])

@@ -160,12 +160,12 @@ class SeparableWindows:
         begin, _ = w.existing(lanes)
         margins = w.margins(buffer, rows, lanes)
         names = ["before", "after"] if begin > w.shift(lanes) else ["after"]
-        made: list[tuple[str, Map | Reduction]] = [
+        named_stages: list[tuple[str, Map | Reduction]] = [
             *zip(names, margins),
             ("rows", w.combined(buffer, rows, lanes)),
             ("columns", w.reader(buffer, rows, lanes)),
         ]
-        places = [stages.add(stages.free_name(name), form, private=bool(around)) for name, form in made]
+        places = [stages.add(stages.free_name(name), form, private=bool(around)) for name, form in named_stages]
         body: Stmt = Allocate(buffer, seq(places))
         for n, (v, extent) in reversed(list(enumerate(around))):
             body = For(v, extent, body, PARALLEL if shared and n == 0 else SERIAL)
@@ -228,13 +228,13 @@ def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindow
     rows = tuple((k, n) for k, n in r.inner if k not in terms)
     if len(terms) != 1 + len(columns) or not columns or not rows or min(terms.values()) < 0:
         return None
-    first, last, kept = existing_elements(value.indices[axis], value.source.shape[axis], r.guards, simplify)
-    if any(depends(g, x) for g in kept for x in (v, *(k for k, _ in columns))):
+    first, last, guards = existing_elements(value.indices[axis], value.source.shape[axis], r.guards, simplify)
+    if any(depends(g, x) for g in guards for x in (v, *(k for k, _ in columns))):
         return None
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
     windows = SeparableWindows(
-        r, along, channels, value, columns, rows, axis, step, int(offset), first, last, tuple(kept)
+        r, along, channels, value, columns, rows, axis, step, int(offset), first, last, tuple(guards)
     )
     begin, end = windows.existing(1)
     return windows if begin < end else None
@@ -243,9 +243,9 @@ def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindow
 def _has_channels(r: Reduction, operand: Load, axis: int, channels: Loop) -> bool:
     """True if the columns of an operand have these channels, and no others, side by side."""
     c, extent = channels
-    beside = [n for n, i in enumerate(operand.indices) if depends(i, c)]
+    channel_axes = [n for n, i in enumerate(operand.indices) if depends(i, c)]
     last = len(operand.indices) - 1
-    is_last = beside == [last] and axis == last - 1 and operand.indices[last] is c
+    is_last = channel_axes == [last] and axis == last - 1 and operand.indices[last] is c
     return is_last and operand.source.shape[-1] == extent and not any(depends(g, c) for g in r.guards)
 
 

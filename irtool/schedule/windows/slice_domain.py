@@ -46,7 +46,9 @@ def slice_domain(
         return simplify(rewrite(e, own, memo))
 
     stores = tuple(s.rewritten(here) for s in form.stores)
-    kept = tuple(here(g) for g in guards)
+    remaining_guards = tuple(here(g) for g in guards)
     inner = loops(form.inner)
     windows = renamed_taps(form.windows, memo, inner)
-    return Reduction(loops(form.loops), acc, here(form.init), inner, here(form.update), stores, kept, windows=windows)
+    return Reduction(
+        loops(form.loops), acc, here(form.init), inner, here(form.update), stores, remaining_guards, windows=windows
+    )

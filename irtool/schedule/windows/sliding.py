@@ -38,10 +38,10 @@ class Sliding:
 
     def shared(self, rows: Loop) -> dict[int, list[tuple[int, int]]]:
         """By place, in order: the rows and steps that read it."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        steps_of: dict[int, list[tuple[int, int]]] = {}
         for t, k in product(range(rows[1]), range(self.loop[1])):
-            found.setdefault(self.row * t + self.step * k, []).append((t, k))
-        return dict(sorted(found.items()))
+            steps_of.setdefault(self.row * t + self.step * k, []).append((t, k))
+        return dict(sorted(steps_of.items()))
 
     def saved(self, rows: Loop) -> int:
         """How many reads of the rows are left out."""
@@ -50,9 +50,9 @@ class Sliding:
     def columns(self, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> list[Loop]:
         """Other loops over the window that should be written out: which element is read is no sum of their steps."""
         place = self.read.source.offset(self.read.indices)
-        found = [(k, m) for k, m in inner if m > 1 and coefficients(simplify, place, (k,))[0] is None]
-        updates = rows[1] * self.loop[1] * math.prod(m for _, m in found)
-        return found if updates <= 4 * USUAL.unrolled_updates else []
+        columns = [(k, m) for k, m in inner if m > 1 and coefficients(simplify, place, (k,))[0] is None]
+        updates = rows[1] * self.loop[1] * math.prod(m for _, m in columns)
+        return columns if updates <= 4 * USUAL.unrolled_updates else []
 
     def written(self, update: Store, rows: Loop, tile: Callable[[Stmt], Stmt]) -> Stmt:
         """The updates of a tile, place by place. Each place is read once, into a register."""
@@ -72,8 +72,8 @@ class Sliding:
 def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:
     """The window along that loop, of at most `WINDOW` steps, in which the tile's rows have most in common; None if they have
     nothing."""
-    found = [find_sliding(update, rows, x, simplify) for x in inner if 1 < x[1] <= WINDOW]
-    return max((x for x in found if x is not None), key=lambda x: x.saved(rows), default=None)
+    windows = [find_sliding(update, rows, x, simplify) for x in inner if 1 < x[1] <= WINDOW]
+    return max((x for x in windows if x is not None), key=lambda x: x.saved(rows), default=None)
 
 
 def find_sliding(update: Store, rows: Loop, loop: Loop, simplify: Simplifier) -> Sliding | None:
@@ -81,10 +81,10 @@ def find_sliding(update: Store, rows: Loop, loop: Loop, simplify: Simplifier) ->
     decides whether an element may be read."""
     if any(isinstance(e, Select) and e.lazy for e in post_order(update.value)):
         return None
-    found = []
+    windows = []
     for e in loads(update.value):
         if e.source is not update.buffer and e.dtype == update.buffer.dtype:
             a, b = coefficients(simplify, e.source.offset(e.indices), (rows[0], loop[0]))
             if a and b:
-                found.append(Sliding(loop, e, a, b))
-    return max((x for x in found if x.saved(rows)), key=lambda x: x.saved(rows), default=None)
+                windows.append(Sliding(loop, e, a, b))
+    return max((x for x in windows if x.saved(rows)), key=lambda x: x.saved(rows), default=None)

@@ -92,8 +92,8 @@ class _Attention:
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
         narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= CACHE_LINE // 2
-        kept = (0,) if is_rounded(r) or (narrow and _is_far(r)) else (0, 1)
-        apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in kept]
+        strides = (0,) if is_rounded(r) or (narrow and _is_far(r)) else (0, 1)
+        apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in strides]
         if not apart:
             return r, None
         copies, r, keys = self.panels.packed(r, apart[0], "keys")
@@ -106,9 +106,9 @@ class _Attention:
         simplify = simplifier(r.loops, r.inner)
         width = self.tiling.values
         in_parts = bool(width) and not is_rounded(r)
-        kept = (0,) if is_rounded(r) or (in_parts and _is_far(r)) else (0, 1)
+        strides = (0,) if is_rounded(r) or (in_parts and _is_far(r)) else (0, 1)
         for e in operands(r):
-            if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in kept:
+            if e.source not in self.inner and stride(simplify, e.source.offset(e.indices), v) not in strides:
                 fill, r = packed(r, e, name)
                 if in_parts:
                     b = fill.stores[0].buffer
@@ -288,9 +288,9 @@ class _Attention:
                 continue
             if b.size == self.rows.total * self.rows.columns:
                 own = self._read(form)
-                kept = {x for f in later for x in self._read(f)}
-                kept |= {self._same(x.source) for x in divided or ()}
-                in_use = {self.scratch[x] for x in kept if x in self.scratch}
+                needed = {x for f in later for x in self._read(f)}
+                needed |= {self._same(x.source) for x in divided or ()}
+                in_use = {self.scratch[x] for x in needed if x in self.scratch}
                 free = [
                     x
                     for x in own

@@ -42,7 +42,7 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
         return None
     if any(e.source in scores for e in loads(r.stores[0].value)):
         return None
-    made = list(kernels)
+    transposed_kernels = list(kernels)
     b = read[0].source
     assert isinstance(b, Buffer)
     own = b
@@ -50,7 +50,7 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
         before = _with_rows(kernels[-2], b)
         if before is None:
             return None
-        made[-2] = before
+        transposed_kernels[-2] = before
         own = _turned(b)
     elif not _end_with(read[0].indices, q, k):
         return None
@@ -61,7 +61,7 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
     turned = Load(own, (*read[0].indices[:-2], q, k))
     update = rewrite(r.update, lambda e: turned if e is read[0] else e)
     product = replace(r, loops=loops, update=update, stores=(Store(rows, indices, store.value),))
-    made[-1] = last.with_stages(
+    transposed_kernels[-1] = last.with_stages(
         [product], params=[own if x is b else rows if x is store.buffer else x for x in last.params]
     )
     source = rows.replace(name="p0")
@@ -69,7 +69,9 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
     copy = Map(r.loops, (Store(out, store.indices, Load(source, indices)),))
     call = f"transpose({rows.dtype}{list(rows.shape)}) -> {out.dtype}{list(out.shape)}"
     name = f"{last.name}_transpose"
-    return Turned(made, Kernel(name, [source, out], [copy], operators=("transpose",), calls=(call,)).measured())
+    return Turned(
+        transposed_kernels, Kernel(name, [source, out], [copy], operators=("transpose",), calls=(call,)).measured()
+    )
 
 
 def _with_rows(kernel: Kernel, b: Buffer) -> Kernel | None:

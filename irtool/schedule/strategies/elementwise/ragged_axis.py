@@ -31,24 +31,24 @@ class UnevenAxis:
 
 
 def uneven_axis(
-    places: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: int, is_fused: bool = False
+    indices: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: int, is_fused: bool = False
 ) -> UnevenAxis | None:
     """How vectors of `lanes` elements along the axis read these places, at which it is not even; None if not by a few reads each.
 
     All vectors of an axis that is several as one are not written out: its rows have places that are even.
     """
     extent = next(n for x, n in loops if x is v)
-    if not places:
+    if not indices:
         return UnevenAxis([0, extent], 1)
     simplify = simplifier(loops)
     whole = extent // lanes * lanes
-    ends = _clipped_ends(places, v, extent, lanes, simplify)
+    ends = _clipped_ends(indices, v, extent, lanes, simplify)
     if ends is not None:
-        periods = [_period(_without_clips(p, v), v, loops, lanes) for p in places]
+        periods = [_period(_without_clips(p, v), v, loops, lanes) for p in indices]
         if all(periods):
             cuts = {*range(0, ends[0], lanes), ends[0], *range(ends[1], whole, lanes), extent}
             return UnevenAxis(sorted({0, *cuts, *([whole] if ends[1] < whole else [])}), math.lcm(*periods))
-    if is_fused or whole > WRITTEN_OUT * lanes or not _are_near(places, v, range(0, whole, lanes), lanes, simplify):
+    if is_fused or whole > WRITTEN_OUT * lanes or not _are_near(indices, v, range(0, whole, lanes), lanes, simplify):
         return None
     return UnevenAxis(sorted({*range(0, whole, lanes), whole, extent}), 1)
 
@@ -58,11 +58,11 @@ def _period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
 
 
 def _clipped_ends(
-    places: Sequence[Expr], v: Var, extent: int, lanes: int, simplify: Simplifier
+    indices: Sequence[Expr], v: Var, extent: int, lanes: int, simplify: Simplifier
 ) -> tuple[int, int] | None:
     """The steps between which no place is clipped, of whole vectors; None where too many are, or not only at the ends."""
     first, end = 0, extent
-    for e in {c: None for p in places for c in _clips(p, v)}:
+    for e in {c: None for p in indices for c in _clips(p, v)}:
         inside, limit = _parts(e)
         if not _grows(inside, v):
             return None
@@ -76,7 +76,7 @@ def _clipped_ends(
     if max(start, extent - stop) > TOGETHER * lanes:
         return None
     vectors = [*range(0, start, lanes), *range(stop, whole, lanes)]
-    return (start, stop) if _are_near(places, v, vectors, lanes, simplify) else None
+    return (start, stop) if _are_near(indices, v, vectors, lanes, simplify) else None
 
 
 def _without_clips(place: Expr, v: Var) -> Expr:
@@ -119,19 +119,19 @@ def _first_at_least(limit: int, e: Expr, v: Var, extent: int, simplify: Simplifi
     low, high = 0, extent
     while low < high:
         middle = (low + high) // 2
-        found = simplify(substitute(e, {v: const(middle, v.dtype)}))
-        assert isinstance(found, Const)
-        low, high = (low, middle) if found.value >= limit else (middle + 1, high)
+        number = simplify(substitute(e, {v: const(middle, v.dtype)}))
+        assert isinstance(number, Const)
+        low, high = (low, middle) if number.value >= limit else (middle + 1, high)
     return low
 
 
-def _are_near(places: Sequence[Expr], v: Var, vectors: Sequence[int], lanes: int, simplify: Simplifier) -> bool:
+def _are_near(indices: Sequence[Expr], v: Var, vectors: Sequence[int], lanes: int, simplify: Simplifier) -> bool:
     """True if the elements of each of the vectors, which begin at these steps, can be had of a few reads."""
-    for place in places:
+    for place in indices:
         for first in vectors:
             at = [simplify(substitute(place, {v: const(first + n, v.dtype)})) for n in range(lanes)]
             forms = [simplify.linear(e - at[0]) for e in at]
-            found = [int(distance) for _, distance in forms]
-            if any(terms for terms, _ in forms) or find_shuffle([p - min(found) for p in found]) is None:
+            distances = [int(distance) for _, distance in forms]
+            if any(terms for terms, _ in forms) or find_shuffle([p - min(distances) for p in distances]) is None:
                 return False
     return True

@@ -34,8 +34,8 @@ def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) ->
     at = [simplify(substitute(moved, {step: const(n)})) for n in range(chunk)]
     for first in range(0, chunk, lanes):
         forms = [simplify.linear(e - at[first]) for e in at[first : first + lanes]]
-        places = [int(distance) for _, distance in forms]
-        if any(terms for terms, _ in forms) or find_shuffle([p - min(places) for p in places]) is None:
+        distances = [int(distance) for _, distance in forms]
+        if any(terms for terms, _ in forms) or find_shuffle([p - min(distances) for p in distances]) is None:
             return 0
     return count
 

@@ -45,5 +45,5 @@ def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, in
         return None
     turn = Var("turn")
     simplify = Simplifier({v: (0, n - 1) for v, n in m.loops} | {turn: (0, extent // rows - 1)})
-    found = {simplify(substitute(p, {row: turn * rows + n})) for p in uneven for n in range(rows)}
-    return (row, rows) if len(found) <= MOST_LEFT * rows * len(uneven) else None
+    rows_read = {simplify(substitute(p, {row: turn * rows + n})) for p in uneven for n in range(rows)}
+    return (row, rows) if len(rows_read) <= MOST_LEFT * rows * len(uneven) else None

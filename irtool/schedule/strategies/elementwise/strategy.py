@@ -116,8 +116,8 @@ def split_vectors(
     (b,) = loop_partition(b, axis, [(first, first + count * width * unrolled)])
     (loop,) = b.over(axis)
     parts = [(count, "o"), (unrolled, "u"), (width, "v")]
-    kept = [(n, suffix) for n, suffix in parts if n > 1 or suffix == "v"]
-    b = split(b, loop, [n for n, _ in kept], [f"{axis.name}_{suffix}" for _, suffix in kept])
+    split_parts = [(n, suffix) for n, suffix in parts if n > 1 or suffix == "v"]
+    b = split(b, loop, [n for n, _ in split_parts], [f"{axis.name}_{suffix}" for _, suffix in split_parts])
     *vectors, lane = b.over(axis)
     b = unroll(b, vectors[-1]) if unrolled > 1 else b
     return b, tuple(vectors), lane

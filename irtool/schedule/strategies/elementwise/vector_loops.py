@@ -66,9 +66,9 @@ def choose_ranges(m: Map, lanes: int) -> Ranges | None:
             ranges = _ranges_of(m, v, w, steps)
             with untraced():
                 maps = [b.result() for b in loop_partition(Block.of(m), w, ranges)] if ranges else []
-            found = {over: choose_vectors(x, lanes) for over, x in zip(ranges, maps, strict=True)}
-            if any(found.values()):
-                return Ranges(w, found)
+            vectors = {over: choose_vectors(x, lanes) for over, x in zip(ranges, maps, strict=True)}
+            if any(vectors.values()):
+                return Ranges(w, vectors)
     return None
 
 
@@ -95,9 +95,9 @@ def choose_vectors(m: Map, lanes: int) -> Vectors | None:
         with untraced():
             fused = fuse(Block.of(m), outer, inner).result()
         assert isinstance(fused, Map)
-        found = _vector_loop(fused, lanes, is_fused=True)
-        if found is not None and found.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
-            return replace(found, is_fused=True)
+        vectors = _vector_loop(fused, lanes, is_fused=True)
+        if vectors is not None and vectors.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
+            return replace(vectors, is_fused=True)
     return _vector_loop(m, lanes)
 
 
@@ -110,14 +110,14 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
     for v, extent in m.loops:
         if extent < 4 or not _is_contiguous(m, simplify, v):
             continue
-        places = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
-        strides = [stride(simplify, place, v) for place in places]
+        positions = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
+        strides = [stride(simplify, place, v) for place in positions]
         # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
         size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
         is_left = extent * size < NARROWEST_VECTOR // 2 or is_interleaved(m, extent)
         if is_left and any(s not in (0, 1) for s in strides):
             continue
-        uneven = [p for p, s in zip(places, strides) if s is None]
+        uneven = [p for p, s in zip(positions, strides) if s is None]
         axis = uneven_axis(uneven, v, m.loops, lanes, is_fused)
         cuts = changes(simplify, values, v, extent)
         if cuts is None or axis is None:

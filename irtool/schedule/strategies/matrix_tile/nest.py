@@ -124,9 +124,9 @@ class _Block:
         sums: list[Loop] = []
         for v, n in self.r.inner:
             if v is k:
-                block, found = _loop(f"{k.name}_o", extent // self.t.steps)
+                block, inner_sums = _loop(f"{k.name}_o", extent // self.t.steps)
                 values[v] = block * self.t.steps + word[0]
-                sums += found
+                sums += inner_sums
             elif n == 1:
                 values[v] = const(0)
             else:
@@ -146,17 +146,17 @@ class _Block:
     def _results(self, acc: Buffer) -> list[Stmt]:
         """What is made of the sums, in vectors along columns."""
         tiles, height, columns, _ = acc.shape
-        made: list[Stmt] = []
+        stmts: list[Stmt] = []
         whole = columns if self.q.valid == WORDS else columns - 1
         if whole:
             c, loop = _loop("c", whole)
-            made.append(loops_around(loop, self._column(acc, c, 0, WORDS, (tiles, height))))
+            stmts.append(loops_around(loop, self._column(acc, c, 0, WORDS, (tiles, height))))
         at = 0
         while whole < columns and at < self.q.valid:
             width = 1 << (self.q.valid - at).bit_length() - 1
-            made.append(self._column(acc, const(columns - 1), at, width, (tiles, height)))
+            stmts.append(self._column(acc, const(columns - 1), at, width, (tiles, height)))
             at += width
-        return made
+        return stmts
 
     def _column(self, acc: Buffer, c: Expr, first: int, width: int, block: tuple[int, int]) -> Stmt:
         """The results of some columns of a tile, in all rows that are not made yet."""

@@ -133,16 +133,16 @@ def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
     """True if an operand has all that is summed of one row before the next row, as row-major matrices do, and images in blocks of
     channels do not."""
     simplify = simplifier(r.loops, r.inner)
-    places = offsets(r)
-    steps = [coefficients(simplify, x, (row, summed)) for x in places]
+    positions = offsets(r)
+    steps = [coefficients(simplify, x, (row, summed)) for x in positions]
     return any(a and b and a > b for a, b in steps)
 
 
 def _largest_divisor(n: int, most: int, multiple: int) -> int:
     """The largest divisor of a number up to another one, a multiple if there is one of half the size at least; 0 for none."""
-    found = [d for d in range(1, min(n, most) + 1) if n % d == 0]
-    whole = [d for d in found if d % multiple == 0 and 2 * d >= found[-1]]
-    return max(whole or found or [0])
+    divisors = [d for d in range(1, min(n, most) + 1) if n % d == 0]
+    whole = [d for d in divisors if d % multiple == 0 and 2 * d >= divisors[-1]]
+    return max(whole or divisors or [0])
 
 
 def _is_product(r: Reduction, v: Var) -> bool:

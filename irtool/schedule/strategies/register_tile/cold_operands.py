@@ -26,17 +26,17 @@ from ...primitives import prefetch
 def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Reduction]:
     """The block with the next columns of its vector operand asked for, where that is of use. `v`: the axis of the columns."""
     columns = b.over(v)[:1]
-    found = _operand(b, v)
-    if found is None or not columns or b.window is not None:
+    operand = _operand(b, v)
+    if operand is None or not columns or b.window is not None:
         return b
-    if not any(columns[0] is x for x, _ in b.outside) or found.source.nbytes < target.l1_cache_bytes:
+    if not any(columns[0] is x for x, _ in b.outside) or operand.source.nbytes < target.l1_cache_bytes:
         return b
-    again = _shared(b, found, columns[0])
+    again = _shared(b, operand, columns[0])
     if not again:
-        return _prefetch_stream(b, found)
+        return _prefetch_stream(b, operand)
     if math.prod(n for _, n in again) > target.prefetched_tiles:
         return b
-    return prefetch(b, found, ahead=columns[0], over=max(again, key=lambda x: x[1])[0])
+    return prefetch(b, operand, ahead=columns[0], over=max(again, key=lambda x: x[1])[0])
 
 
 def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:

@@ -51,9 +51,9 @@ def in_bands(
         return list(parts)
     bands = min(bands + bands % 2, largest.count)
     count, rest = divmod(largest.count, bands)
-    made = [replace(largest, count=count, bands=bands)]
-    made += [RowSegment(made[0].end, rest, largest.steps)] if rest else []
-    return [y for x in parts for y in (made if x is largest else [x])]
+    segments = [replace(largest, count=count, bands=bands)]
+    segments += [RowSegment(segments[0].end, rest, largest.steps)] if rest else []
+    return [y for x in parts for y in (segments if x is largest else [x])]
 
 
 def _operands(r: Reduction, p: TileChoice) -> tuple[Load, Load] | None:

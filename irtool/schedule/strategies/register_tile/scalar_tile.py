@@ -33,12 +33,12 @@ class ScalarTile(Strategy):
         runs = sums_long_words(r, stage.target)
         if stage.lanes > 1 and not runs:
             return None
-        found = _choose(r, most)
-        if found is None:
+        tile_choice = _choose(r, most)
+        if tile_choice is None:
             return None
-        rows, columns = found.tile.rows, found.tile.vectors
-        cost = max(1.0, stage.target.latency * found.cost) / (stage.target.summed_products if runs else 1)
-        return Candidate(cost, found.reason, found, f"axis {found.vector}, tile {rows} x {columns}")
+        rows, columns = tile_choice.tile.rows, tile_choice.tile.vectors
+        cost = max(1.0, stage.target.latency * tile_choice.cost) / (stage.target.summed_products if runs else 1)
+        return Candidate(cost, tile_choice.reason, tile_choice, f"axis {tile_choice.vector}, tile {rows} x {columns}")
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None

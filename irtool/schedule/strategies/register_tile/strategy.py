@@ -192,15 +192,15 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
     x, n = r.loops[p.row]
     size = min(p.tile.rows, n)
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
-    found: list[RowSegment] = []
+    segments: list[RowSegment] = []
     at = 0
     while at < n:
         count, steps = 1, min(size, n - at)
         if at >= first and at + steps - 1 <= last:
             count = max(1, (last + 1 - at) // steps)
-        found.append(RowSegment(at, count, steps))
+        segments.append(RowSegment(at, count, steps))
         at += count * steps
-    return found
+    return segments
 
 
 def _order(r: Reduction, p: TileChoice) -> list[Var]:
@@ -208,8 +208,8 @@ def _order(r: Reduction, p: TileChoice) -> list[Var]:
     in cache."""
     simplify = simplifier(r.loops, r.inner)
     v = r.loops[p.vector][0]
-    places = offsets(r)
-    vector_places = [i for i in places if coefficients(simplify, i, (v,))[0] != 0]
+    positions = offsets(r)
+    vector_places = [i for i in positions if coefficients(simplify, i, (v,))[0] != 0]
     moves = {x: any(coefficients(simplify, i, (x,))[0] != 0 for i in vector_places) for x, _ in r.loops}
     return sorted(moves, key=lambda x: not moves[x])
 

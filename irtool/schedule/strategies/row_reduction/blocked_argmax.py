@@ -69,8 +69,8 @@ def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
     if vectors > WRITTEN_OUT:
         best = math.isqrt(2 * vectors)
         vectors = 1 << best.bit_length() - (best < 3 << best.bit_length() - 2)
-    made = Blocks(steps, lanes, vectors, -(-steps // (vectors * lanes)))
-    return made if made.count < 1 << 8 * min(dtypes.itemsize(form.accs[1].dtype), 4) - 1 else None
+    blocks = Blocks(steps, lanes, vectors, -(-steps // (vectors * lanes)))
+    return blocks if blocks.count < 1 << 8 * min(dtypes.itemsize(form.accs[1].dtype), 4) - 1 else None
 
 
 def search_blocks(form: TupleReduction, blocks: Blocks) -> Stmt:
@@ -137,8 +137,8 @@ class _Search:
         last = const(blocks.count - 1)
         steps.append(self.block(last, const(blocks.steps - blocks.size), best, number, None))
         x = Var("lane")
-        found, folds = horizontal_reduce("best", self.dtype, (x, self.width), best[0, x], self.extreme)
-        arrays, m = [found], found[0]
+        extreme, folds = horizontal_reduce("best", self.dtype, (x, self.width), best[0, x], self.extreme)
+        arrays, m = [extreme], extreme[0]
         begin: Expr = const(0)
         if blocks.count > 1:
             x = Var("lane")
@@ -152,8 +152,8 @@ class _Search:
             stmt = Allocate(r, stmt)
         start_at = Buffer("begin", (), "int32", Scope.LOCAL)
         stmt = seq([stmt, Store(start_at, (), begin), self.place(start_at[()], m), *self.form.stores])
-        for made in (*self.form.accs, *arrays, start_at):
-            stmt = Allocate(made, stmt)
+        for buffer in (*self.form.accs, *arrays, start_at):
+            stmt = Allocate(buffer, stmt)
         return stmt
 
     def block(self, number: Expr, first: Expr, best: Buffer, numbers: Buffer, loop: Loop | None) -> Stmt:
@@ -179,12 +179,12 @@ class _Search:
         total: Expr = extremes[0, lane]
         for n in range(1, chains):
             total = self.extreme(total, extremes[n, lane])
-        made = self.register("made", 1)
-        steps.append(For(lane, self.width, Store(made, (const(0), lane), total), VECTORIZED))
-        steps.append(self.counted(number, made, best, numbers))
-        return Allocate(extremes, Allocate(made, seq(steps)))
+        tile_values = self.register("made", 1)
+        steps.append(For(lane, self.width, Store(tile_values, (const(0), lane), total), VECTORIZED))
+        steps.append(self.counted(number, tile_values, best, numbers))
+        return Allocate(extremes, Allocate(tile_values, seq(steps)))
 
-    def counted(self, number: Expr, made: Buffer, best: Buffer, numbers: Buffer) -> Stmt:
+    def counted(self, number: Expr, tile_values: Buffer, best: Buffer, numbers: Buffer) -> Stmt:
         """The step of the reduction in which a block is one element, in every lane."""
         lane = Var("lane")
         index, value = self.order.updates
@@ -192,13 +192,13 @@ class _Search:
 
         def change(e: Expr) -> Expr:
             if e is self.read:
-                return made[0, lane]
+                return tile_values[0, lane]
             return best[0, lane] if isinstance(e, Load) and e.source is self.form.accs[1] else e
 
-        taken = rewrite(value.cond, change, {self.read: made[0, lane]})
+        taken = rewrite(value.cond, change, {self.read: tile_values[0, lane]})
         stores = [
             Store(numbers, (const(0), lane), select(taken, cast(number, self.number), numbers[0, lane])),
-            Store(best, (const(0), lane), select(taken, made[0, lane], best[0, lane])),
+            Store(best, (const(0), lane), select(taken, tile_values[0, lane], best[0, lane])),
         ]
         return For(lane, self.width, seq(stores), VECTORIZED)
 
@@ -216,7 +216,7 @@ class _Search:
     def place(self, begin: Expr, m: Expr) -> Stmt:
         """The position in a block that begins there, and what is there, in the accumulators."""
         vectors, last = self.blocks.vectors, self.order.last
-        held = self.register("vector", 1, self.number)
+        register = self.register("vector", 1, self.number)
         lane, tile, row = Var("lane"), Var("tile"), Var("row")
         unrolled = TOGETHER if vectors % TOGETHER == 0 and not self.overlaps else 1
         at = tile * unrolled + row if unrolled > 1 else tile
@@ -224,20 +224,20 @@ class _Search:
         loops = [(tile, vectors // unrolled), (row, unrolled)]
         x = self.element(begin + self.offset(u) + lane, *loops, (lane, self.width))
         mark = cast(u + 1 if last else u, self.number)
-        kept = Store(held, (const(0), lane), select(self.is_found(x, m), mark, held[0, lane]))
-        look: Stmt = For(lane, self.width, kept, VECTORIZED)
+        store = Store(register, (const(0), lane), select(self.is_found(x, m), mark, register[0, lane]))
+        look: Stmt = For(lane, self.width, store, VECTORIZED)
         look = For(row, unrolled, look, UNROLLED) if unrolled > 1 else look
-        init = For(lane, self.width, Store(held, (const(0), lane), self.missing()), VECTORIZED)
-        arrays, folds, within = self.within_block(held)
-        searched = Allocate(held, seq([init, For(tile, vectors // unrolled, look), *folds]))
+        init = For(lane, self.width, Store(register, (const(0), lane), self.missing()), VECTORIZED)
+        arrays, folds, within = self.within_block(register)
+        searched = Allocate(register, seq([init, For(tile, vectors // unrolled, look), *folds]))
         position, best = self.form.accs
-        found = [Store(position, (), cast(begin + within, position.dtype)), Store(best, (), self.at_end(position))]
-        stmt: Stmt = seq([searched, *found])
+        results = [Store(position, (), cast(begin + within, position.dtype)), Store(best, (), self.at_end(position))]
+        stmt: Stmt = seq([searched, *results])
         for array in arrays:
             stmt = Allocate(array, stmt)
         return stmt
 
-    def within_block(self, held: Buffer) -> tuple[list[Buffer], list[Stmt], Expr]:
+    def within_block(self, register: Buffer) -> tuple[list[Buffer], list[Stmt], Expr]:
         """The first (or last) place of those that lanes have found, each in the vector of its number."""
 
         def begins(number: Expr) -> Expr:
@@ -246,14 +246,14 @@ class _Search:
         x = Var("lane")
         lane = cast(x, self.number)
         if self.blocks.size < self.none:
-            there = begins(held[0, x]) + (lane + 1 if self.order.last else lane)
-            there = select(held[0, x].equal(self.missing()), self.missing(), there)
-            array, folds = horizontal_reduce("place", self.number, (x, self.width), there, self.chosen)
-            found = cast(array[0], "int32")
-            return [array], folds, found - 1 if self.order.last else found
-        first, folds = horizontal_reduce("vector", self.number, (x, self.width), held[0, x], self.chosen)
+            positions = begins(register[0, x]) + (lane + 1 if self.order.last else lane)
+            positions = select(register[0, x].equal(self.missing()), self.missing(), positions)
+            array, folds = horizontal_reduce("place", self.number, (x, self.width), positions, self.chosen)
+            position = cast(array[0], "int32")
+            return [array], folds, position - 1 if self.order.last else position
+        first, folds = horizontal_reduce("vector", self.number, (x, self.width), register[0, x], self.chosen)
         x = Var("lane")
-        held_there = select(held[0, x].equal(first[0]), cast(x, self.number), self.missing())
+        held_there = select(register[0, x].equal(first[0]), cast(x, self.number), self.missing())
         lanes, more = horizontal_reduce("lane", self.number, (x, self.width), held_there, self.chosen)
         return [first, lanes], [*folds, *more], begins(cast(first[0], "int32")) + cast(lanes[0], "int32")
 

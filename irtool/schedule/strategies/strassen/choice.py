@@ -23,12 +23,12 @@ from .product import Product
 from .tiling import Tiling
 
 
-def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: float = inf) -> Tiling | None:
-    """How to make a product of halves; None where it stays as it is, for the sake of speed or of the target's `strassen`. `wanted` is
-    the label of the plan to take, if there is such a plan, whatever it costs. `room`: bytes of the workspace that make no program
+def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit: float = inf) -> Tiling | None:
+    """How to make a product of halves; None where it stays as it is, for the sake of speed or of the target's `strassen`. `label` is
+    the label of the plan to take, if there is such a plan, whatever it costs. `stack_limit`: bytes of the workspace that make no program
     larger."""
     free = target.strassen == "auto"
-    if target.strassen == "off" or (free and not wanted and p.updates < target.transformed_updates):
+    if target.strassen == "off" or (free and not label and p.updates < target.transformed_updates):
         return None
     lanes = widest(target, lambda n: is_side_by_side(p, n))
     if not lanes:
@@ -46,11 +46,11 @@ def choose_tiling(p: Product, target: VectorTarget, wanted: str = "", room: floa
     plans = list(_tilings(p, lanes, target))
     return choose_plan(
         plans,
-        wanted,
+        label,
         lambda t: _cycles(p, t, target),
         shared,
         limit,
-        lambda t: not t.bands or _data_bytes(p, t.blocks * t.rows) <= room,
+        lambda t: not t.bands or _data_bytes(p, t.blocks * t.rows) <= stack_limit,
     )
 
 
@@ -98,14 +98,14 @@ def is_side_by_side(p: Product, lanes: int) -> bool:
     return are_side_by_side(p.form, [(p.data, p.channel)], p.filters, lanes)
 
 
-def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> Iterator[Tiling]:
+def _tilings(p: Product, lanes: int, target: VectorTarget, filter_count: int = 0) -> Iterator[Tiling]:
     """Plans; with blocks of so many columns, where that is said. With all of a block on the stack where weights are few enough to be
     read again for every block."""
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
     most = min(target.tiles_bytes, KERNEL_SCRATCH)
-    room = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT32_BYTES)
-    for columns in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
+    limit = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT32_BYTES)
+    for columns in [filter_count] if filter_count else [n * lanes for n in (1, 2, 3, 4)]:
         if half % columns:
             continue
         for rows in _row_counts(pairs):
@@ -117,7 +117,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, wanted: int = 0) -> I
                 yield t
             bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
             t = replace(t, blocks=-(-blocks // bands), bands=bands)
-            if _data_bytes(p, t.blocks * t.rows) <= room:  # no more workspace than what is read and written
+            if _data_bytes(p, t.blocks * t.rows) <= limit:  # no more workspace than what is read and written
                 yield t
 
 

@@ -178,16 +178,16 @@ class _Nest:
         """Statements for a row, with what stands for each of its axes. In place of rows behind the last, that one is taken again."""
         simplify = Simplifier({})
         row = minimum(row, self.product.count - 1) if self.missing else row
-        places: Places = {}
+        positions: Places = {}
         values: list[tuple[Var, Expr]] = []
         rest = row
         for at, (v, n) in enumerate(reversed(self.product.rows)):
             own = Var(v.name)
             outermost = at == len(self.product.rows) - 1
             values.append((own, simplify(rest if outermost else rest % n)))
-            places[v] = own
+            positions[v] = own
             rest = rest // n
-        nest = body(places)
+        nest = body(positions)
         for own, value in values:
             nest = Let(own, value, nest)
         return nest
@@ -216,8 +216,8 @@ class _Nest:
         """The sizes of the rows of a block."""
         row = Var("row")
 
-        def stored(places: Places) -> Stmt:
-            return self._size(sizes, (at, row), places)
+        def stored(positions: Places) -> Stmt:
+            return self._size(sizes, (at, row), positions)
 
         return For(row, 2 * self.tiling.rows, self._located(self._number(block, row), stored), kind)
 
@@ -232,13 +232,13 @@ class _Nest:
         marked = If(logical_not(even), Store(turn.uneven, (turn.block,), const(1, "int32")))
         return seq([Store(turn.uneven, (turn.block,), const(0, "int32")), For(row, self.tiling.rows, marked)])
 
-    def _size(self, sizes: Buffer, at: tuple[Expr, ...], places: Places) -> Stmt:
+    def _size(self, sizes: Buffer, at: tuple[Expr, ...], positions: Places) -> Stmt:
         """The size of a row."""
         p = self.product
         inner = tuple((Var(x.name), n) for x, n in (*p.taps, p.channel))
         own: Places = {x: new for (x, _), (new, _) in zip((*p.taps, p.channel), inner)}
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
-        value = absolute(substitute(p.data, {**places, **own}))
+        value = absolute(substitute(p.data, {**positions, **own}))
         store = Store(sizes, at, acc.element())
         form = Reduction((), acc, const(0.0, "float32"), inner, acc.element() + value, (store,))
         return self.stages.add("size", form)
@@ -315,7 +315,7 @@ class _Nest:
             cleared = [Store(done, (const(first + n), v), _ZERO) for n in (0, 1)]
             nothing = equal(Load(sizes, (turn.block, within)), _ZERO)
             lines.append(If(nothing, self.stages.add_map("zeros", [(v, lanes)], cleared)))
-        for places, number, first in zip(pair.places, pair.numbers, (0, 2)):
+        for positions, number, first in zip(pair.places, pair.numbers, (0, 2)):
             outs = [
                 self.stages.add_map(
                     "out",
@@ -323,7 +323,7 @@ class _Nest:
                     stores_for(
                         self.product.form,
                         Load(done, (const(first + n), v)),
-                        {**places, self.product.filters[0]: columns * t.columns + (lane + half if n else lane)},
+                        {**positions, self.product.filters[0]: columns * t.columns + (lane + half if n else lane)},
                     ),
                 )
                 for n in (0, 1)

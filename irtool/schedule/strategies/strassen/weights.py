@@ -20,7 +20,7 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
     filters, channels = w.shape[0] // 2, w.shape[1] // 2
     upper, lower = w[:, :channels], w[:, channels:]
     quarters = [upper[:filters], upper[filters:], lower[:filters], lower[filters:]]
-    made = np.empty((filters // columns, len(WEIGHTS), w.shape[2] * channels, columns), "float32")
+    sums = np.empty((filters // columns, len(WEIGHTS), w.shape[2] * channels, columns), "float32")
     for p, signs in enumerate(WEIGHTS):
         first, *others = [(int(s), q) for s, q in zip(signs, quarters) if s]
         total = first[1] if first[0] > 0 else -first[1]
@@ -28,8 +28,8 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
             total = total + q if s > 0 else total - q
         # (filters, channels, taps) ⇒ (blocks, taps, channels, columns)
         lying = total.reshape(-1, columns, channels, w.shape[2]).transpose(0, 3, 2, 1)
-        made[:, p] = lying.reshape(len(made), -1, columns)
-    return made
+        sums[:, p] = lying.reshape(len(sums), -1, columns)
+    return sums
 
 
 def are_even(data: Any, order: Sequence[int]) -> bool:

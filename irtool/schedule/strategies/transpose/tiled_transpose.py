@@ -142,11 +142,11 @@ def _split_squares(b: Block[Map], axis: Var, p: Squares) -> tuple[Block[Map], Le
     """A part of an axis in squares."""
     b, over, _ = split_vectors(b, axis, (p.first, p.count, p.size))
     names = ["strip", f"{axis.name}_o", f"{axis.name}_g"]
-    kept = [(extent, name) for extent, name in zip(p.loops, names, strict=True) if extent > 1]
-    if len(kept) > 1:
-        b = split(b, over[0], [extent for extent, _ in kept], [name for _, name in kept])
-    found = iter(b.over(axis))
-    return b, Levels(*([next(found)] if extent > 1 else [] for extent in p.loops))
+    split_loops = [(extent, name) for extent, name in zip(p.loops, names, strict=True) if extent > 1]
+    if len(split_loops) > 1:
+        b = split(b, over[0], [extent for extent, _ in split_loops], [name for _, name in split_loops])
+    loops = iter(b.over(axis))
+    return b, Levels(*([next(loops)] if extent > 1 else [] for extent in p.loops))
 
 
 def _moved(m: Map, operand: Load, axes: Axes) -> Moved:

@@ -45,29 +45,29 @@ def squares_of(extent: int, sizes: Sequence[int], overlap: bool) -> list[Squares
 
 def in_groups(parts: Sequence[Squares], group: int) -> list[Squares]:
     """The parts in groups of so many squares, and what is left over."""
-    found = []
+    groups = []
     for p in parts:
         whole = p.count // group * group
         if whole:
-            found.append(replace(p, count=whole, strip=whole, group=group))
+            groups.append(replace(p, count=whole, strip=whole, group=group))
         if whole < p.count:
             left = p.count - whole
-            found.append(Squares(p.first + whole * p.size, left, p.size, left))
-    return found
+            groups.append(Squares(p.first + whole * p.size, left, p.size, left))
+    return groups
 
 
 def in_strips(parts: Sequence[Squares], steps: int) -> list[Squares]:
     """The parts in strips of so many steps at most, all of one length if there is one at least half as long; and what is left over."""
-    found = []
+    strips = []
     for p in parts:
         most = max(1, steps // p.size)
         if p.count <= most:
-            found.append(p)
+            strips.append(p)
             continue
         strip = next((x for x in range(most, most // 2, -1) if p.count % x == 0), most)
         whole = p.count // strip * strip
-        found.append(replace(p, count=whole, strip=strip))
+        strips.append(replace(p, count=whole, strip=strip))
         if whole < p.count:
             left = p.count - whole
-            found.append(replace(p, first=p.first + whole * p.size, count=left, strip=left))
-    return found
+            strips.append(replace(p, first=p.first + whole * p.size, count=left, strip=left))
+    return strips

@@ -51,25 +51,25 @@ class TurnedResultsStrategy(Strategy):
         axes: TurnedResults = candidate.plan
         with untraced():
             assert stage.map is not None
-            made, maps = _divided(stage.map, axes)
+            transposed, maps = _divided(stage.map, axes)
             nests = [by_strategy(stage.inner(m, serial=stage.serial)).apply() for m in maps]
-        return Allocate(made, seq(nests))
+        return Allocate(transposed, seq(nests))
 
 
 def _choose_axes(m: Map) -> TurnedResults | None:
     if len(m.stores) != 1 or len(m.loops) < 2:
         return None
     (store,), simplify = m.stores, simplifier(m.loops)
-    places = [e.source.offset(e.indices) for e in loads(store.value)]
+    positions = [e.source.offset(e.indices) for e in loads(store.value)]
     written = store.buffer.offset(store.indices)
     for v, n in m.loops:
         if n < FEWEST_LANES or stride(simplify, written, v) != 1:
             continue
-        if all(stride(simplify, p, v) is not None for p in places):
+        if all(stride(simplify, p, v) is not None for p in positions):
             return None
         for w, k in m.loops:
-            found = [stride(simplify, p, w) for p in places]
-            if w is not v and k >= FEWEST_LANES and 1 in found and all(s in (0, 1) for s in found):
+            strides = [stride(simplify, p, w) for p in positions]
+            if w is not v and k >= FEWEST_LANES and 1 in strides and all(s in (0, 1) for s in strides):
                 return TurnedResults((v, n), (w, k))
     return None
 
@@ -84,11 +84,11 @@ def _divided(m: Map, axes: TurnedResults) -> tuple[Buffer, tuple[Map, Map]]:
     m = block.result()
     (store,) = m.stores
     rest = [x for x in m.loops if x[0] is not v and x[0] is not w]
-    made = Buffer("made", [*(c for _, c in rest), n, k], store.buffer.dtype, Scope.GLOBAL)
-    first = Map((*rest, (v, n), (w, k)), (Store(made, [*(x for x, _ in rest), v, w], store.value),))
+    transposed = Buffer("made", [*(c for _, c in rest), n, k], store.buffer.dtype, Scope.GLOBAL)
+    first = Map((*rest, (v, n), (w, k)), (Store(transposed, [*(x for x, _ in rest), v, w], store.value),))
     own = [(Var(x.name, x.dtype), c) for x, c in (*rest, (w, k), (v, n))]
     values: dict[Expr, Expr] = {x: y for (x, _), (y, _) in zip((*rest, (w, k), (v, n)), own, strict=True)}
     simplify = simplifier(own)
     indices = [simplify(substitute(i, values)) for i in store.indices]
     place = (*(y for y, _ in own[:-2]), own[-1][0], own[-2][0])
-    return made, (first, Map(tuple(own), (Store(store.buffer, indices, Load(made, place)),)))
+    return transposed, (first, Map(tuple(own), (Store(store.buffer, indices, Load(transposed, place)),)))

@@ -102,9 +102,9 @@ def _interleaved(stage: Stage) -> Interleaved | None:
     simplify = simplifier(fused.loops, fused.inner)
     if any(stride(simplify, s.buffer.offset(s.indices), axis) != 1 for s in fused.stores) or extent < stage.lanes:
         return None
-    places = offsets(fused)
-    beside = epilogue_operands(fused)
-    if len(places) != 1 or beside or stride(simplify, places[0], axis) is not None:
+    positions = offsets(fused)
+    other_operands = epilogue_operands(fused)
+    if len(positions) != 1 or other_operands or stride(simplify, positions[0], axis) is not None:
         return None
-    period = vectors_of_period(places[0], axis, (*fused.loops, *fused.inner), stage.lanes)
+    period = vectors_of_period(positions[0], axis, (*fused.loops, *fused.inner), stage.lanes)
     return Interleaved(outer, inner, axis.name, extent, period) if period else None

@@ -213,13 +213,13 @@ def _bounded(axis: AnyAxis, index: Expr, guards: Sequence[Expr], simplify: Simpl
     return replace(axis, first=max(axis.first, first), last=last), others
 
 
-def _order(weights: Load, wanted: Sequence[Loop]) -> tuple[int, ...] | None:
+def _order(weights: Load, order: Sequence[Loop]) -> tuple[int, ...] | None:
     """The axes of weights, those that are read with the wanted loops in that order; axes of a single element come second."""
-    places = {i: n for n, i in enumerate(weights.indices) if isinstance(i, Var)}
-    if {*places} != {v for v, _ in wanted} or any(weights.source.shape[places[v]] != n for v, n in wanted):
+    axes_of = {i: n for n, i in enumerate(weights.indices) if isinstance(i, Var)}
+    if {*axes_of} != {v for v, _ in order} or any(weights.source.shape[axes_of[v]] != n for v, n in order):
         return None
     single = [n for n, i in enumerate(weights.indices) if not isinstance(i, Var)]
-    if any(weights.source.shape[n] != 1 for n in single) or len(places) + len(single) != len(weights.indices):
+    if any(weights.source.shape[n] != 1 for n in single) or len(axes_of) + len(single) != len(weights.indices):
         return None
-    first, *others = (places[v] for v, _ in wanted)
+    first, *others = (axes_of[v] for v, _ in order)
     return (first, *single, *others)

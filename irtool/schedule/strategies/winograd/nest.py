@@ -113,8 +113,8 @@ class _Nest:
         product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
         tile = Var("tile")
         products = self._products(data, block, product, filters)
-        made = located(self.conv, t, first + tile, lambda place: self._results(product, tile, filters, place))
-        results = For(tile, t.tiles, self._guarded(first + tile, made))
+        result_stmt = located(self.conv, t, first + tile, lambda place: self._results(product, tile, filters, place))
+        results = For(tile, t.tiles, self._guarded(first + tile, result_stmt))
         return Allocate(product, seq([products, results]))
 
     def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
@@ -154,14 +154,17 @@ class _Nest:
             """One row of results, of what is read for its columns."""
             done = Buffer("result", (width, lanes), "float32", Scope.REGISTER)
             across = transformed(t.across.inverse, read, lambda n, e: Store(done, (const(n), v), e), shared, v)
-            made: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], across)]
+            stmts: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], across)]
             for n in range(width):
-                places = {**place.image, c.filters[0]: filters * t.filters + group * lanes + v}
-                places |= {c.rows.of: _at(place.row, c.rows, y), c.columns.of: _at(place.column, c.columns, const(n))}
-                stores = stores_for(c.form, Load(done, (const(n), v)), places)
+                positions = {**place.image, c.filters[0]: filters * t.filters + group * lanes + v}
+                positions |= {
+                    c.rows.of: _at(place.row, c.rows, y),
+                    c.columns.of: _at(place.column, c.columns, const(n)),
+                }
+                stores = stores_for(c.form, Load(done, (const(n), v)), positions)
                 out = self.stages.add_map("out", [(v, lanes)], stores)
-                made.append(self._where(c.columns, place.column, const(n), width, n, out))
-            return Allocate(done, seq(made))
+                stmts.append(self._where(c.columns, place.column, const(n), width, n, out))
+            return Allocate(done, seq(stmts))
 
         if c.rows.is_single:
             nest = line(const(0), lambda n: summed(const(n)))

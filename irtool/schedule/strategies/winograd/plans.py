@@ -18,7 +18,7 @@ SIZES = (2, 4)
 """Results of a tile along an axis."""
 
 
-def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, wanted: int = 0) -> list[Tiling]:
+def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, filter_count: int = 0) -> list[Tiling]:
     """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where weights
     are few; else with data in bands, on the stack or in the workspace."""
     rows, columns = _tiles(c, size)
@@ -30,7 +30,7 @@ def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, w
     on_stack: list[Tiling] = []
     others: list[Tiling] = []
     few = weight_bytes(c, products) * 2 <= target.streamed_bytes
-    for filters in [wanted] if wanted else [n * lanes for n in (1, 2, 3, 4)]:
+    for filters in [filter_count] if filter_count else [n * lanes for n in (1, 2, 3, 4)]:
         if c.filters_of_group % filters:
             continue
         for tiles in _tiles_at_once(count, few):
@@ -42,12 +42,12 @@ def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, w
                 continue
             if results > min(target.tiles_bytes, KERNEL_SCRATCH):
                 continue
-            room = target.streamed_bytes // 2
+            limit = target.streamed_bytes // 2
             if results + data <= KERNEL_SCRATCH:
-                least = _bands(blocks, data, min(room, KERNEL_SCRATCH - results))
+                least = _bands(blocks, data, min(limit, KERNEL_SCRATCH - results))
                 counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
                 others += [_in_bands(replace(whole, own=True), n) for n in counts]
-            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, room))))
+            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, limit))))
     return on_stack or others
 
 
@@ -92,9 +92,9 @@ def _tiles_at_once(count: int, few: bool) -> list[int]:
     return [*some] if few else sorted({*some, *(n for n in (count, *MANY_TILES) if n <= min(count, MANY_TILES[-1]))})
 
 
-def _bands(blocks: int, data: int, room: int) -> int:
+def _bands(blocks: int, data: int, limit: int) -> int:
     """In how many bands there is room for the data of each, so many bytes for a block."""
-    return -(-blocks // max(1, room // data))
+    return -(-blocks // max(1, limit // data))
 
 
 def _in_bands(t: Tiling, bands: int) -> Tiling:

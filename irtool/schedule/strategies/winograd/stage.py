@@ -25,8 +25,8 @@ def transform_convolutions(program: Program, target: VectorTarget) -> None:
     derive_stages(program, target, winograd)
 
 
-def _choose_tiling(c: Convolution, target: VectorTarget, label: str, room: float) -> Tiling | None:
-    transform = better_transform(c, target, label, room)
+def _choose_tiling(c: Convolution, target: VectorTarget, label: str, stack_limit: float) -> Tiling | None:
+    transform = better_transform(c, target, label, stack_limit)
     return transform.tiling if transform is not None else None
 
 

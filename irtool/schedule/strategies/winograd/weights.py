@@ -59,10 +59,10 @@ def _in_parts(w: Any, windows: WindowShape) -> Any:
 
     if windows.parts == (1, 1):
         return w
-    (rows, columns), (below, beside) = windows.taps, windows.parts
+    (rows, columns), (below, across) = windows.taps, windows.parts
     height = w.shape[-2] if rows > 1 else 1
     channels = w.shape[-3 if rows > 1 else -2]
     w = w.reshape(w.shape[0], -1, channels, height, w.shape[-1])
-    missing = [(0, 0), (0, 0), (0, 0), (0, below * rows - height), (0, beside * columns - w.shape[-1])]
-    w = np.pad(w, missing).reshape(*w.shape[:3], below, rows, beside, columns)
+    missing = [(0, 0), (0, 0), (0, 0), (0, below * rows - height), (0, across * columns - w.shape[-1])]
+    w = np.pad(w, missing).reshape(*w.shape[:3], below, rows, across, columns)
     return w.transpose(0, 1, 3, 5, 2, 4, 6)

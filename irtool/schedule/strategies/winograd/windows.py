@@ -105,10 +105,15 @@ class Windows:
         top, left = _first(c.rows, w.place.row, w.parts[0]), _first(c.columns, w.place.column, w.parts[1])
 
         def element(y: Expr, x: Expr, lane: Var) -> Expr:
-            places: dict[Expr, Expr] = {c.channel[0]: w.channel + lane, c.rows.of: y, c.columns.of: x, **w.place.image}
+            positions: dict[Expr, Expr] = {
+                c.channel[0]: w.channel + lane,
+                c.rows.of: y,
+                c.columns.of: x,
+                **w.place.image,
+            }
             if c.depth is not None and w.slice is not None:
-                places[c.depth.slice] = w.slice
-            return cast(substitute(c.data, places), "float32")
+                positions[c.depth.slice] = w.slice
+            return cast(substitute(c.data, positions), "float32")
 
         def inside(y: Expr, x: int, lane: Var) -> Expr:
             return element(top + y * c.rows.dilation, left + x * c.columns.dilation, lane)
@@ -146,14 +151,14 @@ class Windows:
         by_rows, by_columns = self.tiling.down.data, self.tiling.across.data
         shared = Registers("part", lanes, by_rows, by_columns)
         if self.conv.rows.is_single:
-            made = transformed(
+            data = transformed(
                 by_columns,
                 lambda n: read(const(0), n, v),
                 lambda n, e: self._stored(w, const(n), v, e),
                 shared,
                 v,
             )
-            return Allocate(shared.buffer, self.stages.add_map("data", [(v, lanes)], made))
+            return Allocate(shared.buffer, self.stages.add_map("data", [(v, lanes)], data))
         half = Buffer("half", (height, width, lanes), "float32", Scope.LOCAL)
         y, x = Var("y"), Var("x")
 
