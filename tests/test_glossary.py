@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
 FREE = (
     "benchmarks",
+    "irtool/backends",
     "irtool/benchmark",
     "irtool/commands",
     "irtool/driver",
@@ -31,6 +32,7 @@ FREE = (
     "irtool/quantization",
     "irtool/reduction",
     "irtool/relay",
+    "irtool/selection",
     "irtool/te",
     "irtool/tir",
     "irtool/tir_passes",

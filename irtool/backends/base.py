@@ -158,14 +158,14 @@ class Backend(Plugin):
 
     def text(self) -> str:
         """`NAME{flag=value,…}` with the flags that are not at their defaults, as `--target` takes it."""
-        given = [(f.name, getattr(self, f.name)) for f in self.fields() if getattr(self, f.name) != f.default]
-        inside = ",".join(f"{n}={show_flag(v)}" for n, v in given)
-        return f"{self.name}{{{inside}}}" if given else self.name
+        options = [(f.name, getattr(self, f.name)) for f in self.fields() if getattr(self, f.name) != f.default]
+        inside = ",".join(f"{n}={show_flag(v)}" for n, v in options)
+        return f"{self.name}{{{inside}}}" if options else self.name
 
     def fit_name(self, text: str) -> str:
         """The nearest to `text` that files and functions may be called."""
-        made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
-        return f"v{made}" if made[0].isdigit() else made
+        identifier = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
+        return f"v{identifier}" if identifier[0].isdigit() else identifier
 
     @classmethod
     def ending(cls, emit: str) -> str:
@@ -281,11 +281,11 @@ def backend(name: str, *aliases: str, override: bool = False) -> Callable[[B], B
 
 def find_backend(name: str) -> type[Backend]:
     """The backend of that name. Raises UsageError, naming those there are, where there is none."""
-    found = backends.find(name)
-    if found is None:
+    backend = backends.find(name)
+    if backend is None:
         names = backends.names()
         have = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
         hint = nearest(name, names)
-        there = f"the backends are {have}"
-        raise UsageError(f"there is no backend {name}", help=f"{hint} {there}" if hint else there)
-    return found
+        listing = f"the backends are {have}"
+        raise UsageError(f"there is no backend {name}", help=f"{hint} {listing}" if hint else listing)
+    return backend

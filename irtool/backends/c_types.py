@@ -37,9 +37,9 @@ class Enclosed(str):
 
 def enclose(inside: str) -> Enclosed:
     """The expression in parentheses."""
-    made = Enclosed(f"({inside})")
-    made.inside = inside
-    return made
+    enclosed = Enclosed(f"({inside})")
+    enclosed.inside = inside
+    return enclosed
 
 
 def bare(text: str) -> str:

@@ -34,10 +34,10 @@ def read_flag(field: dataclasses.Field, hint: Any, value: Any) -> Any:
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, list | tuple) or not all(isinstance(v, str) for v in items):
             raise UsageError(f"{field.name}={value!r} is not a list of words")
-        found = tuple(dict.fromkeys(v.strip() for v in items if v.strip()))
-        for item in found:
+        values = tuple(dict.fromkeys(v.strip() for v in items if v.strip()))
+        for item in values:
             _check_choice(field.name, item, choices)
-        return found
+        return values
     if isinstance(value, bool) and {"auto", "none"} <= set(choices):
         value = "auto" if value else "none"
     if isinstance(value, int | float) and not isinstance(value, bool) and hint is str:
@@ -54,14 +54,14 @@ def merge_flags(*sources: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UsageError for a flag that two places give different values.
     """
-    found: dict[str, Any] = {}
+    flags: dict[str, Any] = {}
     for source in sources:
         for name, value in source.items():
-            if found.get(name) is None:
-                found[name] = value
-            elif value is not None and found[name] != value:
-                raise UsageError(f"the flag {name} is given twice: {show_flag(found[name])} and {show_flag(value)}")
-    return found
+            if flags.get(name) is None:
+                flags[name] = value
+            elif value is not None and flags[name] != value:
+                raise UsageError(f"the flag {name} is given twice: {show_flag(flags[name])} and {show_flag(value)}")
+    return flags
 
 
 def show_flag(value: Any) -> str:

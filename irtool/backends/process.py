@@ -37,10 +37,10 @@ def run_program(
         except OSError as error:
             raise ToolError(f"{runner[0] if runner else program} could not be run: {error.strerror}") from None
         if done.returncode != 0:
-            said = done.stderr.strip()[:_SHOWN]
+            message = done.stderr.strip()[:_SHOWN]
             where = f" under {runner[0]}" if runner else ""
             ended = f"the compiled program ended with code {done.returncode}{where}"
-            raise ToolError(ended + (f": {said}" if said else ""))
+            raise ToolError(ended + (f": {message}" if message else ""))
         if not all(path.exists() for path in written):
             raise ToolError("the compiled program wrote no output" + (f" under {runner[0]}" if runner else ""))
         return [path.read_bytes() for path in written]

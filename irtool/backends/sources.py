@@ -44,12 +44,12 @@ class EntryPoint:
 
 def entry_points(program: Program) -> list[EntryPoint]:
     """The entry points of a program by the names that its module has, for backends that need no others."""
-    made = []
+    entries = []
     for name in program.entries or [program.entry]:
         f = program.functions[name]
         inputs, outputs = (tuple(Parameter(s, s.name) for s in slots) for slots in (f.params, f.results))
-        made.append(EntryPoint(f, name, inputs, outputs))
-    return made
+        entries.append(EntryPoint(f, name, inputs, outputs))
+    return entries
 
 
 @dataclass(frozen=True)

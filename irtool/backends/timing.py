@@ -67,11 +67,11 @@ class TimingJob:
                 _said(command, folder, patience)
 
             def once(runner: Sequence[str]) -> float:
-                said = _said([*runner, str(folder / self.program)], folder, patience)
+                output = _said([*runner, str(folder / self.program)], folder, patience)
                 try:
-                    return float(said)
+                    return float(output)
                 except ValueError:
-                    message = f"the measuring program printed {said[:80]!r}, which is no number of seconds"
+                    message = f"the measuring program printed {output[:80]!r}, which is no number of seconds"
                     raise ToolError(message) from None
 
             yield once
@@ -90,6 +90,6 @@ def _said(command: Sequence[str], folder: Path, patience: float) -> str:
     except subprocess.TimeoutExpired:
         raise ToolError(f"{command[0]} was not done after {patience:g} s") from None
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip())[:_SHOWN] or f"exit code {done.returncode}"
-        raise ToolError(f"{command[0]} failed: {said}", notes=(shlex.join(command),))
+        message = (done.stderr.strip() or done.stdout.strip())[:_SHOWN] or f"exit code {done.returncode}"
+        raise ToolError(f"{command[0]} failed: {message}", notes=(shlex.join(command),))
     return done.stdout.strip()

@@ -58,18 +58,18 @@ def find_run(s: For, simplify: Simplifier) -> Run | None:
         return None
     body = unroll(s.body, simplify)
     sums = [_sum(x, s.var, simplify) for x in (body.stmts if isinstance(body, Seq) else (body,))]
-    found = tuple(x for x in sums if x is not None)
-    return Run(s.var, int(s.extent.value), found) if len(found) == len(sums) else None
+    valid_sums = tuple(x for x in sums if x is not None)
+    return Run(s.var, int(s.extent.value), valid_sums) if len(valid_sums) == len(sums) else None
 
 
 def last_step(run: Run, simplify: Simplifier) -> tuple[Sum, ...]:
     """The sums of the step that is left, of an odd number of them."""
     last: dict[Expr, Expr] = {run.var: const(run.extent - 1, run.var.dtype)}
 
-    def there(w: Words) -> Words:
+    def advanced(w: Words) -> Words:
         return Words(w.buffer, simplify.at(w.first, dict(last)), w.cond)
 
-    return tuple(Sum(x.result, x.dot, (there(x.words[0]), there(x.words[1]))) for x in run.sums)
+    return tuple(Sum(x.result, x.dot, (advanced(x.words[0]), advanced(x.words[1]))) for x in run.sums)
 
 
 def _has_long_words(s: Stmt) -> bool:

@@ -105,14 +105,16 @@ def select_tiles(root: Stmt, simplify: Simplifier) -> Stmt:
 def _region(around: Stmt, simplify: Simplifier) -> Lowered:
     blocks = _blocks(around)
     wide = {s: _is_wide(s, blocks) for s in blocks}
-    found = {_read_block(s, simplify, wide[s]).configuration for s in blocks}
+    configurations = {_read_block(s, simplify, wide[s]).configuration for s in blocks}
 
     def lower(s: Stmt) -> Stmt:
         if not isinstance(s, Lowered) or s.code not in wide:
             return s
-        return Lowered(s.body, _read_block(s.code, simplify, wide[s.code], len(found) > 1))
+        return Lowered(s.body, _read_block(s.code, simplify, wide[s.code], len(configurations) > 1))
 
-    return Lowered(rewrite_stmt(around, lower), TileRegion(next(iter(found)) if len(found) == 1 else ()))
+    return Lowered(
+        rewrite_stmt(around, lower), TileRegion(next(iter(configurations)) if len(configurations) == 1 else ())
+    )
 
 
 def _begins_tiles(s: Stmt) -> bool:
@@ -155,9 +157,9 @@ def _read_block(s: For, simplify: Simplifier, wide: bool, configures: bool = Fal
     *sums, a, i, c, j, w = loops
     stores = [x for x in inner if isinstance(x, Store)]
     acc = stores[-1].buffer
-    made = {x.buffer for x in inner if isinstance(x, Allocate)} | {acc}
+    local_buffers = {x.buffer for x in inner if isinstance(x, Allocate)} | {acc}
     nodes = post_order(*(e for x in inner for e in expressions(x)))
-    reads = [e for e in nodes if isinstance(e, Load) and e.source not in made]
+    reads = [e for e in nodes if isinstance(e, Load) and e.source not in local_buffers]
     data = next(e for e in reads if i.var in set(post_order(*e.indices)))
     weights = next(e for e in reads if j.var in set(post_order(*e.indices)))
     rows, deep = (simplify.linear(e.indices[0])[0] for e in (data, weights))

@@ -208,10 +208,10 @@ class C(Backend):
     ) -> CText:
         """The program as C text; its units of kernels are added to `objects` as they are written, its weights file is written
         into the folder, if there is one."""
-        beside = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
+        further_files = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
         levels = self.levels if program.lesser else ()
         vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
-        origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, beside, vectors)
+        origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, further_files, vectors)
         options = TextOptions(
             keep=INLINE if self.constant_pools and self.weights == "auto" else self.weights,
             math=self.math,
@@ -242,12 +242,12 @@ class C(Backend):
             assert text.origin is not None
             made_for = write_build_file(kind, name, text.origin, text.sources, weights)
             files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
-        beside: list[str] = []
+        further_files: list[str] = []
         if self.api == "tvm" or request.emit == "mlf":
             interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
             files[f"{interface.stem}.h"] = [interface.header.encode()]
             files[f"{interface.stem}.c"] = [interface.source.encode()]
-            beside.append(f"{interface.stem}.c")
+            further_files.append(f"{interface.stem}.c")
         main = ""
         if self.testbench:
             main = f"{name}_test.c"
@@ -274,7 +274,7 @@ class C(Backend):
             },
             {unit: [u.encode()] for unit, u in text.units.items()},
             text,
-            tuple(beside),
+            tuple(further_files),
             main,
             objects,
         )
@@ -307,8 +307,8 @@ class C(Backend):
             for file, content in units.items():
                 if file not in objects:
                     objects.add(file, b"".join(content))
-            made = objects.finish()
-        self.compiler.link(request.emit, [made[file] for file in units], target, folder)
+            files = objects.finish()
+        self.compiler.link(request.emit, [files[file] for file in units], target, folder)
         built = {target: folder / target}
         return Built(built, target if request.emit == "so" else "", target if request.emit == "exe" else "")
 

@@ -41,13 +41,15 @@ class Origin:
         compiler: Compiler,
         version: str,
         vector_bits: int,
-        beside: Sequence[str] = (),
+        further_files: Sequence[str] = (),
         levels: Sequence[tuple[str, int]] = (),
     ) -> Origin:
         """The origin of what is made for a compiler as it is called in this build."""
         command, flags = tuple(compiler.command), tuple(compiler.flags)
         processor = compiler.target.split("-")[0] if levels else compiler.processor
-        return cls(version, processor, vector_bits, compiler.openmp, command, flags, tuple(beside), tuple(levels))
+        return cls(
+            version, processor, vector_bits, compiler.openmp, command, flags, tuple(further_files), tuple(levels)
+        )
 
     def compile_line(self, sources: Sequence[str]) -> str:
         """The command that compiles the sources to object files, for a shell."""

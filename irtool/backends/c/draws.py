@@ -19,11 +19,11 @@ from ..sources import Draw
 _PER_LINE = 8
 
 
-def given_values(p: Parameter, given: Draw | Any) -> list[str]:
+def given_values(p: Parameter, value: Draw | Any) -> list[str]:
     """The declaration of an input's values where they are not drawn."""
-    if isinstance(given, Draw):
+    if isinstance(value, Draw):
         return []
-    flat = given.reshape(-1)
+    flat = value.reshape(-1)
     if p.slot.dtype in HALVES:
         numbers = [f"{v}u" for v in flat.view("uint16").tolist()]
     else:
@@ -40,7 +40,7 @@ def table(declared: str, numbers: Sequence[str]) -> list[str]:
 
 def generator(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[str]:
     """The functions that draw these inputs."""
-    drawn = [(p.slot.dtype, given) for p, given in inputs if isinstance(given, Draw)]
+    drawn = [(p.slot.dtype, value) for p, value in inputs if isinstance(value, Draw)]
     if not drawn:
         return []
     lines = [*_TWISTER]
@@ -51,21 +51,21 @@ def generator(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[str]:
 
 def helpers(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[Helper]:
     """The support functions that `fill` calls for these inputs."""
-    drawn = {p.slot.dtype for p, given in inputs if isinstance(given, Draw)}
+    drawn = {p.slot.dtype for p, value in inputs if isinstance(value, Draw)}
     return [h for dtype in HALVES if dtype in drawn for h in (_ODD, TO_BITS[dtype])]
 
 
-def fill(p: Parameter, given: Draw | Any) -> list[str]:
+def fill(p: Parameter, draw: Draw | Any) -> list[str]:
     """Statements that give an input its values; `i` is a variable of type `unsigned long`."""
     value = f"{p.name}_given[i]"
     seeded = []
-    if isinstance(given, Draw):
-        seeded = [f"  seed({given.seed}u);"]
-        if given.whole:
-            value = f"below({int(given.high - given.low) - 1}u)"
-            value = f"{literal(given.low, 'int32')} + {value}" if given.low else value
+    if isinstance(draw, Draw):
+        seeded = [f"  seed({draw.seed}u);"]
+        if draw.whole:
+            value = f"below({int(draw.high - draw.low) - 1}u)"
+            value = f"{literal(draw.low, 'int32')} + {value}" if draw.low else value
         else:
-            value = f"uniform({bare(literal(given.low, 'float64'))}, {literal(given.high - given.low, 'float64')})"
+            value = f"uniform({bare(literal(draw.low, 'float64'))}, {literal(draw.high - draw.low, 'float64')})"
         value = _narrowed(value, p.slot.dtype)
     return [*seeded, f"  for (i = 0; i < {p.slot.size}u; ++i) {p.name}_data[i] = {value};"]
 

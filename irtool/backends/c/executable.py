@@ -64,15 +64,15 @@ def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
     outputs = [sanitize(entry.result_name(n)) for n in range(len(entry.results))]
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
-    words = [f"[{name}.bin]"] * has_weights + [n for n, _, _ in named]
-    line = " ".join(words)
-    said = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
-    said += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
+    arguments = [f"[{name}.bin]"] * has_weights + [n for n, _, _ in named]
+    line = " ".join(arguments)
+    lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
+    lines += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
-        said.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes")
-    said.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
-    return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in said), "}"]
+        lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes")
+    lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
+    return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in lines), "}"]
 
 
 _TRANSFER = (

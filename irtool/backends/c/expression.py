@@ -93,25 +93,25 @@ class Writer:
             if e in text:
                 continue
             if isinstance(e, Select) and e.lazy:
-                made, nested = yield self._branches(e, text, depth, lines)
+                result, nested = yield self._branches(e, text, depth, lines)
             elif isinstance(e, Binary) and e.op in ("and", "or"):
-                made, nested = yield self._short_circuit(e, text, depth, lines)
+                result, nested = yield self._short_circuit(e, text, depth, lines)
             else:
                 kids = children(e)
                 dot = e.b if isinstance(e, Binary) and e.op == "+" and uses.get(e.b) == 1 and depth.get(e.b) else None
                 if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in DOTS:
-                    made = self.helper(
+                    result = self.helper(
                         Helper(dot.name), text[e.a], *(text[k] for k in children(dot))
                     )  # it adds by itself
                 else:
-                    made = self._one(e, [text[k] for k in kids])
+                    result = self._one(e, [text[k] for k in kids])
                 nested = 1 + max((depth.get(k, 0) for k in kids), default=-1)
-            wanted = (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
-            if (wanted or nested > _DEEPEST) and not isinstance(e, Const | Var):
+            is_shared = (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
+            if (is_shared or nested > _DEEPEST) and not isinstance(e, Const | Var):
                 name = self.names.fresh("t")
-                lines.append(f"const {self.type_of(e)} {name} = {bare(made)};")
-                made, nested = name, 0
-            text[e] = made
+                lines.append(f"const {self.type_of(e)} {name} = {bare(result)};")
+                result, nested = name, 0
+            text[e] = result
             depth[e] = nested
         return lines, [bare(text[r]) for r in roots], max((depth.get(r, 0) for r in roots), default=0)
 

@@ -51,10 +51,12 @@ class HostWriter:
         self.names = names.inner(ARENA, END, POOLS, WORKER)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
-        found = steps(function.body)
-        self.error = self.names.fresh("error") if any(isinstance(s, CallFunction) for s in found) else ""
+        steps_of_body = steps(function.body)
+        self.error = self.names.fresh("error") if any(isinstance(s, CallFunction) for s in steps_of_body) else ""
         self.next_body = (
-            self.names.fresh("next_body") if any(isinstance(s, Loop) and len(s.bodies) > 1 for s in found) else ""
+            self.names.fresh("next_body")
+            if any(isinstance(s, Loop) and len(s.bodies) > 1 for s in steps_of_body)
+            else ""
         )
         self.declared: list[str] = [f"  int {self.error};"] if self.error else []
         self.declared += [f"  int {self.next_body} = 0;"] if self.next_body else []
@@ -141,17 +143,17 @@ class HostWriter:
         slot = slot.resolve()
         if slot.kind == CONSTANT:
             return self.constant(slot)
-        found = self.places.get(slot)
-        if found is None:
+        name = self.places.get(slot)
+        if name is None:
             assert slot.kind not in (PARAM, RESULT)
-            found = self.places[slot] = self.names.fresh(slot.name)
+            name = self.places[slot] = self.names.fresh(slot.name)
             self.used.add(self.frame.begin)
             t = stored_type(slot.dtype)
             address = self.frame.address(slot.offset or 0)
             shape = ", ".join(map(str, slot.shape))
-            self.declared.append(f"  {t} *const {found} = ({t} *)(void *)({address}); /* [{shape}] */")
-        self.used.add(found)
-        return found
+            self.declared.append(f"  {t} *const {name} = ({t} *)(void *)({address}); /* [{shape}] */")
+        self.used.add(name)
+        return name
 
 
 def _is_in_place(s: CopySlot) -> bool:

@@ -84,8 +84,8 @@ class KernelText:
 
     def define(self, linkage: str = "static") -> str:
         """The function."""
-        kept = "".join(f"{a.name}\n" for a in self.attributes)
-        return f"{kept}{self.declare(linkage)} {{\n{self.body}\n}}\n"
+        prefix = "".join(f"{a.name}\n" for a in self.attributes)
+        return f"{prefix}{self.declare(linkage)} {{\n{self.body}\n}}\n"
 
 
 class KernelWriter:

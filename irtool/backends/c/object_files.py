@@ -40,10 +40,10 @@ class Objects:
         if not self._is_there:
             raise self.compiler.missing()
         try:
-            found = self._jobs.results()
+            outputs = self._jobs.results()
         except OSError as error:
             raise self.compiler.unrunnable(error) from None
-        self.compiler.check(list(self._commands.values()), found, self.folder)
+        self.compiler.check(list(self._commands.values()), outputs, self.folder)
         return {source: _object_of(source) for source in self._commands}
 
     def __enter__(self) -> Objects:

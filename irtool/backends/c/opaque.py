@@ -46,8 +46,8 @@ def is_copied_wrongly(data: np.ndarray) -> bool:
 
     raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     for start in range(0, min(_WORD, raw.size), data.itemsize):
-        words = raw[start : start + (raw.size - start) // _WORD * _WORD].view(np.int64)
-        first, second, last = words[:-2], words[1:-1], words[2:]
+        quads = raw[start : start + (raw.size - start) // _WORD * _WORD].view(np.int64)
+        first, second, last = quads[:-2], quads[1:-1], quads[2:]
         if np.any((first == second) & (last != second) & (last == second >> 63)):
             return True
     return False

@@ -260,16 +260,16 @@ class _Writer:
     def _variant(self, program: Program, level: ProcessorLevel | None, suffix: str) -> Variant:
         runs = runs_of(program)
         functions = {n: self.names.fresh(f"{self.name}_{n}{suffix}") for n in program.functions}
-        made = Variant(program, level, suffix, functions)
+        variant = Variant(program, level, suffix, functions)
         for k in counted("sources of kernels", program.kernels):
             name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
             writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team)
-            source = made.add(k, writer, "\n".join(comment(describe(k, runs.get(k, [])))))
+            source = variant.add(k, writer, "\n".join(comment(describe(k, runs.get(k, [])))))
             if writer.in_team:
-                made.tasks[k] = self.names.fresh(f"{name}_task")
+                variant.tasks[k] = self.names.fresh(f"{name}_task")
             if not self.program.lesser:
-                self.units.add(made, source)
-        return made
+                self.units.add(variant, source)
+        return variant
 
     @property
     def _run_tools(self) -> list[str]:
@@ -308,13 +308,13 @@ class _Writer:
     def _constants(self, stored: weights_file.WeightsFile | None) -> _Constants:
         if stored is not None:
             self.constants = {c: self._constant(c) for c in self.program.constants}
-            places = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
+            slots = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
             return _Constants(
                 [
                     weights.accessors(
                         self.name, self.upper, stored.head, self.verify_weights, self.program.spare_bytes
                     ),
-                    *places,
+                    *slots,
                     "",
                 ],
                 "",
@@ -354,7 +354,7 @@ class _Writer:
 
     def _functions(self) -> list[str]:
         entries = self.program.entries or [self.program.entry]
-        made: list[str] = []
+        lines_of: list[str] = []
         for v in self.variants:
             writers = [
                 HostWriter(
@@ -369,8 +369,8 @@ class _Writer:
             ]
             prototypes = [f"{w.signature};" for w in writers] if len(writers) > 1 else []
             lines = [*v.write_tasks(), *prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
-            made += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
-        return [*made, *([count_threads(self.name, self._most_threads)] if self.in_team and self._pays else [])]
+            lines_of += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
+        return [*lines_of, *([count_threads(self.name, self._most_threads)] if self.in_team and self._pays else [])]
 
     @property
     def _most_threads(self) -> int:
@@ -437,8 +437,8 @@ def _notice(name: str, origin: Origin | None) -> list[str]:
     """What the compiler says where code that was made for vectors is compiled without; IRT_NO_NOTICE silences it."""
     flags = [f for f in origin.flags if f.startswith(("-march=", "-mcpu=", "-mavx"))] if origin else []
     how = f"; compile it with {' '.join(flags)}" if flags else ""
-    said = _quoted(f"{name}.c is made for vectors and compiled without them, so it is slow{how}")
-    return ["#if !defined(IRT_NO_VECTOR) && !defined(IRT_NO_NOTICE)", f'#pragma message("{said}")', "#endif"]
+    notice = _quoted(f"{name}.c is made for vectors and compiled without them, so it is slow{how}")
+    return ["#if !defined(IRT_NO_VECTOR) && !defined(IRT_NO_NOTICE)", f'#pragma message("{notice}")', "#endif"]
 
 
 def _quoted(text: str) -> str:
@@ -450,8 +450,8 @@ def _type_section(types: dict[tuple[str, int], None]) -> list[str]:
     """Vector types, which need nothing of the processor before they are used."""
     if not types:
         return []
-    made = [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
-    return ["#if defined(__GNUC__) && !defined(IRT_NO_VECTOR)", *made, "#endif", ""]
+    definitions = [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)]
+    return ["#if defined(__GNUC__) && !defined(IRT_NO_VECTOR)", *definitions, "#endif", ""]
 
 
 def _vector_section(
@@ -471,7 +471,7 @@ def _vector_section(
         needed = f" && defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS >= {8 * widest}"
     lines = [f"#if defined(__GNUC__) && !defined(IRT_NO_VECTOR){needed}", "#define IRT_VECTOR 1"]
     lines += [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)] if defines_types else []
-    made: dict[tuple[str, str, int], str] = {}
+    definitions: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in functions:
-        made.update(vector_math.define(name, dtype, lanes))
-    return [*lines, *made.values(), "#else", "#define IRT_VECTOR 0", *notice, "#endif", ""]
+        definitions.update(vector_math.define(name, dtype, lanes))
+    return [*lines, *definitions.values(), "#else", "#define IRT_VECTOR 0", *notice, "#endif", ""]

@@ -92,16 +92,16 @@ class SharePrinter:
         code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
         return [*ends, code.close], loops[-1].body
 
-    def _runs(self, places: Sequence[_Place], first: str, last: str) -> list[Callable[[], None]]:
+    def _runs(self, indices: Sequence[_Place], first: str, last: str) -> list[Callable[[], None]]:
         """Begins a loop over the steps of a part, and one over those that follow each other in the innermost loop."""
-        code, t, inner = self.code, self.index_type, places[-1]
+        code, t, inner = self.code, self.index_type, indices[-1]
         index, stop = self.names.fresh("i"), self.names.fresh("stop")
         code.open(f"for ({t} {index} = {first}; {index} < {last};)")
         left = f"{last} - {index}"
         code.line(f"const {t} {stop} = {inner.end} - {inner.name} < {left} ? {inner.end} : {inner.name} + ({left});")
         code.line(f"{index} += {stop} - {inner.name};")
         code.open(f"for (; {inner.name} < {stop}; ++{inner.name})")
-        return [code.close, partial(self._carry, places), code.close]
+        return [code.close, partial(self._carry, indices), code.close]
 
     def _places(self, loops: Sequence[For], extents: Sequence[int], index: str, constant: bool) -> list[_Place]:
         """Declares the variables of loops that are one, in the step of a number. Of a halved loop, threads take the first half of the
@@ -114,22 +114,22 @@ class SharePrinter:
             late, index, sizes[at] = self._half(extents, at, index)
             half = sizes[at].number
             begin = f"{late} * {half} + "
-        places: list[_Place] = []
+        indices: list[_Place] = []
         for n, s in enumerate(loops):
             divisor = _product(sizes[n + 1 :])
             value = f"{index} / {divisor}" if divisor else index
             value += f" % {sizes[n].text}" if n else ""
-            places.append(_Place(self.declare(s.var), "0", str(extents[n])))
-            self.code.line(f"{qualifier}{self.index_type} {places[n].name} = {begin if n == at else ''}{value};")
+            indices.append(_Place(self.declare(s.var), "0", str(extents[n])))
+            self.code.line(f"{qualifier}{self.index_type} {indices[n].name} = {begin if n == at else ''}{value};")
         if at is not None and not constant:
             place = replace(
-                places[at], begin=self.names.fresh("begin"), end=self.names.fresh("end"), half=half, last=extents[at]
+                indices[at], begin=self.names.fresh("begin"), end=self.names.fresh("end"), half=half, last=extents[at]
             )
             self.code.line(
                 f"{self.index_type} {place.begin} = {late} * {half}, {place.end} = {late} ? {extents[at]} : {half};"
             )
-            places[at] = place
-        return places
+            indices[at] = place
+        return indices
 
     def _half(self, extents: Sequence[int], at: int, index: str) -> tuple[str, str, _Extent]:
         """Of a loop in halves: whether a step is in the second one, its number within its half, and how many steps that has."""
@@ -144,21 +144,21 @@ class SharePrinter:
             code.line(f"const {t} {size.name} = {first} - {late};")
         return late, within, size
 
-    def _carry(self, places: Sequence[_Place]) -> None:
+    def _carry(self, indices: Sequence[_Place]) -> None:
         """Goes from the last step of the innermost loop to the first one of its next run."""
         code = self.code
-        code.open(f"if ({places[-1].name} == {places[-1].end})")
-        for p in reversed(places[1:-1]):
+        code.open(f"if ({indices[-1].name} == {indices[-1].end})")
+        for p in reversed(indices[1:-1]):
             code.open(f"if (++{p.name} == {p.end})")
-        halved = next((p for p in places if p.half), None)
+        halved = next((p for p in indices if p.half), None)
         if halved is None:
-            code.line(f"++{places[0].name};")
+            code.line(f"++{indices[0].name};")
         else:
-            code.open(f"if (++{places[0].name} == {places[0].end})")
-            code.line(f"{places[0].name} = 0;")
+            code.open(f"if (++{indices[0].name} == {indices[0].end})")
+            code.line(f"{indices[0].name} = 0;")
             code.line(f"{halved.begin} = {halved.half};")
             code.line(f"{halved.end} = {halved.last};")
             code.close()
-        for p in places[1:]:
+        for p in indices[1:]:
             code.line(f"{p.name} = {p.begin};")
             code.close()

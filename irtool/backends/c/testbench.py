@@ -23,8 +23,8 @@ _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-
 """Largest difference, relative to the largest element of the output; integers are equal."""
 
 
-def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: bool, held: Set[str]) -> str:
-    """The program; `held` are the dtypes that kernels read and write: numbers that pass through 16 bits agree with those of the
+def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: bool, half_types: Set[str]) -> str:
+    """The program; `half_types` are the dtypes that kernels read and write: numbers that pass through 16 bits agree with those of the
     interpreter to as many.
 
     It takes the path of the weights file as its argument, `NAME.bin` if there is none, and returns 0 where all agrees.
@@ -46,8 +46,8 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
         steps.append((step, flat[::step]))
         lines += draws.table(f"const double {p.name}_expected", [_number(v) for v in flat[::step].tolist()])
     inputs = list(zip(entry.inputs, sample.inputs, strict=True))
-    for p, given in inputs:
-        lines += draws.given_values(p, given)
+    for p, value in inputs:
+        lines += draws.given_values(p, value)
     used = {p.slot.dtype for p in entry.outputs}
     support = definitions([*draws.helpers(inputs), *(h for dtype, h in FROM_BITS.items() if dtype in used)])
     lines += [*(INLINE if support else ("",)), *support, *draws.generator(inputs), "", *_COMPARE]
@@ -59,8 +59,8 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
         ]
     else:
         lines += ["  (void)argc;", "  (void)argv;"]
-    for p, given in inputs:
-        lines += draws.fill(p, given)
+    for p, value in inputs:
+        lines += draws.fill(p, value)
     lines += [
         f"  code = {entry.run}({', '.join(p.name + '_data' for p in entry.tensors)});",
         f'  if (code) {{ printf("{entry.run} failed: error %d\\n", code); return 1; }}',
@@ -68,7 +68,7 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
     for p, (step, values) in zip(entry.outputs, steps):
         element = f"{p.name}_data[i * {step}u]"
         wide = f"(double){FROM_BITS[p.slot.dtype].name}({element})" if p.slot.dtype in HALVES else f"(double){element}"
-        allowed = _allowed(_coarsest(p.slot.dtype, held), values)
+        allowed = _allowed(_coarsest(p.slot.dtype, half_types), values)
         lines += [
             f"  for (i = 0; i < {values.size}u; ++i)",
             f'    wrong += differs("{p.name}", i * {step}u, {wide}, {p.name}_expected[i], {allowed!r});',
@@ -91,8 +91,8 @@ def _allowed(dtype: str, values: Any) -> float:
 
 def _coarsest(output: str, through: Set[str]) -> str:
     """The dtype that decides how well an output agrees: numbers in 32 bits may have been in 16 on their way."""
-    found = [output, *(d for d in HALVES if d in through)] if dtypes.is_float(output) else [output]
-    return max(found, key=lambda d: _TOLERANCE.get(d, 0.0))
+    dtypes_in_use = [output, *(d for d in HALVES if d in through)] if dtypes.is_float(output) else [output]
+    return max(dtypes_in_use, key=lambda d: _TOLERANCE.get(d, 0.0))
 
 
 _COMPARE = (

@@ -53,9 +53,9 @@ class Variant:
         """Writes one more kernel."""
         self.writers[kernel] = writer
         text = writer.write()
-        made = KernelSource(about, text, writer.vector_types, writer.vector_functions, writer.support)
-        self.kernels.append(made)
-        return made
+        source = KernelSource(about, text, writer.vector_types, writer.vector_functions, writer.support)
+        self.kernels.append(source)
+        return source
 
     def kernel(self, kernel: Kernel) -> tuple[str, bool]:
         """The name of a kernel in C, and whether it is handed scratch memory."""
@@ -83,13 +83,13 @@ def section(variant: Variant, kernels: Sequence[KernelSource], linkage: str = "s
     if not kernels:
         return []
     assert variant.level is not None
-    made: dict[tuple[str, str, int], str] = {}
+    definitions: dict[tuple[str, str, int], str] = {}
     for name, dtype, lanes in {f: None for k in kernels for f in k.functions}:
-        made.update(vector_math.define(name, dtype, lanes))
-    names = [vector_math.c_name(*key) for key in made]
+        definitions.update(vector_math.define(name, dtype, lanes))
+    names = [vector_math.c_name(*key) for key in definitions]
     lines = [
         *(f"#define {n} {n}{variant.suffix}" for n in names),
-        *made.values(),
+        *definitions.values(),
         "",
         *(k.define(linkage) for k in kernels),
         *(f"#undef {n}" for n in names),

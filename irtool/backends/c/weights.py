@@ -80,5 +80,5 @@ def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: i
       != UINT64_C(0x{stored_digest(head):016x})) return 2;
 #endif
 """
-    words = {"name": name, "upper": upper, "listed": listed, "digest": function, "verify": verify}
-    return fill_runtime("weights.c", alignment=ALIGNMENT, **words)
+    values = {"name": name, "upper": upper, "listed": listed, "digest": function, "verify": verify}
+    return fill_runtime("weights.c", alignment=ALIGNMENT, **values)

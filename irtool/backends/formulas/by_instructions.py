@@ -8,13 +8,13 @@ from ..instructions.listing import choices
 from .templates import fill
 
 
-def by_instructions(function: str, lanes: int, words: Mapping[str, str], plain: str) -> str:
+def by_instructions(function: str, lanes: int, values: Mapping[str, str], plain: str) -> str:
     """The body of a function: that of the first instruction that the compiler has, or the plain one.
 
-    `words` fill the texts of instructions; rows have more of them for a number of lanes.
+    `values` fill the texts of instructions; rows have more of them for a number of lanes.
     """
     parts: list[str] = []
     for row, form in choices(function, lanes):
         directive = f"#{'elif' if parts else 'if'} {row.condition(lanes)}"
-        parts += [directive, fill(form.c, **words, **row.words.get(lanes, {})).strip("\n")]
+        parts += [directive, fill(form.c, **values, **row.words.get(lanes, {})).strip("\n")]
     return "\n".join([*parts, "#else", plain, "#endif"]) if parts else plain

@@ -138,11 +138,11 @@ def add(kind: str, form: str) -> str:
             load(y, weights[c], "b_row")
             registers = {"acc": _sum(a, c, wide), "a": x, "b": y}
             lines.append(f"  {fill(_row(kind)[1].c, **{k: str(n) for k, n in registers.items()})}")
-    places = ", ".join(
+    parameters = ", ".join(
         [*(f"const void *{x}" for x in data), "long a_row", *(f"const void *{x}" for x in weights), "long b_row"]
     )
     body = "\n".join(lines)
-    return f"#if {has_tiles(kind)}\nIRT_INLINE void irt_add_tiles_{kind}_{form}({places}) {{\n{body}\n}}\n#endif"
+    return f"#if {has_tiles(kind)}\nIRT_INLINE void irt_add_tiles_{kind}_{form}({parameters}) {{\n{body}\n}}\n#endif"
 
 
 # -- in vectors --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,6 @@ from __future__ import annotations
 from string import Template
 
 
-def fill(text: str, /, **words: str) -> str:
+def fill(text: str, /, **values: str) -> str:
     """The text with its words. Raises KeyError where one is missing."""
-    return Template(text).substitute(words)
+    return Template(text).substitute(values)

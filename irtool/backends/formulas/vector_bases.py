@@ -87,8 +87,8 @@ def bases(dtype: str) -> dict[tuple[str, str], str]:
     """The functions of a precision by name and dtype."""
     words, sums = _WORDS[dtype], _SUMS[dtype]
     texts = {"log_parts": _PARTS, "log_ends": _ENDS, "unusual": _UNUSUAL}
-    made = {name: fill(text, **words) for name, text in texts.items()}
+    functions = {name: fill(text, **words) for name, text in texts.items()}
     for name in NAMES:
-        made[f"far_{name}"] = fill(_FAR, name=name, sum=sums[name])
-        made[name] = fill(_LOG, name=name, sum=sums[name])
-    return {(name, dtype): text for name, text in made.items()}
+        functions[f"far_{name}"] = fill(_FAR, name=name, sum=sums[name])
+        functions[name] = fill(_LOG, name=name, sum=sums[name])
+    return {(name, dtype): text for name, text in functions.items()}

@@ -32,5 +32,5 @@ def written(name: str, t: VectorType) -> str:
     return _LOAD.format(name=name, loads=loads, clang="\n".join(clang), gcc="\n".join(gcc))
 
 
-def _line(s: Pick, made: str, channel: Channel) -> str:
-    return f"  const {{t}} v{s.made} = {made};" if s.made != channel.last else f"  return {made};"
+def _line(s: Pick, result: str, channel: Channel) -> str:
+    return f"  const {{t}} v{s.made} = {result};" if s.made != channel.last else f"  return {result};"

@@ -55,15 +55,15 @@ IRT_INLINE $t irt_v${name}_$n(const void *p) {
 def written(name: str, t: VectorType) -> str:
     """The text of such a function, with braces doubled; empty for other names."""
     whole = vector_type(*t)
-    words = {"t": whole, "i": f"irt_i32x{t.lanes}", "u": f"irt_u32x{t.lanes}", "lanes": str(t.lanes), "n": whole[4:]}
+    values = {"t": whole, "i": f"irt_i32x{t.lanes}", "u": f"irt_u32x{t.lanes}", "lanes": str(t.lanes), "n": whole[4:]}
     if name in _LOADED:
         number, word = _LOADED[name]
-        text = fill(_WORDS, name=name, number=number, word=word, **words)
+        text = fill(_WORDS, name=name, number=number, word=word, **values)
     elif name in (*DOTS, *_PLAIN):
-        operand = words["i"] if name == DOT_PAIR else whole
+        operand = values["i"] if name == DOT_PAIR else whole
         head = f"IRT_INLINE {whole} irt_v{name}_{whole[4:]}({whole} acc, {operand} a, {operand} b) {{"
         plain = _PLAIN[name] if name in _PLAIN else _plain(*DOTS[name])
-        text = "\n".join([head, by_instructions(name, t.lanes, words, fill(plain, **words)), "}"])
+        text = "\n".join([head, by_instructions(name, t.lanes, values, fill(plain, **values)), "}"])
     else:
         return ""
     return "\n".join(line for line in text.split("\n") if line).replace("{", "{{").replace("}", "}}")

@@ -92,8 +92,10 @@ def _root(t: VectorType) -> tuple[str, str]:
     )
 
 
-def _assembled(register: str, instruction: str, given: tuple[str, ...], result: str = "{t}", to: str = "y") -> str:
-    operands = ", ".join(f'"{register}"({x})' for x in given)
+def _assembled(
+    register: str, instruction: str, operands_given: tuple[str, ...], result: str = "{t}", to: str = "y"
+) -> str:
+    operands = ", ".join(f'"{register}"({x})' for x in operands_given)
     return fill(_ASSEMBLED, type=result, instruction=instruction, register=register, operands=operands, to=to)
 
 
@@ -104,9 +106,9 @@ def _arrangement(t: VectorType) -> dict[str, str]:
 
 def _in_ways(t: VectorType, one: str, x86: str, arm: str, parameters: str = _TWO, result: str = "{t}") -> str:
     """The text with x86's way and Arm's, where they have such vectors, and the one for all processors."""
-    made = []
+    branches = []
     if 4 <= t.lanes <= _X86_LANES:
-        made.append(fill(_X86, x86=x86, more=" && !defined(__clang__)" if t.lanes < _X86_REGISTER else ""))
-        made.append(fill(_ARM, arm=arm) if t.lanes <= _ARM_LANES else "se\n")
-    ways = "".join(made)
+        branches.append(fill(_X86, x86=x86, more=" && !defined(__clang__)" if t.lanes < _X86_REGISTER else ""))
+        branches.append(fill(_ARM, arm=arm) if t.lanes <= _ARM_LANES else "se\n")
+    ways = "".join(branches)
     return fill(_WAYS, result=result, parameters=parameters, ways=ways, one=one, end="#endif\n" if ways else "")

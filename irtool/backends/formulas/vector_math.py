@@ -204,9 +204,9 @@ def c_name(name: str, dtype: str, lanes: int) -> str:
 @cache
 def define(name: str, dtype: str, lanes: int) -> Sequence[tuple[tuple[str, str, int], str]]:
     """Definitions of the function and of those that it calls, by key, in an order in which C accepts them."""
-    made = _text(name, dtype, lanes)
-    called = {(f, *read_type(t)) for f, t in _CALL.findall(made)} - {(name, dtype, lanes)}
-    return [*(d for function in sorted(called) for d in define(*function)), ((name, dtype, lanes), made)]
+    text = _text(name, dtype, lanes)
+    called = {(f, *read_type(t)) for f, t in _CALL.findall(text)} - {(name, dtype, lanes)}
+    return [*(d for function in sorted(called) for d in define(*function)), ((name, dtype, lanes), text)]
 
 
 @cache

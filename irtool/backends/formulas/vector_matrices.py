@@ -40,12 +40,12 @@ IRT_INLINE $t irt_v${name}_i32x4($t a, $t b) {
 
 def written(name: str, t: VectorType) -> str:
     """The text of such a function, with braces doubled; empty for other names."""
-    words = {"name": name, "t": vector_type(*t)}
+    values = {"name": name, "t": vector_type(*t)}
     if name in PRODUCTS:
-        plain = fill(_PLAIN, dot=half_of(PRODUCTS[name]), **words)
-        text = fill(_PRODUCT, body=by_instructions(name, t.lanes, words, plain), **words)
+        plain = fill(_PLAIN, dot=half_of(PRODUCTS[name]), **values)
+        text = fill(_PRODUCT, body=by_instructions(name, t.lanes, values, plain), **values)
     elif name in REORDERED:
-        text = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **words)
+        text = fill(_REORDER, mask=", ".join(map(str, REORDERED[name])), **values)
     else:
         return ""
     return text.strip().replace("{", "{{").replace("}", "}}")

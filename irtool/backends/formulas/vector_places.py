@@ -23,10 +23,10 @@ def written(name: str, t: VectorType) -> str:
     """The text of a function that loads elements at the places in its name; empty for other names."""
     if not name.startswith(PREFIX):
         return ""
-    places = places_of(name)
-    s = find_shuffle(places)
-    assert s is not None and len(places) == t.lanes
-    items = ", ".join(f"p[{k}]" for k in places)
+    positions = places_of(name)
+    s = find_shuffle(positions)
+    assert s is not None and len(positions) == t.lanes
+    items = ", ".join(f"p[{k}]" for k in positions)
     return _SHUFFLED.format(name=name, lines="\n".join(_lines(s, t.lanes)), items=items)
 
 
@@ -34,19 +34,19 @@ def _lines(s: Shuffle, lanes: int) -> list[str]:
     """The reads, joined and made wider until they are as wide as the result, and shuffled. gcc makes a vector twice as wide without
     an instruction, but one four times as wide through memory."""
     reads = ", ".join(f"{'abc'[n]} = *(const some *)(p + {start})" for n, start in enumerate(s.starts))
-    made = [_READ.format(width=s.width), f"  const some {reads};"]
+    lines = [_READ.format(width=s.width), f"  const some {reads};"]
     here, other, size, mask = "a", "b" if len(s.starts) > 1 else "a", s.width, s.mask
     while size < lanes:
-        kept = 2 * size if other == "b" else size
+        bound = 2 * size if other == "b" else size
         size *= 2
-        wider = [k if k < kept else -1 for k in range(size)]
-        made += [_WIDER.format(size=size), f"  const v{size} w{size} = {_shuffle(here, other, wider)};"]
+        wider = [k if k < bound else -1 for k in range(size)]
+        lines += [_WIDER.format(size=size), f"  const v{size} w{size} = {_shuffle(here, other, wider)};"]
         here = other = f"w{size}"
     if len(s.starts) == 3:
         first, mask = s.halves()
-        made.append(f"  const some d = {_shuffle('a', 'b', first)};")
+        lines.append(f"  const some d = {_shuffle('a', 'b', first)};")
         here, other = "d", "c"
-    return [*made, f"  return {_shuffle(here, other, mask)};"]
+    return [*lines, f"  return {_shuffle(here, other, mask)};"]
 
 
 def _shuffle(a: str, b: str, mask: Sequence[int]) -> str:

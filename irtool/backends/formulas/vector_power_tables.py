@@ -67,12 +67,12 @@ def written(name: str, t: VectorType) -> str:
 
 def factors() -> list[tuple[float, float, float]]:
     """By the upper bits of m: the largest and the least m of an entry, and its c."""
-    found = []
+    segments = []
     for n in range(_ENTRIES):
         least, most = (_float(_FIRST + at) for at in (n * _STEP, (n + 1) * _STEP - 1))
         c = 1.0 if least <= 1.0 <= most else next(c for c in _nearest(least, most) if _is_exact(least, most, c))
-        found.append((most, least, c))
-    return found
+        segments.append((most, least, c))
+    return segments
 
 
 def _nearest(least: float, most: float) -> Iterable[float]:

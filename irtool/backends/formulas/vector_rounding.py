@@ -86,12 +86,12 @@ _QUESTION = "IRT_INLINE {i} irt_v${name}_{n}({t} x) {{ return $answer; }}"
 
 
 def _texts(dtype: str) -> dict[str, str]:
-    words = _KINDS[dtype]
-    texts = {name: fill(_ROUND, name=name, body=fill(body, **words), **words) for name, body in _BODIES.items()}
+    values = _KINDS[dtype]
+    texts = {name: fill(_ROUND, name=name, body=fill(body, **values), **values) for name, body in _BODIES.items()}
     texts |= {name: fill(_QUESTION, name=name, answer=answer) for name, answer in _QUESTIONS.items()}
     others = {"nearest": _NEAREST, "copysign": _COPYSIGN, "fmod": _FMOD, "far_fmod": _FAR_FMOD, "product": _PRODUCT}
     lanes = str(16 // dtypes.itemsize(dtype))
-    return texts | {name: fill(text, lanes=lanes, **words) for name, text in others.items()}
+    return texts | {name: fill(text, lanes=lanes, **values) for name, text in others.items()}
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {(name, d): text for d in _KINDS for name, text in _texts(d).items()}

@@ -59,16 +59,16 @@ _DTYPES = ("int32", "int64", "uint32", "uint64")
 
 def _texts(dtype: str) -> dict[str, str]:
     unsigned = dtype if dtype.startswith("u") else f"u{dtype}"
-    words = {
+    values = {
         "u": f"irt_{unsigned.replace('uint', 'u')}x{{lanes}}",
         "most": str(dtypes.bits(dtype) - 1),
     }
     right = _SHR_WIDE if dtype == "int64" else _SHR
-    kept = fill(_UNSIGNED if dtype == unsigned else _SIGNED, **words)
+    body = fill(_UNSIGNED if dtype == unsigned else _SIGNED, **values)
     texts = {"shl": _SHL, "shr": right, "shl_any": _SHL_ANY, "shr_any": _SHR_ANY}
     if dtype == "int64":
         texts |= {"extend": _EXTEND, "mul_low": _MUL_LOW}
-    return {name: fill(text, kept=kept, **words) for name, text in texts.items()}
+    return {name: fill(text, kept=body, **values) for name, text in texts.items()}
 
 
 FUNCTIONS: dict[tuple[str, str], str] = {(name, d): text for d in _DTYPES for name, text in _texts(d).items()}

@@ -116,12 +116,12 @@ def _masks(t: VectorType) -> dict[str, Mask]:
 
 
 def _mixes(chosen: Stages) -> dict[str, Mask]:
-    found: dict[str, Mask] = {}
+    masks: dict[str, Mask] = {}
     for stage in chosen:
         pair = stage[0]
-        found[_name(pair.lows, "low")] = pair.lows
-        found[_name(pair.lows, "high")] = pair.highs
-    return found
+        masks[_name(pair.lows, "low")] = pair.lows
+        masks[_name(pair.lows, "high")] = pair.highs
+    return masks
 
 
 def _left(t: VectorType) -> Stages:
@@ -172,13 +172,13 @@ def _small(t: VectorType, columns: int) -> str:
 def _network(left: list[list[Exchange]], columns: int) -> list[str]:
     """What exchanges elements of `a0`, `a1`, … in stages and stores the results as rows."""
     lines = []
-    here, there = "a", "b"
+    here, target_name = "a", "b"
     for stage in left:
         for x in stage:
             for which, target in (("low", x.low), ("high", x.high)):
                 name = _name(x.lows, which)
-                lines.append(f"  {there}{target} = irt_v{name}_{{n}}({here}{x.a}, {here}{x.b});")
-        here, there = there, here
+                lines.append(f"  {target_name}{target} = irt_v{name}_{{n}}({here}{x.a}, {here}{x.b});")
+        here, target_name = target_name, here
     return [*lines, *(f"  *({{t}}_u *)(to + {k} * down) = {here}{k};" for k in range(columns)), "}}"]
 
 
@@ -225,13 +225,13 @@ def _large(t: VectorType) -> str:
         for which, target in (("low", x.low), ("high", x.high)):
             rows = f"from + {at[x.a // piece]} * rows, from + {at[x.b // piece]} * rows"
             lines.append(f"    a{target // piece} = ({wide})irt_vpair_{which}_{{n}}({rows});")
-    here, there = "a", "b"
+    here, target_name = "a", "b"
     for stage in _outer(t):
         for x in stage:
             for which, target in (("low", x.low), ("high", x.high)):
                 mixed = f"irt_vmix_{_block(t, stage)}_{which}_{wide[4:]}({here}{x.a // piece}, {here}{x.b // piece})"
-                lines.append(f"    {there}{target // piece} = {mixed};")
-        here, there = there, here
+                lines.append(f"    {target_name}{target // piece} = {mixed};")
+        here, target_name = target_name, here
     lines += [
         *(f"    s[{at[k].strip('()')}] = ({{t}}){here}{k};" for k in range(count)),
         "  }}",

@@ -35,9 +35,9 @@ def written(name: str, t: VectorType) -> str:
     if name != "look_up":
         return ""
     whole = vector_type(*t)
-    words = {"t": whole, "s": f"irt_i8x{t.lanes}", "lanes": str(t.lanes)}
-    body = fill(_PLAIN, **words)
+    values = {"t": whole, "s": f"irt_i8x{t.lanes}", "lanes": str(t.lanes)}
+    body = fill(_PLAIN, **values)
     if t.lanes >= 16:
-        body = fill(_PERMUTED, text=body, **words)
-    made = f"IRT_INLINE {whole} irt_vlook_up_{whole[4:]}(const uint8_t *p, {whole} i) {{\n{body}}}"
-    return "\n".join(line for line in made.split("\n") if line).replace("{", "{{").replace("}", "}}")
+        body = fill(_PERMUTED, text=body, **values)
+    function = f"IRT_INLINE {whole} irt_vlook_up_{whole[4:]}(const uint8_t *p, {whole} i) {{\n{body}}}"
+    return "\n".join(line for line in function.split("\n") if line).replace("{", "{{").replace("}", "}}")

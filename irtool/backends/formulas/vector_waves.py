@@ -99,14 +99,14 @@ def waves(
     """The functions of a precision by name and dtype. `wave`: (sin r - r) / r³ as a polynomial of r², up to π/2; `over` and `under`:
     those whose quotient, times r, is tan r, up to π/4."""
     suffix = "f" if dtype == "float32" else ""
-    words = {
+    values = {
         **_WORDS[dtype],
         "wave": horner("z", wave, suffix),
         "over": horner("z", over, suffix),
         "under": horner("z", under, suffix),
     }
-    made = {"turn": fill(_TURN, **words), "wave": fill(_WAVE, **words)}
+    functions = {"turn": fill(_TURN, **values), "wave": fill(_WAVE, **values)}
     for name, text in zip(_NAMES, (_SIN, _COS, _TAN), strict=True):
-        made[f"far_{name}"] = fill(_FAR, name=name, **words)
-        made[name] = fill(text + _RESULT, name=name, **words)
-    return {(name, dtype): text for name, text in made.items()}
+        functions[f"far_{name}"] = fill(_FAR, name=name, **values)
+        functions[name] = fill(text + _RESULT, name=name, **values)
+    return {(name, dtype): text for name, text in functions.items()}

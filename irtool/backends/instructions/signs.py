@@ -121,6 +121,6 @@ def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str
     return Form(function, 2, c, ir, moved_to=taken[n])
 
 
-def _filled(text: str, **words: str) -> str:
+def _filled(text: str, **values: str) -> str:
     """The text with these words; `$$word` stays open as `$word`."""
-    return Template(text).substitute(words)
+    return Template(text).substitute(values)

@@ -44,9 +44,9 @@ class EntryPoint(sources.EntryPoint):
     @property
     def declarations(self) -> str:
         """`const float *x, float *out`; empty if there are neither inputs nor outputs."""
-        made = [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
-        made += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
-        return ", ".join(made)
+        parameters = [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
+        parameters += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
+        return ", ".join(parameters)
 
     @property
     def arguments(self) -> str:
@@ -63,7 +63,7 @@ def entry_points(
     """
     of_pools = [f"{p.name.upper()}_POOL" for p in (*program.pools, *constant_pools)]
     macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in (*_SHARED_MACROS, *of_pools) for s in ("", "_SIZE")))
-    made = []
+    entries = []
     for n, entry in enumerate(program.entries or [program.entry]):
         f = program.functions[entry]
         run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
@@ -73,23 +73,23 @@ def entry_points(
         outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
         with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
         in_pools = names.fresh(f"{run}_in_pools") if program.pools else ""
-        made.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools))
-    return made
+        entries.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools))
+    return entries
 
 
-def _parameter(slot: Slot, wanted: str, prefix: str, local: Identifiers, macros: Identifiers) -> Parameter:
-    name = local.fresh(wanted)
+def _parameter(slot: Slot, name_hint: str, prefix: str, local: Identifiers, macros: Identifiers) -> Parameter:
+    name = local.fresh(name_hint)
     return Parameter(slot, name, free_macro(f"{prefix}_{name.upper()}", macros))
 
 
-def free_macro(wanted: str, macros: Identifiers) -> str:
+def free_macro(base: str, macros: Identifiers) -> str:
     """A prefix of which no macro made (`_SIZE`, `_NDIM`, `_SHAPE`) is one that exists; `x` and `X` differ in C."""
-    made, n = wanted, 1
-    while macros.taken(f"{made}_SIZE") or macros.taken(f"{made}_NDIM") or macros.taken(f"{made}_SHAPE"):
+    name, n = base, 1
+    while macros.taken(f"{name}_SIZE") or macros.taken(f"{name}_NDIM") or macros.taken(f"{name}_SHAPE"):
         n += 1
-        made = f"{wanted}_{n}"
-    macros.take(f"{made}_SIZE", f"{made}_NDIM", f"{made}_SHAPE")
-    return made
+        name = f"{base}_{n}"
+    macros.take(f"{name}_SIZE", f"{name}_NDIM", f"{name}_SHAPE")
+    return name
 
 
 def summary(program: Program, name: str, arena_bytes: int, entry: EntryPoint) -> list[str]:

@@ -26,9 +26,9 @@ def describe(kernel: Kernel, uses: Sequence[RunKernel]) -> list[str]:
     lines = [f"{operators}: {kernel.choice.strategy}"]
     lines += [f"  {c}" for c in kernel.calls]
     for use in uses[:_USES]:
-        places = ", ".join(dict.fromkeys(str(p) for p in use.places if p.at))
-        given = [f"{b.name} = {sanitize(s.resolve().name)}" for b, s in zip(kernel.inputs, use.inputs)]
-        line = ": ".join(filter(None, [places, ", ".join(given)]))
+        spans = ", ".join(dict.fromkeys(str(p) for p in use.places if p.at))
+        arguments = [f"{b.name} = {sanitize(s.resolve().name)}" for b, s in zip(kernel.inputs, use.inputs)]
+        line = ": ".join(filter(None, [spans, ", ".join(arguments)]))
         if line:
             lines.append(line)
     if len(uses) > _USES:

@@ -30,10 +30,10 @@ _STANDARD_MACRO = re.compile(
 
 def sanitize(text: str) -> str:
     """`text` with what C does not allow replaced; may collide with others (see `Identifiers`)."""
-    made = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
-    if made[0].isdigit() or made.startswith(("_", "irt_", "IRT_")):
-        made = "v" + made
-    return made[:100]
+    identifier = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
+    if identifier[0].isdigit() or identifier.startswith(("_", "irt_", "IRT_")):
+        identifier = "v" + identifier
+    return identifier[:100]
 
 
 class Identifiers:

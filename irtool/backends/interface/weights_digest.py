@@ -60,11 +60,11 @@ class Digest:
         """Takes whole rows, or one that is shorter."""
         import numpy as np
 
-        words = np.frombuffer(buffer, np.uint64)
+        lanes_of = np.frombuffer(buffer, np.uint64)
         factor, half = np.uint64(FACTOR), np.uint64(32)
         high = np.empty(LANES, np.uint64)
-        for at in range(0, len(words), LANES):
-            row = words[at : at + LANES]
+        for at in range(0, len(lanes_of), LANES):
+            row = lanes_of[at : at + LANES]
             lanes, shifted = self._lanes[: len(row)], high[: len(row)]
             lanes ^= row
             lanes *= factor

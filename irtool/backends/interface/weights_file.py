@@ -28,29 +28,29 @@ INTERNAL = ("are_own", "accept", "keep", "digest", "loaded")
 _MAGIC = b"irtool weights 1"
 
 
-def choose(constants: Sequence[Slot], wanted: str) -> str:
+def choose(constants: Sequence[Slot], way: str) -> str:
     """The way to keep these constants. `auto` picks by size. Raises UsageError for source that no compiler would bear."""
     total = sum(c.nbytes for c in constants)
-    if wanted == "auto":
+    if way == "auto":
         return INLINE if total <= INLINE_LIMIT else FILE
-    if wanted not in WAYS:
-        raise UsageError(f"weights={wanted!r} is not one of auto, {', '.join(WAYS)}")
-    if wanted != FILE and total > SOURCE_LIMIT:
+    if way not in WAYS:
+        raise UsageError(f"weights={way!r} is not one of auto, {', '.join(WAYS)}")
+    if way != FILE and total > SOURCE_LIMIT:
         raise UsageError(
             f"weights of {total} bytes are too many for C source (the limit is {SOURCE_LIMIT})",
             help="use --weights=file",
         )
-    return wanted if constants else INLINE
+    return way if constants else INLINE
 
 
 def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
     """Where each constant begins in the weights file."""
-    made: dict[Slot, int] = {}
+    offsets: dict[Slot, int] = {}
     at = ALIGNMENT
     for c in constants:
-        made[c] = at
+        offsets[c] = at
         at += -(-c.nbytes // ALIGNMENT) * ALIGNMENT
-    return made
+    return offsets
 
 
 class WeightsFile:

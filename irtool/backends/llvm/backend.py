@@ -107,8 +107,8 @@ class Llvm(Backend):
         from ..toolchain.examination import first_line
 
         clang = shutil.which("clang")
-        said = first_line([clang, "--version"]) if clang else ""
-        yield Finding("clang", OK if clang else ABSENT, said, "the backend llvm")
+        version = first_line([clang, "--version"]) if clang else ""
+        yield Finding("clang", OK if clang else ABSENT, version, "the backend llvm")
 
     def machine(self) -> VectorTarget:
         if self.vector == "none":
@@ -124,21 +124,21 @@ class Llvm(Backend):
     @property
     def _attributes(self) -> str:
         named = self.mcpu not in ("", "none", "native")
-        words = [f'"target-cpu"="{self.mcpu}"'] if named else []
-        return " ".join([*words, *([f'"target-features"="{self.mattr}"'] if self.mattr else [])])
+        attributes = [f'"target-cpu"="{self.mcpu}"'] if named else []
+        return " ".join([*attributes, *([f'"target-features"="{self.mattr}"'] if self.mattr else [])])
 
     @property
     def _macros(self) -> str:
         """The macros of a C compiler for the processor, each between spaces; none where features are taken from it."""
-        words = [w for w in self.mattr.split(",") if w]
-        if self.vector == "none" or any(w.startswith("-") for w in words):
+        features = [w for w in self.mattr.split(",") if w]
+        if self.vector == "none" or any(w.startswith("-") for w in features):
             return ""
         clang = self.clang
         if clang is not None:
             macros = clang.macros
         else:
             macros = InProcess(self.mcpu, self.mtriple, self.mattr).macros if has_llvmlite() else ""
-        added = [s.macro for s in instruction_sets().values() if f"+{s.option}" in words]
+        added = [s.macro for s in instruction_sets().values() if f"+{s.option}" in features]
         return f" {macros} {' '.join(added)} "
 
     def emit(self, program: Program, request: Request) -> Sources:
@@ -207,8 +207,8 @@ class Llvm(Backend):
 
 def _link(source: str, target: str, folder: Path) -> bool:
     """Links a shared library with what this machine has; False where it has nothing, or that fails."""
-    words = linker()
-    if not words:
+    command = linker()
+    if not command:
         return False
-    done = subprocess.run([*words, "-o", target, source, "-lm"], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run([*command, "-o", target, source, "-lm"], cwd=folder, capture_output=True, check=False)
     return done.returncode == 0

@@ -26,9 +26,9 @@ class Head(str):
 
 def head(signature: str) -> Head:
     """The first line of a function with that signature."""
-    made = Head(f"{signature} {{")
-    made.signature = signature
-    return made
+    function_head = Head(f"{signature} {{")
+    function_head.signature = signature
+    return function_head
 
 
 class Builder:

@@ -67,24 +67,24 @@ class Expressions:
         e = self.simplify(e)
         if isinstance(e, Const):
             return str(int(e.value))
-        made = self.write(e)
-        return made if self.type(e.dtype) == "i64" else self.b.value(f"sext {self.type(e.dtype)} {made} to i64", "i")
+        value = self.write(e)
+        return value if self.type(e.dtype) == "i64" else self.b.value(f"sext {self.type(e.dtype)} {value} to i64", "i")
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
     def _scope(self, roots: Sequence[Expr], outer: dict[Expr, str]) -> Generator[Any, Any, list[str]]:
-        made = dict(outer)
-        order, _ = strict_order(roots, made)
+        texts = dict(outer)
+        order, _ = strict_order(roots, texts)
         for e in order:
-            if e in made:
+            if e in texts:
                 continue
             if isinstance(e, Select) and e.lazy:
-                made[e] = yield self._branches(e, made)
+                texts[e] = yield self._branches(e, texts)
             elif isinstance(e, Binary) and e.op in ("and", "or"):
-                made[e] = yield self._short_circuit(e, made)
+                texts[e] = yield self._short_circuit(e, texts)
             else:
-                made[e] = self._one(e, [made[k] for k in children(e)])
-        return [made[r] for r in roots]
+                texts[e] = self._one(e, [texts[k] for k in children(e)])
+        return [texts[r] for r in roots]
 
     def _branches(self, e: Select, values: dict[Expr, str]) -> Generator[Any, Any, str]:
         b = self.b
@@ -135,8 +135,8 @@ class Expressions:
 
     def helper(self, helper: Helper, result: str, *args: tuple[str, str]) -> str:
         """A call of a support function: the type of its result, and types with operands."""
-        given = ", ".join(f"{t} {a}" for t, a in args)
-        return self.b.value(f"call {result} {self.library.scalar(helper)}({given})")
+        arguments = ", ".join(f"{t} {a}" for t, a in args)
+        return self.b.value(f"call {result} {self.library.scalar(helper)}({arguments})")
 
     def rounded(self, value: str, dtype: str) -> str:
         """A float as a 16-bit one holds it."""
@@ -214,10 +214,10 @@ class Expressions:
             return self.rounded(self.b.value(f"{'ui' if unsigned else 'si'}tofp {s} {value} to {t}"), target)
         if t == "i1":
             return value if s == "i1" else self.b.value(f"icmp ne {s} {value}, 0")
-        bits, wanted = int(s[1:]), int(t[1:])
-        if bits == wanted:
+        bits, target_bits = int(s[1:]), int(t[1:])
+        if bits == target_bits:
             return value
-        how = "trunc" if wanted < bits else "zext" if unsigned else "sext"
+        how = "trunc" if target_bits < bits else "zext" if unsigned else "sext"
         return self.b.value(f"{how} {s} {value} to {t}")
 
     def _call(self, e: Call, kids: list[str]) -> str:
@@ -234,8 +234,8 @@ class Expressions:
         if name in ("popcount", "clz"):
             u = value_type(source)
             result = u if name == "popcount" else "i32"
-            made = self.helper(Helper(name, (source,)), result, (u, self._narrowed(kids[0], source)))
-            return self._widened(made, dtype)
+            call_value = self.helper(Helper(name, (source,)), result, (u, self._narrowed(kids[0], source)))
+            return self._widened(call_value, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
         if name in WORD_FUNCTIONS:
@@ -250,20 +250,20 @@ class Expressions:
             raise IrError(f"no LLVM IR for {name} of {dtype}")
         one = literal(1.0, "float32")
         if name == "rsqrt":
-            made = self.b.value(f"fdiv {t} {one}, {self._outside('sqrt', t, kids)}")
+            call_value = self.b.value(f"fdiv {t} {one}, {self._outside('sqrt', t, kids)}")
         elif name == "exp10":
-            made = self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
+            call_value = self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
         elif name == PRODUCT:
-            made = self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: nothing is contracted with it
+            call_value = self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: nothing is contracted with it
         elif name == "flushed_exp":
-            made = self.helper(Helper(name, ("float32",)), t, (t, kids[0]))
+            call_value = self.helper(Helper(name, ("float32",)), t, (t, kids[0]))
         elif name == "sigmoid":
-            made = self.helper(Helper(name, ("float64" if t == "double" else "float32",)), t, (t, kids[0]))
+            call_value = self.helper(Helper(name, ("float64" if t == "double" else "float32",)), t, (t, kids[0]))
         elif name in LIBM:
-            made = self._outside(LIBM[name], t, kids)
+            call_value = self._outside(LIBM[name], t, kids)
         else:
             raise IrError(f"no LLVM IR for the intrinsic {name}")
-        return made if name in WHOLE else self.rounded(made, dtype)
+        return call_value if name in WHOLE else self.rounded(call_value, dtype)
 
     def _operand(self, value: str, source: str, function: str) -> tuple[str, str]:
         """An operand of a function of words; `pack2_i16` takes bytes, too."""

@@ -65,10 +65,10 @@ class Library:
             if name in self._by_instructions:
                 done[name] = self._by_instructions[name]
                 continue
-            made = compile_function(self._texts[name], self.contract and not name.startswith(_ALONE))
-            done[name] = made.lines
-            self._declared.update(made.declares)
-            waiting += [c for c in made.calls if c not in done]
+            compiled = compile_function(self._texts[name], self.contract and not name.startswith(_ALONE))
+            done[name] = compiled.lines
+            self._declared.update(compiled.declares)
+            waiting += [c for c in compiled.calls if c not in done]
         return [line for name in sorted(done) for line in (*done[name], "")]
 
     def declarations(self) -> list[str]:

@@ -32,7 +32,7 @@ def check_names(triple: str, cpu: str, features: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode == _NO_ANSWER or (done.returncode == 0 and not done.stderr.strip()):
         return
-    said = done.stderr.strip().splitlines()
+    messages = done.stderr.strip().splitlines()
     asked = ", ".join(f"{n}={v!r}" for n, v in (("mtriple", triple), ("mcpu", cpu), ("mattr", features)) if v)
-    why = said[0 if done.returncode == 0 else -1] if said else f"it ended with code {done.returncode}"
+    why = messages[0 if done.returncode == 0 else -1] if messages else f"it ended with code {done.returncode}"
     raise UsageError(f"LLVM has no code for {asked}: {why.removeprefix('RuntimeError: ')}")

@@ -227,14 +227,14 @@ class KernelWriter:
             bits = self.b.value(f"load i16, ptr {self._slot(b, e.indices)}")
             return x.helper(FROM_BITS[b.dtype], "float", ("i16", bits))
         if self._is_variable(b):
-            made = self.b.value(f"load {t}, ptr {self._slot(b, e.indices)}")
-            return self._widened(made, b)
+            value = self.b.value(f"load {t}, ptr {self._slot(b, e.indices)}")
+            return self._widened(value, b)
         index_type = x.type(e.indices[0].dtype)
         place = self.b.element(stored_type(b.dtype), self.places[b], indices[0], index_type)
-        made = self.b.value(f"load {stored_type(b.dtype)}, ptr {place}")
+        value = self.b.value(f"load {stored_type(b.dtype)}, ptr {place}")
         if b.dtype in HALVES:
-            return x.helper(FROM_BITS[b.dtype], "float", ("i16", made))
-        return self.b.value(f"icmp ne i8 {made}, 0") if t == "i1" else self._widened(made, b)
+            return x.helper(FROM_BITS[b.dtype], "float", ("i16", value))
+        return self.b.value(f"icmp ne i8 {value}, 0") if t == "i1" else self._widened(value, b)
 
     def _widened(self, value: str, b: Buffer) -> str:
         t = self.expressions.type(b.dtype)

@@ -73,9 +73,9 @@ class Clang:
                 raise UsageError(f"{cc} is {what}: LLVM IR is compiled by clang {OLDEST} or later")
             return cls(compiler, triple)
         for name in filter(None, (os.environ.get("CC", ""), "clang", *_versioned(os.environ.get("PATH", os.defpath)))):
-            found = Compiler(name, mcpu, False, strict, tuple(more))
-            if shutil.which(found.command[0]) is not None and _version(tuple(found.command)) >= OLDEST:
-                return cls(found, triple)
+            candidate = Compiler(name, mcpu, False, strict, tuple(more))
+            if shutil.which(candidate.command[0]) is not None and _version(tuple(candidate.command)) >= OLDEST:
+                return cls(candidate, triple)
         return None
 
     @property
@@ -106,11 +106,11 @@ class Clang:
 @cache
 def _versioned(path: str) -> tuple[str, ...]:
     """The clangs on a PATH that have their version in their name, as distributions install several: newest first."""
-    found: set[int] = set()
+    versions: set[int] = set()
     for folder in path.split(os.pathsep):
         with suppress(OSError):
-            found |= {int(m[1]) for name in os.listdir(folder or ".") if (m := re.fullmatch(r"clang-(\d+)", name))}
-    return tuple(f"clang-{n}" for n in sorted(found, reverse=True) if n >= OLDEST)
+            versions |= {int(m[1]) for name in os.listdir(folder or ".") if (m := re.fullmatch(r"clang-(\d+)", name))}
+    return tuple(f"clang-{n}" for n in sorted(versions, reverse=True) if n >= OLDEST)
 
 
 def _version(command: tuple[str, ...]) -> int:
@@ -147,9 +147,9 @@ class InProcess:
         """The macros of a C compiler with the given features, each between spaces; named processors have more."""
         if self.cpu in _LEVELS:
             return read_description(_LEVELS[self.cpu]).macros
-        words = self.features.split(",")
+        features = self.features.split(",")
         architecture = self.triple.split("-")[0].replace("arm64", "aarch64")
-        sets = [s for s in instruction_sets().values() if s.architecture == architecture and f"+{s.option}" in words]
+        sets = [s for s in instruction_sets().values() if s.architecture == architecture and f"+{s.option}" in features]
         return f" {' '.join((*ALWAYS.get(architecture, ()), *(s.macro for s in sets)))} "
 
     def machine(self) -> VectorTarget:
@@ -207,7 +207,7 @@ class ObjectLibrary(CompiledFunctions):
 
 def linker() -> list[str]:
     """A command that makes a shared library of an object file; empty where there is none."""
-    for words in (["cc", "-shared"], ["gcc", "-shared"], ["ld", "-shared"], ["ld.lld", "-shared"]):
-        if shutil.which(words[0]) is not None:
-            return words
+    for command in (["cc", "-shared"], ["gcc", "-shared"], ["ld", "-shared"], ["ld.lld", "-shared"]):
+        if shutil.which(command[0]) is not None:
+            return command
     return []

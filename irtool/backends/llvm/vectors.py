@@ -144,13 +144,13 @@ class VectorPrinter:
             first = self._shuffled(t, a, b, [3 * k if 3 * k < 2 * t.lanes else 0 for k in range(t.lanes)])
             rest = [k if 3 * k < 2 * t.lanes else 3 * k - t.lanes + 2 for k in range(t.lanes)]
             return self._shuffled(t, first, c, rest)
-        made = "zeroinitializer"
+        vector = "zeroinitializer"
         e = value_type(t.dtype)
         for n in range(v.count):
             place = self._address(v.buffer, t, base, n * v.stride)
             one = self._v(f"load {e}, ptr {place}, align {dtypes.itemsize(t.dtype)}")
-            made = self._v(f"insertelement {vector_type(*t)} {made}, {e} {one}, i32 {n}")
-        return made
+            vector = self._v(f"insertelement {vector_type(*t)} {vector}, {e} {one}, i32 {n}")
+        return vector
 
     def _uneven(self, v: ir.LoadVector, base: str, s: Shuffle) -> str:
         read = [self._read(v, base, start, s.width) for start in s.starts]
@@ -210,13 +210,13 @@ class VectorPrinter:
         return self._apply(v)
 
     def _look_up(self, v: ir.LookUp) -> str:
-        made = "poison"
+        vector = "poison"
         for n in range(v.type.lanes):
             at = self._v(f"extractelement {self._typed(v.value)}, i32 {n}")
             place = self._address(v.buffer, v.type, self._v(f"zext i8 {at} to i64"))
             one = self._v(f"load i8, ptr {place}, align 1")
-            made = self._v(f"insertelement {_t(v)} {made}, i8 {one}, i32 {n}")
-        return made
+            vector = self._v(f"insertelement {_t(v)} {vector}, i8 {one}, i32 {n}")
+        return vector
 
     def _build(self, v: ir.Build) -> str:
         vector, element = "poison", value_type(v.type.dtype)

@@ -50,10 +50,10 @@ def _of_sysfs(cpu: Path, level: int) -> int:
     """A core's share of its cache of a level, in bytes; 0 where nothing is said."""
     for folder in sorted(cpu.glob("cache/index*")):
         with suppress(OSError, ValueError):
-            found = re.fullmatch(r"(\d+)([KM]?)", _line(folder / "size"))
-            if found and int(_line(folder / "level")) == level and _line(folder / "type") in ("Data", "Unified"):
+            size = re.fullmatch(r"(\d+)([KM]?)", _line(folder / "size"))
+            if size and int(_line(folder / "level")) == level and _line(folder / "type") in ("Data", "Unified"):
                 cores = max(1, _count(folder / "shared_cpu_list") // _count(cpu / "topology" / "thread_siblings_list"))
-                return int(found[1]) * _UNITS[found[2]] // cores
+                return int(size[1]) * _UNITS[size[2]] // cores
     return 0
 
 

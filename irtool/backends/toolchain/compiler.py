@@ -90,8 +90,8 @@ class Compiler:
     @property
     def command(self) -> list[str]:
         """The compiler as an argument list; one that is a path is a whole one, since it is run in other folders."""
-        words = split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or [_usual()]
-        return [os.path.abspath(words[0]), *words[1:]] if os.path.dirname(words[0]) else words
+        command = split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or [_usual()]
+        return [os.path.abspath(command[0]), *command[1:]] if os.path.dirname(command[0]) else command
 
     @property
     def flags(self) -> list[str]:
@@ -144,14 +144,14 @@ class Compiler:
     @property
     def identity(self) -> str:
         """What tells this compiler, as called here, from another one: for keys of caches."""
-        found = shutil.which(self.command[0])
-        if found is None:
+        path = shutil.which(self.command[0])
+        if path is None:
             return f"missing {self.command}"
-        about = os.stat(found)
+        about = os.stat(path)
         here: tuple[object, ...] = ()
         if self.mcpu == "native":
             here = (read_macros((*self.command, *self.flags))[0], cache_sizes("native"), self._described)
-        return repr((os.path.realpath(found), about.st_size, about.st_mtime_ns, self.command, self.flags, here))
+        return repr((os.path.realpath(path), about.st_size, about.st_mtime_ns, self.command, self.flags, here))
 
     def machine(self) -> VectorTarget:
         """What the compiler says of the processor, the width and number of its vector registers, with the caches that it has.
@@ -171,8 +171,8 @@ class Compiler:
         plain = (*self.command, *DEFAULT_FLAGS, *(f for f in self.more if f.startswith("--target=")))
         if complaint and not read_macros((*plain, *self.processor_flags))[0]:
             if read_macros(plain)[0]:
-                said = complaint.splitlines()[0]
-                raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {said}")
+                message = complaint.splitlines()[0]
+                raise UsageError(f"{self.command[0]} does not know the processor {self.mcpu!r}: {message}")
         return vectors_of(macros)
 
     @property
@@ -224,23 +224,23 @@ class Compiler:
         command = [*self.command, *arguments]
         try:
             with Jobs(folder) as running:
-                found = running.run([command])
+                answers = running.run([command])
         except OSError as error:
             raise self.unrunnable(error) from None
-        self.check([command], found, folder)
+        self.check([command], answers, folder)
 
     def check(self, commands: Sequence[Sequence[str]], answers: Sequence[Answer], folder: Path) -> None:
         """Raises ToolError for the first of some commands, run in a folder, that failed."""
         for command, done in zip(commands, answers, strict=True):
-            said = done.stderr.strip() or done.stdout.strip()
+            message = done.stderr.strip() or done.stdout.strip()
             notes = (shlex.join(command),)
             if done.returncode != 0:
-                said = said or _ending(done.returncode)
-                raise ToolError(f"the C compiler failed: {said[:_SHOWN]}", notes=notes)
+                message = message or _ending(done.returncode)
+                raise ToolError(f"the C compiler failed: {message[:_SHOWN]}", notes=notes)
             target = command[command.index("-o") + 1]
             if not (folder / target).is_file() or not (folder / target).stat().st_size:
-                said = f"; it said: {said[:_SHOWN]}" if said else ""
-                raise ToolError(f"the C compiler returned 0, but it has not written {target}{said}", notes=notes)
+                message = f"; it said: {message[:_SHOWN]}" if message else ""
+                raise ToolError(f"the C compiler returned 0, but it has not written {target}{message}", notes=notes)
 
     @property
     def is_there(self) -> bool:

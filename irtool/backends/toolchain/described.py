@@ -135,23 +135,23 @@ def present_flags() -> frozenset[str]:
     """The instruction sets of `instruction_sets` that the processor has, by what Linux says of it."""
     with suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-        said = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
-        return frozenset(said[1].split() if said else ()) & frozenset(instruction_sets())
+        flags_line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+        return frozenset(flags_line[1].split() if flags_line else ()) & frozenset(instruction_sets())
     return frozenset()
 
 
 @cache
 def read_description(text: str) -> DescribedMachine:
     """The machine that a text describes. Raises UsageError, naming the word that is wrong."""
-    words = [w.strip() for w in text.split(",")]
-    name = words[0] if "=" not in words[0] else ""
+    items = [w.strip() for w in text.split(",")]
+    name = items[0] if "=" not in items[0] else ""
     if name:
         if name not in MACHINES:
             hint = nearest(name, MACHINES)
             raise _wrong(f"there is no machine {name!r}", f"{hint} the names are {', '.join(MACHINES)}".strip())
-        words = [*MACHINES[name].split(","), *words[1:]]
+        items = [*MACHINES[name].split(","), *items[1:]]
     values: dict[str, str] = {}
-    for word in words:
+    for word in items:
         key, equals, value = (part.strip() for part in word.partition("="))
         if not equals or not value:
             raise _wrong(f"{word!r} is not NAME=VALUE")

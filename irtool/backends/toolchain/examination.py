@@ -36,9 +36,9 @@ def examine_compiler(compiler: Compiler) -> Iterator[Finding]:
         yield Finding("C compiler", MISSING, name, purpose, "install gcc or clang, or let CC name one", True)
     else:
         works = _compiles(command)
-        said = first_line([*command, "--version"]) or name
+        version = first_line([*command, "--version"]) or name
         help = "" if works else f"{name} cannot compile an empty program"
-        yield Finding("C compiler", OK if works else MISSING, said, purpose, help, True)
+        yield Finding("C compiler", OK if works else MISSING, version, purpose, help, True)
         for part, flags, use in (
             ("OpenMP", [_OPENMP], "--openmp: threads in compiled programs"),
             ("sanitizers", [_SANITIZERS], "--sanitize: checks in compiled programs"),
@@ -96,9 +96,12 @@ def _processor(compiler: Compiler) -> Iterator[Finding]:
     yield Finding("threads", OK, str(thread_count()), "what OpenMP takes; OMP_NUM_THREADS sets another number")
     if shutil.which(compiler.command[0]) is None:
         return
-    found = _instructions(compiler)
+    instructions = _instructions(compiler)
     yield Finding(
-        "instructions", OK, ", ".join(found) or "none beyond the baseline", "--mcpu=native: what kernels are made of"
+        "instructions",
+        OK,
+        ", ".join(instructions) or "none beyond the baseline",
+        "--mcpu=native: what kernels are made of",
     )
     machine = compiler.machine()
     vectors = f"{machine.vector_bytes} bytes, {machine.registers} registers"

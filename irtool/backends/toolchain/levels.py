@@ -92,14 +92,14 @@ def find_levels(mcpu: str, architecture: str) -> tuple[ProcessorLevel, ...]:
     known = [level.name for level in LEVELS]
     for name in names:
         if name not in known:
-            said = f"mcpu={mcpu!r}: {name!r} is not one of the levels {', '.join(known)}"
-            raise UsageError(said, help=nearest(name, known))
-    found = tuple(level for level in LEVELS if level.name in names)
-    if len({level.macro for level in found}) > 1:
+            message = f"mcpu={mcpu!r}: {name!r} is not one of the levels {', '.join(known)}"
+            raise UsageError(message, help=nearest(name, known))
+    levels = tuple(level for level in LEVELS if level.name in names)
+    if len({level.macro for level in levels}) > 1:
         raise UsageError(f"mcpu={mcpu!r} has levels of several architectures")
-    if found and architecture and found[0].macro != f"__{architecture}__":
+    if levels and architecture and levels[0].macro != f"__{architecture}__":
         raise UsageError(f"mcpu={mcpu!r}: the C compiler makes code for {architecture}")
-    return found
+    return levels
 
 
 def open_level(level: ProcessorLevel) -> list[str]:

@@ -21,9 +21,9 @@ def processor_name() -> str:
     if described is not None:
         return described.name
     with suppress(OSError):
-        found = _NAMES.search(_CPUINFO.read_text(errors="replace"))
-        if found is not None:
-            return " ".join(found[1].split())
+        match = _NAMES.search(_CPUINFO.read_text(errors="replace"))
+        if match is not None:
+            return " ".join(match[1].split())
     return platform.processor() or platform.machine()
 
 

@@ -35,8 +35,8 @@ class Channel:
     @staticmethod
     def of(name: str) -> Channel | None:
         """The channel that a function loads; None if it loads something else."""
-        found = _NAME.fullmatch(name)
-        return Channel(int(found[1]), int(found[2])) if found else None
+        match = _NAME.fullmatch(name)
+        return Channel(int(match[1]), int(match[2])) if match else None
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def picks(channel: Channel, lanes: int) -> list[Pick]:
         return [Pick(2, 0, 1, every)]
     if count == 4:
         return [Pick(4, 0, 1, every), Pick(5, 2, 3, every), Pick(6, 4, 5, tuple(2 * k + at // 2 for k in range(n)))]
-    places = [3 * k + at for k in range(n)]
-    first = tuple(p if p < 2 * n else 0 for p in places)
-    rest = tuple(k if p < 2 * n else p - n for k, p in enumerate(places))
+    positions = [3 * k + at for k in range(n)]
+    first = tuple(p if p < 2 * n else 0 for p in positions)
+    rest = tuple(k if p < 2 * n else p - n for k, p in enumerate(positions))
     return [Pick(3, 0, 1, first), Pick(4, 3, 2, rest)]

@@ -107,11 +107,11 @@ def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
 
 def _vector_registers(stores: Sequence[Store]) -> list[Buffer]:
     """Buffers in vector registers that the stores read or write."""
-    found: dict[Buffer, None] = {}
+    registers: dict[Buffer, None] = {}
     for s in stores:
         read = (e.source for e in post_order(s.value) if isinstance(e, Load))
-        found.update((b, None) for b in (s.buffer, *read) if b.scope == Scope.REGISTER and b.shape[-1] > 1)
-    return list(found)
+        registers.update((b, None) for b in (s.buffer, *read) if b.scope == Scope.REGISTER and b.shape[-1] > 1)
+    return list(registers)
 
 
 class Lowering:
@@ -180,13 +180,13 @@ class Lowering:
 
     def varies(self, e: Expr) -> bool:
         """True if the value of a node changes with the lane."""
-        found = self.varying.get(e)
-        if found is None:
+        is_varying = self.varying.get(e)
+        if is_varying is None:
             for x in post_order(e):
                 if x not in self.varying:
                     self.varying[x] = x is self.lane or any(self.varying[k] for k in children(x))
-            found = self.varying[e]
-        return found
+            is_varying = self.varying[e]
+        return is_varying
 
     # -- stores --------------------------------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class Lowering:
 
     def _value(self, root: Expr, body: Body, known: dict[Expr, Value]) -> Value:
         """The vector of an expression; its steps are appended."""
-        made = dict(known)
+        values = dict(known)
         uses: dict[Expr, int] = {}
         for e in post_order(root):
             kids = children(e)
@@ -252,23 +252,23 @@ class Lowering:
                 self.varying[e] = e is self.lane or any(self.varying[k] for k in kids)
         order = self._needed(root)
         wide = find_wide(order, self.varies) if self.lanes >= LEAST_LANES else set()
-        parts = WideLowering(self, body, made, uses)
+        parts = WideLowering(self, body, values, uses)
         for e in order:
-            if e in made:
+            if e in values:
                 continue
             if e in wide or (wide and e.dtype in WIDE):
                 parts.make(e)
                 continue
             for k in children(e):
-                if k in parts.parts and k not in made:
+                if k in parts.parts and k not in values:
                     parts.join(k)
-            value = self._node(e, made, body)
+            value = self._node(e, values, body)
             body.steps.append(value)
             value.named = uses.get(e, 0) > 1 and not isinstance(e, Const | Var)
-            made[e] = value
+            values[e] = value
         if root in parts.parts:
             parts.join(root)
-        return made[root]
+        return values[root]
 
     def masked(self, mask: Value, width: int, body: Body) -> Value:
         """A mask, of integers that wide."""
@@ -380,8 +380,8 @@ class Lowering:
 
     def _look_up(self, e: Load, byte: Value, body: Body) -> Value:
         assert isinstance(e.source, Buffer)
-        found = LookUp(self._type("uint8"), e.source, byte)
-        return found if e.dtype == "uint8" else Bitcast(self._type(e.dtype), self._add(found, body))
+        table_value = LookUp(self._type("uint8"), e.source, byte)
+        return table_value if e.dtype == "uint8" else Bitcast(self._type(e.dtype), self._add(table_value, body))
 
     def _even(self, t: VectorType, source: Buffer, first: Expr, step: int) -> LoadVector:
         """Elements that are `step` apart. Where they are one of so many channels, the first ones begin at a multiple of `step`:
@@ -398,15 +398,15 @@ class Lowering:
         """Elements whose places differ from lane to lane by known numbers."""
         assert isinstance(e.source, Buffer)
         first = self.base(index)
-        places = []
+        distances = []
         for n in range(self.count):
             here = self.simplify.at(self.simplify(index), {self.lane: const(n, self.lane.dtype)})
             terms, distance = self.simplify.linear(here - first)
             if terms:
                 raise Scalar
-            places.append(int(distance))
-        least = min(places)
-        behind = tuple(p - least for p in places)
+            distances.append(int(distance))
+        least = min(distances)
+        behind = tuple(p - least for p in distances)
         if self.count != self.lanes or find_shuffle(behind) is None:
             raise Scalar
         return LoadVector(t, e.source, first + least if least else first, 0, self.count, places=behind)
@@ -459,17 +459,17 @@ class Lowering:
         t = self._type(e.dtype)
         return Shift(t, ">>", a, value.bit_length() - 1) if e.op in QUOTIENTS else Shift(t, "&", a, value - 1)
 
-    def _select(self, e: Select, made: dict[Expr, Value], body: Body) -> Value:
+    def _select(self, e: Select, values_of: dict[Expr, Value], body: Body) -> Value:
         if not self.varies(e.cond):
             t = self._type(e.dtype)
-            known = {k: v for k, v in made.items() if ir.is_at_hand(v)}
+            known = {k: v for k, v in values_of.items() if ir.is_at_hand(v)}
             then, other = Body(), Body()
             then.result = self._value(e.then, then, known)
             other.result = self._value(e.other, other, known)
             return Pick(t, e.cond, then, other)
         if e.lazy:
             raise Scalar
-        values = made[e.cond], made[e.then], made[e.other]
+        values = values_of[e.cond], values_of[e.then], values_of[e.other]
         if e.dtype == "bool":
             width = max(v.type.bits for v in values)
             return Logic(self._type(f"int{width}"), "choose", tuple(self.masked(v, width, body) for v in values))
@@ -488,10 +488,10 @@ class Lowering:
             start = self._add(Splat(self._type(e.dtype), const(0, e.dtype)), body)
             return self._apply(e.name, e.dtype, start, *args)
         if self.native_halves:
-            made = self.halves.call(e, args, body)
-            if isinstance(made, Value):
-                return made
-            args = made
+            half_call = self.halves.call(e, args, body)
+            if isinstance(half_call, Value):
+                return half_call
+            args = half_call
         chosen = self.function(e)
         if chosen is None:
             raise Scalar
@@ -507,13 +507,13 @@ def _between(source: str, target: str, lanes: int) -> list[str]:
     """Dtypes to convert integers by way of: gcc widens or narrows a vector by a factor of two in an instruction or two, but
     element by element to a fourth or four times. To int32 there is a function. On the way to floats the last is int32, from
     which all processors convert."""
-    width, wanted = dtypes.bits(source), dtypes.bits(target)
+    width, target_width = dtypes.bits(source), dtypes.bits(target)
     sign = "u" if dtypes.is_unsigned(source) else ""
     if dtypes.is_float(source) or (width < 32 and target == "int32"):
         return []
     if dtypes.is_float(target):
         return ["int32"] if width < 32 else []
     # Processors with such wide vectors narrow them at once.
-    if wanted < width:
-        return [] if lanes * width >= 512 else [f"{sign}int{w}" for w in (32, 16) if wanted < w < width]
-    return [f"{sign}int{w}" for w in (16, 32) if width < w < wanted]
+    if target_width < width:
+        return [] if lanes * width >= 512 else [f"{sign}int{w}" for w in (32, 16) if target_width < w < width]
+    return [f"{sign}int{w}" for w in (16, 32) if width < w < target_width]

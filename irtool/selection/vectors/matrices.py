@@ -87,7 +87,7 @@ def find_matrix_tile(acc: Buffer, body: Stmt, simplify: Simplifier) -> MatrixTil
     if not sums:
         return None
     before, during, after = stmts[: sums[0]], stmts[sums[0] : sums[-1] + 1], stmts[sums[-1] + 1 :]
-    found: dict[For, Update] = {}
+    updates: dict[For, Update] = {}
     kinds: set[tuple[str, bool]] = set()
     for s in _touching(during, acc):
         update = _update(s, acc, simplify) if isinstance(s, For) else None
@@ -95,11 +95,11 @@ def find_matrix_tile(acc: Buffer, body: Stmt, simplify: Simplifier) -> MatrixTil
             return None
         kinds.add(update[1])
         assert isinstance(s, For)
-        found[s] = update[0]
+        updates[s] = update[0]
     if len(kinds) != 1 or not all(_is_zeroed(s, acc) for s in _touching(before, acc)):
         return None
     ((dot, columns_first),) = kinds
-    return MatrixTile(acc, dot, columns_first, found, tuple(before), tuple(during), tuple(after))
+    return MatrixTile(acc, dot, columns_first, updates, tuple(before), tuple(during), tuple(after))
 
 
 def _has_sum(s: Stmt) -> bool:
@@ -108,18 +108,18 @@ def _has_sum(s: Stmt) -> bool:
 
 def _touching(stmts: Sequence[Stmt], acc: Buffer) -> list[Stmt]:
     """The vectorized loops, and the other single statements, that read or write accumulators."""
-    found: dict[Stmt, None] = {}
+    touching: dict[Stmt, None] = {}
     stack = list(reversed(stmts))
     while stack:
         s = stack.pop()
         if isinstance(s, For) and s.kind == VECTORIZED:
             if any(_touches(x, acc) for x in pre_order(s)):
-                found[s] = None
+                touching[s] = None
             continue
         if _touches(s, acc):
-            found[s] = None
+            touching[s] = None
         stack.extend(reversed(children(s)))
-    return list(found)
+    return list(touching)
 
 
 def _touches(s: Stmt, acc: Buffer) -> bool:
@@ -156,8 +156,8 @@ def _update(s: For, acc: Buffer, simplify: Simplifier) -> tuple[Update, tuple[st
     if columns.source.scope == Scope.REGISTER or any(isinstance(x, Load) and x.source is acc for x in post_order(word)):
         return None
     index = simplify(columns.indices[0])
-    places = tuple(simplify.at(index, {s.var: simplify(const(n, s.var.dtype))}) for n in range(LANES))
-    return Update(at, word, columns.source, places), (added.name, moving[0])
+    positions = tuple(simplify.at(index, {s.var: simplify(const(n, s.var.dtype))}) for n in range(LANES))
+    return Update(at, word, columns.source, positions), (added.name, moving[0])
 
 
 def _is_extent(e: Expr) -> bool:

@@ -49,7 +49,7 @@ def find_rows(stmts: Sequence[Stmt]) -> list[list[Stmt]]:
 
 def join(bodies: Sequence[ir.Body]) -> ir.Body:
     """One body of those of a row: a value that several steps read is one value, with a name."""
-    repeated, held = repeated_reads(bodies), held_reads(bodies)
+    repeated, held_keys = repeated_reads(bodies), held_reads(bodies)
     first: dict[Hashable, ir.Value] = {}
     replaced: dict[ir.Value, ir.Value] = {}
     joined = ir.Body(functions=list(dict.fromkeys(f for b in bodies for f in b.functions)))
@@ -62,7 +62,7 @@ def join(bodies: Sequence[ir.Body]) -> ir.Body:
             first[key] = s
             s.named = True
             if isinstance(s, ir.LoadVector):
-                s.held = key in held
+                s.held = key in held_keys
         joined.steps.append(s)
     if replaced:
         replace_values(joined, replaced)
@@ -91,9 +91,9 @@ def held_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
         if any(isinstance(s, ir.Splat) for s in body.steps):
             for s in filter(_is_wide_read, body.steps):
                 uses.setdefault(key_of(s), []).append(n)
-    found = {key for key, at in uses.items() if 2 <= len(at) <= _READ_AGAIN}
+    again = {key for key, at in uses.items() if 2 <= len(at) <= _READ_AGAIN}
     sums = {s.register for body in bodies for s in body.steps if isinstance(s, ir.Assign)}
-    return found if len(sums) + _most_alive([uses[key] for key in found]) < _REGISTERS else set()
+    return again if len(sums) + _most_alive([uses[key] for key in again]) < _REGISTERS else set()
 
 
 def _is_wide_read(s: ir.Step) -> bool:

@@ -69,17 +69,17 @@ def is_filled(t: VectorType, columns: int) -> bool:
 def stages(t: VectorType) -> list[list[Exchange]]:
     """The stages for a square of vectors, its rows numbered from 0."""
     n, piece = t.lanes, piece_lanes(t)
-    made: list[list[Exchange]] = []
+    exchanges: list[list[Exchange]] = []
     group = n // piece
     while group > 1:
-        block = n // 2 ** (len(made) + 1)
+        block = n // 2 ** (len(exchanges) + 1)
         even = tuple(k for k in range(2 * n) if k // block % 2 == 0)
         odd = tuple(k for k in range(2 * n) if k // block % 2 == 1)
         stage = []
         for start, m in product(range(0, n // piece, group), range(group // 2)):
             a, b, low, high = (piece * (start + x) for x in (2 * m, 2 * m + 1, m, m + group // 2))
             stage += [Exchange(a + k, b + k, low + k, high + k, even, odd) for k in range(piece)]
-        made.append(stage)
+        exchanges.append(stage)
         group //= 2
     half = piece // 2
     lows, highs = (
@@ -88,8 +88,8 @@ def stages(t: VectorType) -> list[list[Exchange]]:
     )
     for _ in range(piece.bit_length() - 1):
         inner = [(start, k) for start in range(0, n, piece) for k in range(half)]
-        made.append([Exchange(s + k, s + k + half, s + 2 * k, s + 2 * k + 1, lows, highs) for s, k in inner])
-    return made
+        exchanges.append([Exchange(s + k, s + k + half, s + 2 * k, s + 2 * k + 1, lows, highs) for s, k in inner])
+    return exchanges
 
 
 def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
@@ -113,12 +113,12 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
     columns = int(s.extent.value)
     if t.bits * count < _LEAST * 8 or not is_filled(t, columns):
         return None
-    there, here = store.indices[0], read.indices[0]
-    (down, along), (right, rows) = _steps(simplify, there, s, inner), _steps(simplify, here, s, inner)
+    target_index, here = store.indices[0], read.indices[0]
+    (down, along), (right, rows) = _steps(simplify, target_index, s, inner), _steps(simplify, here, s, inner)
     if along != 1 or right != 1 or down is None or rows is None:
         return None
     zeros: dict[Any, Expr] = {s.var: const(0), inner.var: const(0)}
-    target, source = substitute(there, zeros), substitute(here, zeros)
+    target, source = substitute(target_index, zeros), substitute(here, zeros)
     streams = t.bits * count == CACHE_LINE * 8 and min(store.buffer.nbytes, read.source.nbytes) > LAST_CACHE
     return ir.CopySquare(t, columns, store.buffer, target, down, read.source, source, rows, streams)
 

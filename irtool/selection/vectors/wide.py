@@ -53,20 +53,20 @@ def each(make: Callable[..., Value], *operands: Parts) -> Parts:
 def find_wide(order: Sequence[Expr], varies: Callable[[Expr], bool]) -> set[Expr]:
     """The varying nodes that are computed in parts: all of 64 bits, and comparisons of these. Empty without such nodes, or where some
     have no such form, such as floats, or are not made into shorter numbers in the end."""
-    found: set[Expr] = set()
+    wide: set[Expr] = set()
     for e in order:
         if not varies(e):
             continue
         if e.dtype in WIDE:
             if not _has_parts(e, varies):
                 return set()
-            found.add(e)
+            wide.add(e)
         elif not isinstance(e, Load) and any(k.dtype in WIDE for k in children(e)):
             if isinstance(e, Binary) and e.op in _COMPARISONS:
-                found.add(e)
+                wide.add(e)
             elif not isinstance(e, Cast) or dtypes.is_float(e.dtype) or e.dtype == "bool":
                 return set()
-    return found if found and order[-1].dtype not in WIDE else set()
+    return wide if wide and order[-1].dtype not in WIDE else set()
 
 
 def _has_parts(e: Expr, varies: Callable[[Expr], bool]) -> bool:
@@ -89,10 +89,10 @@ class WideLowering:
 
     def make(self, e: Expr) -> None:
         """Makes the parts of a node, whose operands are made."""
-        made = self._node(e)
+        parts = self._node(e)
         if self.uses.get(e, 0) > 1 and not isinstance(e, Const | Var):
-            made.name()
-        self.parts[e] = made
+            parts.name()
+        self.parts[e] = parts
 
     def join(self, e: Expr) -> None:
         """Makes a vector of int32 of the lower halves of a node's parts; of a comparison, a mask."""
@@ -141,9 +141,9 @@ class WideLowering:
         i, u = self._type("int64"), self._type("uint64")
         high = self._add(Shift(u, ">>", self._add(Bitcast(u, value)), 32))
         even, odd = self._add(Bitcast(i, value)), self._add(Bitcast(i, high))
-        made = Parts(even, odd, low=True, source=source)
-        made.name()
-        return made
+        parts = Parts(even, odd, low=True, source=source)
+        parts.name()
+        return parts
 
     def _whole(self, parts: Parts) -> Parts:
         if not parts.low:

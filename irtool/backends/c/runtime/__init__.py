@@ -21,6 +21,6 @@ def runtime(file: str) -> str:
     return (pkgutil.get_data(__package__, file) or b"").decode()
 
 
-def fill_runtime(file: str, **words: str | int) -> str:
+def fill_runtime(file: str, **values: str | int) -> str:
     """The text with its words. Raises KeyError where one is missing."""
-    return Template(runtime(file)).substitute(words)
+    return Template(runtime(file)).substitute(values)

@@ -58,9 +58,9 @@ class Expressions(Tokens, Conversions):
 
     def unary_place(self) -> Value:
         if self.take("*"):
-            found = self.names[self.step()]
-            t = found.type
-            return Value(Type(t.element, t.signed, t.lanes), "", found.text)
+            variable = self.names[self.step()]
+            t = variable.type
+            return Value(Type(t.element, t.signed, t.lanes), "", variable.text)
         return self.postfix()
 
     def expression(self) -> Value:
@@ -88,8 +88,8 @@ class Expressions(Tokens, Conversions):
         self.b.do(f"br label %{end}")
         self.b.lines += tail
         self.b.start(end)
-        made = self.b.value(f"phi {t} [ {then.text}, %{then_block} ], [ {other.text}, %{other_block} ]")
-        return Value(t, made)
+        result = self.b.value(f"phi {t} [ {then.text}, %{then_block} ], [ {other.text}, %{other_block} ]")
+        return Value(t, result)
 
     def binary(self, level: int) -> Value:
         if level == len(_BINARY):
@@ -129,8 +129,8 @@ class Expressions(Tokens, Conversions):
         if self.take("!"):
             return Value(BOOL, self.b.value(f"xor i1 {self.truth(self.unary())}, true"))
         if self.take("&"):
-            found = self.names[self.step()]
-            return Value(Type(found.type.element, found.type.signed, found.type.lanes, True), found.place)
+            variable = self.names[self.step()]
+            return Value(Type(variable.type.element, variable.type.signed, variable.type.lanes, True), variable.place)
         if self.token == "*":
             return self.loaded(self.unary_place())
         if self.token == "(" and (t := self.type_here(self.at + 1)) is not None:
@@ -216,10 +216,10 @@ class Expressions(Tokens, Conversions):
         if name.startswith("irt_"):
             self.compiled.calls[name] = None
             t, params = signature(name)
-            given = [
+            arguments = [
                 a if a.type.pointer else self.converted(a, p) for a, p in zip(args, params or [a.type for a in args])
             ]
-            listed = ", ".join(f"{a.type} {a.text}" for a in given)
+            listed = ", ".join(f"{a.type} {a.text}" for a in arguments)
             return Value(t, self.b.value(f"call {t} @{name}({listed})"))
         single = name.endswith("f")
         t = FLOAT if single else DOUBLE

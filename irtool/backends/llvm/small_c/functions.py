@@ -186,14 +186,14 @@ class _Function(Expressions):
         self.assign(target, value)
 
     def assign(self, target: Value, value: Value) -> None:
-        made = self.converted(value, target.type)
+        converted = self.converted(value, target.type)
         if target.lane:
             whole = Type(target.type.element, target.type.signed, int(target.text))
             old = self.b.value(f"load {whole}, ptr {target.place}")
-            new = self.b.value(f"insertelement {whole} {old}, {target.type} {made.text}, i32 {target.lane}")
+            new = self.b.value(f"insertelement {whole} {old}, {target.type} {converted.text}, i32 {target.lane}")
             self.b.do(f"store {whole} {new}, ptr {target.place}")
             return
-        self.b.do(f"store {target.type} {made.text}, ptr {target.place}")
+        self.b.do(f"store {target.type} {converted.text}, ptr {target.place}")
 
 
 def declare(text: str) -> str:

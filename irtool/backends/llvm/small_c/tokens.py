@@ -41,10 +41,10 @@ class Tokens:
     def token(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
-    def step(self, wanted: str = "") -> str:
+    def step(self, expected: str = "") -> str:
         token = self.token
-        assert not wanted or token == wanted, (
-            f"expected {wanted!r}, not {' '.join(self.tokens[self.at - 5 : self.at + 5])}"
+        assert not expected or token == expected, (
+            f"expected {expected!r}, not {' '.join(self.tokens[self.at - 5 : self.at + 5])}"
         )
         self.at += 1
         return token
