@@ -32,6 +32,7 @@ FREE = (
     "irtool/quantization",
     "irtool/reduction",
     "irtool/relay",
+    "irtool/schedule",
     "irtool/selection",
     "irtool/te",
     "irtool/tir",

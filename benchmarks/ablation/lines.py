@@ -30,11 +30,11 @@ def _modules(switch: str) -> set[str]:
 
 
 def _used(function: Any) -> set[str]:
-    """The modules of the schedule whose functions and classes a function of `pipeline` names, or has been given to call."""
-    given = [c.cell_contents for c in function.__closure__ or ()]
+    """The modules of the schedule whose functions and classes a function of `pipeline` names, or captures to call."""
+    captured = [c.cell_contents for c in function.__closure__ or ()]
     named = [getattr(pipeline, n, None) for n in _names(function.__code__)]
-    modules = {getattr(x, "__module__", "") for x in (*named, *given)}
-    inside = [_used(x) for x in given if inspect.isfunction(x) and x.__module__ == _PIPELINE]
+    modules = {getattr(x, "__module__", "") for x in (*named, *captured)}
+    inside = [_used(x) for x in captured if inspect.isfunction(x) and x.__module__ == _PIPELINE]
     return {m for m in modules if (m or "").startswith("irtool.schedule.") and m != _PIPELINE}.union(*inside)
 
 

@@ -258,8 +258,10 @@ def _cycles(r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int) -> fl
     high, deep = rows.size / WORDS, steps / WORDS
     total = 0.0
     for p, q in product(rows.segments, columns.segments):
-        product_cycles = p.tiles * q.tiles * (0.5 + 0.5 * high) * TILE_PRODUCT
+        tile_product_cycles = p.tiles * q.tiles * (0.5 + 0.5 * high) * TILE_PRODUCT
         loaded = (p.tiles * high + q.tiles * deep) * TILE_LOAD
-        block = sums * max(product_cycles, loaded, TILE_LATENCY) + p.tiles * q.tiles * high * TILE_STORE + TILE_LATENCY
+        block = (
+            sums * max(tile_product_cycles, loaded, TILE_LATENCY) + p.tiles * q.tiles * high * TILE_STORE + TILE_LATENCY
+        )
         total += times * p.blocks * q.blocks * block
     return total

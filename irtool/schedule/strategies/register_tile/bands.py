@@ -30,8 +30,8 @@ class StepBand:
 
 def bands(loop: Var, extent: int, size: int) -> list[StepBand]:
     """A loop in bands of the same size, and one of what is left over."""
-    found = [StepBand(loop, 0, size, extent // size)]
-    return [*found, StepBand(loop, extent // size * size, extent % size, 1)] if extent % size else found
+    step_bands = [StepBand(loop, 0, size, extent // size)]
+    return [*step_bands, StepBand(loop, extent // size * size, extent % size, 1)] if extent % size else step_bands
 
 
 def cut_band(b: Block[Reduction], band: StepBand | None, outside: Sequence[Var]) -> tuple[Block[Reduction], int]:

@@ -117,25 +117,25 @@ def find_rows(form: TupleReduction, target: VectorTarget) -> Rows | None:
     if not target.vector_bytes or len(form.inner) != 1 or (form.in_order is None and form.condition is None):
         return None
     (k, extent), along = form.inner[0], axis_of_windows(form)
-    kept = (along,) if along is not None else ()
+    result_loops = (along,) if along is not None else ()
     if (form.condition is not None and along is None) or (along is not None and form.loops[-1][0] is not along[0]):
         return None
     read = list(dict.fromkeys(e for e in loads(*_updates(form)) if e.source not in form.accs))
-    beside = [e for s in form.stores for e in loads(s.value) if e.source not in form.accs]
-    if len(read) != 1 or beside or read[0].source.layout is not None:
+    other_reads = [e for s in form.stores for e in loads(s.value) if e.source not in form.accs]
+    if len(read) != 1 or other_reads or read[0].source.layout is not None:
         return None
-    if any(depends(s.value, v) for s in form.stores for v, _ in form.loops[: len(form.loops) - len(kept)]):
+    if any(depends(s.value, v) for s in form.stores for v, _ in form.loops[: len(form.loops) - len(result_loops)]):
         return None  # averages of windows that differ along rows, too: stages in one loop over images need less memory
-    fused = _fused(form, kept)
+    fused = _fused(form, result_loops)
     (operand,) = dict.fromkeys(e for e in loads(*_updates(fused)) if e.source not in fused.accs)
     (v, rows), simplify = fused.loops[0], simplifier(fused.loops, fused.inner)
-    inside = [k, *(x for x, _ in kept)]
+    inside = [k, *(x for x, _ in result_loops)]
     low, high = simplify.range(operand.indices[-1])
     if any(depends(i, x) for i in operand.indices[:-1] for x in inside) or depends(operand.indices[-1], v):
         return None
     first, width = int(low), min(int(high), operand.source.shape[-1] - 1) - int(low) + 1
     place = simplify(operand.source.offset((*operand.indices[:-1], const(0))))
-    if first < 0 or (stride(simplify, place, v) or 0) < width or not _are_stored_in_rows(fused, kept):
+    if first < 0 or (stride(simplify, place, v) or 0) < width or not _are_stored_in_rows(fused, result_loops):
         return None
     if along is not None and not _are_short(form, along, target):
         return None
@@ -149,16 +149,16 @@ def find_rows(form: TupleReduction, target: VectorTarget) -> Rows | None:
         return None
     if along is None and (stride(simplify, operand.indices[-1], k) != 1 or _is_rest_long(rows, size, extent, lanes)):
         return None
-    return Rows(fused, (v, rows), kept, operand, first, width, size)
+    return Rows(fused, (v, rows), result_loops, operand, first, width, size)
 
 
 def _updates(form: TupleReduction) -> tuple[Expr, ...]:
     return form.in_order.updates if form.in_order is not None else form.updates
 
 
-def _fused(form: TupleReduction, kept: tuple[Loop, ...]) -> TupleReduction:
+def _fused(form: TupleReduction, result_loops: tuple[Loop, ...]) -> TupleReduction:
     """The reduction with all loops over rows as one."""
-    others = form.loops[: len(form.loops) - len(kept)]
+    others = form.loops[: len(form.loops) - len(result_loops)]
     own = Var("row")
     total = math.prod(n for _, n in others)
     values: dict[Expr, Expr] = {}
@@ -166,7 +166,7 @@ def _fused(form: TupleReduction, kept: tuple[Loop, ...]) -> TupleReduction:
     for v, n in others:
         behind //= n
         values[v] = own // behind % n
-    return _with(form, ((own, total), *kept), values)
+    return _with(form, ((own, total), *result_loops), values)
 
 
 def _with(form: TupleReduction, loops: tuple[Loop, ...], values: Mapping[Expr, Expr]) -> TupleReduction:
@@ -188,12 +188,12 @@ def _with(form: TupleReduction, loops: tuple[Loop, ...], values: Mapping[Expr, E
     )
 
 
-def _are_stored_in_rows(form: TupleReduction, kept: tuple[Loop, ...]) -> bool:
+def _are_stored_in_rows(form: TupleReduction, result_loops: tuple[Loop, ...]) -> bool:
     """True if results lie side by side along the rows, or those of each row do."""
     (v, _), simplify = form.loops[0], simplifier(form.loops, ())
-    if not kept:
+    if not result_loops:
         return all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores)
-    (store, *others), ((axis, _),) = form.stores, kept
+    (store, *others), ((axis, _),) = form.stores, result_loops
     is_last = store.indices[-1] is axis and not any(depends(i, axis) for i in store.indices[:-1])
     return not others and is_last and store.buffer.layout is None
 

@@ -116,8 +116,8 @@ def _width(acc: Buffer) -> int:
 
 def _is_even(simplify: Simplifier, values: Sequence[Expr], v: Var) -> bool:
     """True if what is read lies side by side along a loop, or stays."""
-    found = [stride(simplify, e.source.offset(e.indices), v) for e in loads(*values)]
-    return 1 in found and all(s in (0, 1) for s in found)
+    strides = [stride(simplify, e.source.offset(e.indices), v) for e in loads(*values)]
+    return 1 in strides and all(s in (0, 1) for s in strides)
 
 
 def _in_turn(form: TupleReduction, order: InOrder) -> list[int] | None:
@@ -126,15 +126,15 @@ def _in_turn(form: TupleReduction, order: InOrder) -> list[int] | None:
         {form.accs.index(e.source) for e in post_order(u) if isinstance(e, Load) and e.source in form.accs} - {n}
         for n, u in enumerate(order.updates)
     ]
-    found: list[int] = []
+    ready_order: list[int] = []
     left = set(range(len(reads)))
     while left:
         ready = next((n for n in sorted(left) if not any(n in reads[m] for m in left if m != n)), None)
         if ready is None:
             return None
-        found.append(ready)
+        ready_order.append(ready)
         left.remove(ready)
-    return found
+    return ready_order
 
 
 def _shared(body: Stmt) -> Stmt:
@@ -263,11 +263,11 @@ def _gathered(order: InOrder, registers: _Registers, arrays: Sequence[Buffer], r
     """The rows of registers combined, lane by lane, in the second half of the arrays."""
     lane = Var("lane")
     results = [tuple(Load(b, (const(n), lane)) for b in registers.buffers) for n in range(rows)]
-    made: list[tuple[Expr, ...]] = list(results)
-    while len(made) > 1:
-        pairs = zip(made[::2], made[1::2])
-        made = [_combined(order, a, b) for a, b in pairs] + (made[-1:] if len(made) % 2 else [])
-    stores = [Store(a, (lane + registers.lanes,), e) for a, e in zip(arrays, made[0])]
+    tuples: list[tuple[Expr, ...]] = list(results)
+    while len(tuples) > 1:
+        pairs = zip(tuples[::2], tuples[1::2])
+        tuples = [_combined(order, a, b) for a, b in pairs] + (tuples[-1:] if len(tuples) % 2 else [])
+    stores = [Store(a, (lane + registers.lanes,), e) for a, e in zip(arrays, tuples[0])]
     return For(lane, registers.lanes, seq(stores), VECTORIZED)
 
 
