@@ -19,8 +19,9 @@ def page(table: dict[str, Any]) -> str:
         "",
         f"`python -m benchmarks.cost FILE… --write` wrote this page: {machines}, one thread.",
         "",
-        "Of each stage, a few candidates of every strategy were compiled and run in turns, in float32; the shortest time of each counts, and wrong",
-        "choices were measured once more with a clock that stands while other programs run. Stages with a single candidate are left out. A",
+        "Of each stage, a few candidates of every strategy were compiled and run in turns, in float32, by a clock that stands while other programs",
+        "run; the shortest time of each counts. Other programs take caches all the same, so wrong choices were measured once more. Stages with a",
+        "single candidate, or too short for the clock, are left out. A",
         f"choice is right if it takes at most {NEAR - 1:.0%} more than the fastest candidate; the aim is {BAR:.0%}.",
         "",
         f"**{share(stages):.1%}** of {len(stages)} stages of {len({s.network for s in stages})} networks are right. All choices together take "
