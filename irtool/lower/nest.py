@@ -254,7 +254,6 @@ def _in_order(
         tuple(map(simplify, updates)),
         left,
         right,
-        tuple(map(simplify, reducer.combine(left, right))),
         reducer.extreme(left[1], right[1]) if reducer.extreme is not None else None,
         reducer.last,
     )

@@ -92,7 +92,7 @@ class InOrder:
 
     Attributes:
         inits, updates: of the accumulators, where there is at least one step; those of all steps may cost more.
-        left, right: variables that stand for two results, and `combined`: the values of both together, whichever was first.
+        left, right: variables that stand for two results.
         extreme: the second value of both together, if it is an extreme and the first one its position; None otherwise.
         last: whether that is the position of the last one of equal elements, not of the first.
     """
@@ -101,7 +101,6 @@ class InOrder:
     updates: tuple[Expr, ...]
     left: tuple[Var, ...]
     right: tuple[Var, ...]
-    combined: tuple[Expr, ...]
     extreme: Expr | None = None
     last: bool = False
 

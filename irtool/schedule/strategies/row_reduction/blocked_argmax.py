@@ -36,7 +36,7 @@ from ....tir.forms import InOrder, Loop, TupleReduction
 from ....tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ...core.affine import simplifier
 from ...core.horizontal_reduce import horizontal_reduce
-from ...cost.machine import TOGETHER, WRITTEN_OUT
+from ...cost.machine import FEWEST_LANES, FOLD_STEPS, TOGETHER, WRITTEN_OUT
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
     if any(not isinstance(u, Select) or not isinstance(u.other, Load) for u in order.updates):
         return None
     steps = form.inner[0][1]
+    while steps < 2 * lanes and steps >= FOLD_STEPS and lanes > FEWEST_LANES:
+        lanes //= 2  # of narrow elements
     if steps < 2 * lanes:
         return None
     vectors = -(-steps // lanes)

@@ -6,19 +6,16 @@ Along results that lie side by side:
 
     ⇒   for c_o: i[lanes], m[lanes]; for k: … x[k, c_o*lanes + :] …
 
-Of long rows of elements that lie side by side, block by block (see `blocked_argmax`). Or along the steps, with several vectors of accumulators; a lane sees its steps in their order, and
-lanes are combined at the end. Steps that are left over are made in a vector that overlaps the one before: what one lane has seen,
-another may see again.
+Of long rows of elements that lie side by side, block by block (see `blocked_argmax`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ....tir import dtypes
-from ....tir.expr import Expr, Load, Var, const, post_order, rewrite, substitute
+from ....tir.expr import Expr, Load, Var, post_order, rewrite
 from ....tir.forms import InOrder, Loop, TupleReduction, loops_around, nest_of
 from ....tir.simplify import Simplifier
 from ....tir.stmt import (
@@ -37,7 +34,7 @@ from ....tir.stmt import (
 )
 from ...core.affine import loads, simplifier, stride
 from ...core.strip_mine import vector_segments
-from ...cost.machine import FOLD_STEPS, TOGETHER
+from ...cost.machine import TOGETHER
 from ..base import Candidate, Stage, Strategy, strategy
 from .blocked_argmax import Blocks, choose_blocks, search_blocks
 from .narrow_indices import narrow_indices
@@ -45,19 +42,18 @@ from .narrow_indices import narrow_indices
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where vectors lie: along the results of a loop, or the steps of the innermost one; `count` elements of one. `form`: what is
-    reduced, with accumulators as narrow as they may be. `blocks`: how a long row is looked through."""
+    """Where vectors lie: along the results of a loop, or, in `blocks` of a long row, the steps of the innermost one; `count` elements of
+    one. `form`: what is reduced, with accumulators as narrow as they may be."""
 
     loop: Loop
     count: int
-    results: bool
     form: TupleReduction
     blocks: Blocks | None = None
 
 
 @strategy("tuple_reduction")
 class VectorTuples(Strategy):
-    """Vectors of each accumulator, along results or along steps."""
+    """Vectors of each accumulator along results, or blocks of steps."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         form = stage.form
@@ -66,7 +62,7 @@ class VectorTuples(Strategy):
         lanes = _choose_lanes(form, form.in_order, stage)
         if lanes is None:
             return Candidate(stage.target.latency, "steps in their order")
-        how = "blocks of" if lanes.blocks is not None else f"vectors along {'results' if lanes.results else 'steps'}"
+        how = "blocks of" if lanes.blocks is not None else "vectors along results"
         return Candidate(1 / lanes.count, f"{how} {lanes.loop[0].name}", lanes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -76,10 +72,8 @@ class VectorTuples(Strategy):
         if lanes is None:
             body = nest_of(replace(form, inits=form.in_order.inits, updates=form.in_order.updates))
             return _shared(body) if shared and form.loops else body
-        if not lanes.results:
-            blocks = lanes.blocks
-            row = search_blocks(form, blocks) if blocks is not None else _along_steps(form, form.in_order, lanes)
-            body = loops_around(form.loops, row)
+        if lanes.blocks is not None:
+            body = loops_around(form.loops, search_blocks(form, lanes.blocks))
             return _shared(body) if shared and form.loops else body
         assert lanes.form.in_order is not None
         return _along_results(lanes.form, lanes.form.in_order, lanes, shared)
@@ -88,7 +82,6 @@ class VectorTuples(Strategy):
 def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes | None:
     if not stage.target.vector_bytes or _in_turn(form, order) is None or any(b.dtype == "bool" for b in form.accs):
         return None
-    count = min(stage.target.lanes_of(b.dtype) for b in form.accs)
     simplify = simplifier(form.loops, form.inner)
     values = [*order.updates, *(s.value for s in form.stores)]
     for v, n in form.loops:
@@ -96,17 +89,13 @@ def _choose_lanes(form: TupleReduction, order: InOrder, stage: Stage) -> Lanes |
             if _is_even(simplify, values, v):
                 narrow = narrow_indices(form)
                 count = min(stage.target.lanes(_width(b)) for b in narrow.accs)
-                return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), True, narrow) if count >= 4 else None
+                return Lanes((v, n), min(count, 1 << (n.bit_length() - 1)), narrow) if count >= 4 else None
     if not form.inner:
         return None
     v, n = form.inner[-1]
     wide = stage.target.lanes(_width(form.accs[-1]))
     blocks = choose_blocks(form, wide) if wide >= 4 and _is_even(simplify, order.updates, v) else None
-    if blocks is not None:
-        return Lanes((v, n), wide, False, form, blocks=blocks)
-    if count >= 4 and n >= max(FOLD_STEPS, count) and _is_even(simplify, order.updates, v):
-        return Lanes((v, n), count, False, form)
-    return None
+    return Lanes((v, n), blocks.lanes, form, blocks) if blocks is not None else None
 
 
 def _width(acc: Buffer) -> int:
@@ -219,72 +208,3 @@ def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int,
     stores = row_of([s.rewritten(value) for s in form.stores])
     body = registers.around(seq([init, loops_around(form.inner, update), stores]))
     return For(outer, times, body)
-
-
-def _along_steps(form: TupleReduction, order: InOrder, lanes: Lanes) -> Stmt:
-    """The results of one row: vectors of accumulators for steps that are `lanes` apart, which are combined then."""
-    v, extent = lanes.loop
-    width = lanes.count
-    rows = min(TOGETHER, extent // width)
-    tiles, rest = divmod(extent // width, rows)
-    tile, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
-    loops = [(tile, tiles), (row, rows), (lane, width), *form.loops, *form.inner]
-    simplify = simplifier(loops)
-    registers = _Registers(form, rows, width)
-    turn = _in_turn(form, order)
-    assert turn is not None
-
-    def update(step: Expr, at: Expr) -> list[Store]:
-        values: dict[Expr, Expr] = {v: step}
-        return [
-            Store(registers.buffers[n], (at, lane), registers.at(order.updates[n], at, lane, values, simplify))
-            for n in turn
-        ]
-
-    init = [Store(b, (row, lane), e) for b, e in zip(registers.buffers, order.inits)]
-    main = registers.row(update((tile * rows + row) * width + lane, row), row, rows, lane)
-    steps: list[Stmt] = [For(tile, tiles, main)]
-    for n in range(rest):
-        steps.append(registers.row(update(lane + (tiles * rows + n) * width, const(n)), None, 1, lane))
-    if extent % width:
-        steps.append(registers.row(update(lane + (extent - width), const(rest % rows)), None, 1, lane))
-    body = [registers.row(init, row, rows, lane), loops_around(form.inner[:-1], seq(steps))]
-    arrays = [Buffer(f"{b.name}_lanes", (2 * width,), b.dtype, Scope.LOCAL) for b in form.accs]
-    body.append(_gathered(order, registers, arrays, rows))
-    whole: Stmt = seq([registers.around(seq(body)), *_halved(order, arrays, width)])
-    final = [Store(acc, (), Load(a, (const(1),))) for acc, a in zip(form.accs, arrays)]
-    whole = seq([whole, *final, *form.stores])
-    for b in reversed((*form.accs, *arrays)):
-        whole = Allocate(b, whole)
-    return whole
-
-
-def _gathered(order: InOrder, registers: _Registers, arrays: Sequence[Buffer], rows: int) -> Stmt:
-    """The rows of registers combined, lane by lane, in the second half of the arrays."""
-    lane = Var("lane")
-    results = [tuple(Load(b, (const(n), lane)) for b in registers.buffers) for n in range(rows)]
-    tuples: list[tuple[Expr, ...]] = list(results)
-    while len(tuples) > 1:
-        pairs = zip(tuples[::2], tuples[1::2])
-        tuples = [_combined(order, a, b) for a, b in pairs] + (tuples[-1:] if len(tuples) % 2 else [])
-    stores = [Store(a, (lane + registers.lanes,), e) for a, e in zip(arrays, tuples[0])]
-    return For(lane, registers.lanes, seq(stores), VECTORIZED)
-
-
-def _halved(order: InOrder, arrays: Sequence[Buffer], width: int) -> list[Stmt]:
-    """The lanes combined in halves: what stands from `n` on is made of what stands from `2 n` on, down to one at 1."""
-    steps: list[Stmt] = []
-    half = width // 2
-    while half:
-        x = Var("lane")
-        at = x if half > 1 else const(0)
-        left, right = (tuple(Load(a, (at + n,)) for a in arrays) for n in (2 * half, 3 * half))
-        stores = [Store(a, (at + half,), e) for a, e in zip(arrays, _combined(order, left, right))]
-        steps.append(For(x, half, seq(stores), VECTORIZED if half >= 4 else SERIAL) if half > 1 else seq(stores))
-        half //= 2
-    return steps
-
-
-def _combined(order: InOrder, left: Sequence[Expr], right: Sequence[Expr]) -> tuple[Expr, ...]:
-    values: dict[Any, Expr] = dict(zip((*order.left, *order.right), (*left, *right)))
-    return tuple(substitute(e, values) for e in order.combined)
