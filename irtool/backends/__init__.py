@@ -8,6 +8,6 @@ What they share:
 formulas    the functions that generated code calls, in a small part of C
 libm        which intrinsics are functions of libm
 c_types     dtypes as C types, literals of C
-interface   what a compiled program looks like from outside: names, entry points, the header, weights
+interface   the outside of a compiled program: names, entry points, the header, weights
 toolchain   running the system's C compiler
 """

@@ -119,7 +119,7 @@ class Backend(Plugin):
         endings: of the file of an output, where that is not the word of `--emit` itself; empty for a file without one.
         default_emit: how far it goes unless it is said; empty for `so` where that is among them, else the first.
         target_kind: the kind of target that passes are told of: one of TVM's.
-        name_rule: what a name of the output must be.
+        name_rule: the rule for names of the output.
     """
 
     _kind = "backend"
@@ -173,7 +173,7 @@ class Backend(Plugin):
         return cls.endings.get(emit, emit)
 
     def check(self, entries: Sequence[str], emit: str) -> None:
-        """Raises UsageError where the flags do not go with each other, with so many entries, or with how far to go."""
+        """Raises UsageError if the flags do not go with each other, with so many entries, or with how far to go."""
 
     @property
     def runs_program(self) -> bool:
@@ -182,7 +182,7 @@ class Backend(Plugin):
 
     @property
     def keeps_denormals(self) -> bool:
-        """True if constants that are denormal numbers stay what they are; else they are zeros in what is built."""
+        """True if denormal constants are kept; otherwise builds replace them by zeros."""
         return True
 
     def identity(self) -> str:
@@ -190,7 +190,7 @@ class Backend(Plugin):
         return ""
 
     def examine(self) -> Iterable[Finding]:
-        """The tools that it finds here, and what they can do."""
+        """The tools that it finds here, and their abilities."""
         return ()
 
     def features(self) -> Mapping[str, Callable[[], bool]]:
@@ -206,7 +206,7 @@ class Backend(Plugin):
         return ()
 
     def stand_in(self) -> tuple[Backend, str] | None:
-        """Another backend that builds the same library where what this one needs is not here, and a note on it; None where
+        """Another backend that builds the same library where what this one needs is not here, and a note on it; None if
         nothing stands in."""
         return None
 
@@ -231,11 +231,11 @@ class Backend(Plugin):
         raise NotImplementedError(f"the backend {self.name} writes nothing")
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
-        """Compiles what `emit` gave, in an empty folder, as far as the request says. Raises ToolError."""
+        """Compiles the sources of `emit`, in an empty folder, as far as the request says. Raises ToolError."""
         return Built()
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob | None:
-        """What measures the entry of a program; None where this backend has no such thing, and nothing can be tuned for it."""
+        """What measures the entry of a program; None if this backend has no such thing, and nothing can be tuned for it."""
         return None
 
     @classmethod
@@ -254,7 +254,7 @@ B = TypeVar("B", bound=type[Backend])
 
 
 def _check_own(cls: type) -> None:
-    """Raises PluginError for a class from outside that is no backend, or lacks what every backend has."""
+    """Raises PluginError for a class from outside that is no backend, or lacks a member of every backend."""
     if not issubclass(cls, Backend):
         raise refuse(cls, "the class is no backend", help="derive it from irtool.backends.base.Backend")
     if not cls.emits:
@@ -280,7 +280,7 @@ def backend(name: str, *aliases: str, override: bool = False) -> Callable[[B], B
 
 
 def find_backend(name: str) -> type[Backend]:
-    """The backend of that name. Raises UsageError, naming those there are, where there is none."""
+    """The backend of that name. Raises UsageError, naming those there are, if there is none."""
     backend = backends.find(name)
     if backend is None:
         names = backends.names()

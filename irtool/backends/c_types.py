@@ -30,7 +30,7 @@ def value_type(dtype: str) -> str:
 
 
 class Enclosed(str):
-    """A C expression in parentheses; `inside` is what they enclose."""
+    """A C expression in parentheses; `inside` is the expression without them."""
 
     inside: str
 

@@ -55,12 +55,12 @@ class CompiledFunctions:
         self._entries_in: dict[str, Any] = {}
 
     def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
-        """The function of that name, which returns an int. Raises ToolError where there is none."""
+        """The function of that name, which returns an int. Raises ToolError if there is none."""
         raise NotImplementedError
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
         """Runs an entry point (`NAME_run` unless another is named) on contiguous numpy arrays of the right dtypes and sizes.
-        Raises ToolError where it reports an error."""
+        Raises ToolError if it reports an error."""
         entry = self._entries.get(function)
         if entry is None:
             entry = self._function(function or f"{self._name}_run", [ctypes.c_void_p] * (len(inputs) + len(outputs)))
@@ -122,7 +122,7 @@ class Library(CompiledFunctions):
 
 
 def _failure(code: int) -> ToolError:
-    """The error for what an entry point returned."""
+    """The error for the return value of an entry point."""
     return ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
 
 
@@ -163,7 +163,7 @@ class _Opened:
         try:
             about = os.stat(weights)
         except OSError:
-            load(weights)  # says what is wrong
+            load(weights)  # raises the error
             return
         identity = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
         with self._lock:

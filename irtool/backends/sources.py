@@ -28,7 +28,7 @@ class Parameter:
 class EntryPoint:
     """A function of the network that can be called from outside: `run` is its symbol. It takes the addresses of all inputs,
     then of all outputs, and returns 0 or an error (see `library`). `run_with` takes the address and the size of a workspace before
-    these; empty where there is no such function."""
+    these; empty if there is no such function."""
 
     function: HostFunction
     run: str
@@ -83,7 +83,7 @@ class Request:
     Attributes:
         name: prefix of files and symbols; one that `Backend.fit_name` gives back as it is.
         emit: how far to go, one of the backend's `emits`.
-        sample: the random inputs of an entry and what the interpreter gives for them. Raises IrError where this machine cannot
+        sample: the random inputs of an entry and what the interpreter gives for them. Raises IrError if this machine cannot
             hold them.
         folder: an empty folder in which `emit` may begin what `build` is to do there; None: it writes only.
         held: what is to be ended where the build ends before its time.
@@ -105,10 +105,10 @@ class Sources:
             reads first.
         entries: the entry points, `NAME_run` first.
         arena_bytes: workspace of one run.
-        identifiers: what each parameter of the first entry is called in the code.
-        kernel_names: what each kernel is called there.
+        identifiers: the names of the first entry's parameters in the code.
+        kernel_names: the names of the kernels in the code.
         weights: name of the weights file among `files`, or empty.
-        report: what the build report says beside what it says of every program.
+        report: facts of the build report beyond those of every program.
         units: what is compiled, where that is not among `files`: kept beside them when compiling fails.
     """
 

@@ -51,7 +51,7 @@ class TimingJob:
     def run(self, runner: Sequence[str] = (), patience: float = 60) -> float:
         """Seconds of one run. `runner` is put before the program: an emulator, or what takes it to a device.
 
-        Raises ToolError where a command fails, the program prints no number, or one of them takes longer than `patience`.
+        Raises ToolError if a command fails, the program prints no number, or one of them takes longer than `patience`.
         """
         with self.compiled(patience) as once:
             return once(runner)

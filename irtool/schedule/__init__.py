@@ -7,7 +7,7 @@ primitives/     split, fuse, reorder, cache_read …: pure functions from blocks
 windows/        domains split where padding, phases or windows change the indices
 cost/           estimates in cycles
 instructions/   dot products and matrix tiles
-constants/      what the build computes of constants
+constants/      constants that the build computes
 layouts/        blocked layouts of temporaries and weights
 strategies/     one folder for each: what a stage becomes, at which cost and why
 scripts/        schedules by hand, and measured choices

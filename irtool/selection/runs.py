@@ -82,7 +82,7 @@ def _has_long_words(s: Stmt) -> bool:
 
 
 def long_dot(s: Store) -> Call | None:
-    """The dot product of long words that a store adds to something; None where it does something else."""
+    """The dot product of long words that a store adds to something; None if it does something else."""
     value = s.value
     added = value.b if isinstance(value, Binary) and value.op == "+" else None
     return added if isinstance(added, Call) and added.name in LONG_DOTS else None

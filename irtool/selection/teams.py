@@ -38,7 +38,7 @@ class Division:
 
     Attributes:
         shared: loops whose steps the threads share.
-        alone: what one thread runs.
+        alone: the statements that one thread runs.
         each: what every thread runs in full: it fills memory that each has for itself.
         common: loops around these, which all threads go through in step.
     """
@@ -50,7 +50,7 @@ class Division:
 
 
 def divide(body: Stmt) -> Division | None:
-    """The division of a kernel's nest; None where no loop of it can be shared. Those are not that stand inside of a shared one, or
+    """The division of a kernel's nest; None if no loop of it can be shared. Those are not that stand inside of a shared one, or
     where threads cannot meet, such as inside of a condition."""
     holds: set[Stmt] = set()
     stack: list[tuple[Stmt, tuple[Stmt, ...]]] = [(body, ())]

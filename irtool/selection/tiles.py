@@ -3,7 +3,7 @@
 for y: tiled …      ⇒      configure registers, for y: block, release them
 
 There are eight registers, which blocks use in two ways: those of 2 x 2 tiles have their sums in 0 to 3, rows of the data in 4 and 5,
-columns of the weights in 6 and 7; where there is one tile of rows, `wide`, it is 4, and weights are in 5 to 7 in turn. So all blocks of a
+columns of the weights in 6 and 7; if there is one tile of rows, `wide`, it is 4, and weights are in 5 to 7 in turn. So all blocks of a
 kernel have one configuration, but where sums have several lengths.
 """
 

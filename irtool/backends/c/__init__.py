@@ -8,7 +8,7 @@ hosting         functions of the network: kernel calls, branches, loops
 weights         constants
 program         the whole file
 room            static arrays, or memory from malloc
-banner          what comments say of a build
+banner          comments about a build
 build_file      for CMake and make
 tvm_interface   the functions that TVM gives its libraries
 executable      the program of `--emit=exe`

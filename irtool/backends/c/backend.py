@@ -40,7 +40,7 @@ _FEW_THREADS, _USUAL_THREADS = 4, 16
 """The most threads of a run, which have parts of the workspace: on this machine, as many as it has, but so many at least; on others."""
 
 _TIMED = "kernel"
-"""The name of what is timed."""
+"""The name of the timed program."""
 
 
 @dataclass
@@ -128,7 +128,7 @@ class C(Backend):
         """The C compiler, as this build calls it."""
         more = split_words(self.cflags, "the compiler's flags")
         if self.sanitize:
-            # A program that goes on after what was found would exit with 0.
+            # A program that continues after a finding would exit with 0.
             more += [
                 f"-fsanitize={','.join(self.sanitize)}",
                 "-fno-sanitize-recover=all",
@@ -186,7 +186,7 @@ class C(Backend):
         return [self._fitted_machine(level.machine) for level in reversed(self.levels[:-1])]
 
     def _fitted_machine(self, machine: VectorTarget) -> VectorTarget:
-        """A processor with what flags say of products and threads."""
+        """A processor with the flags for products and threads."""
         if self.openmp:
             here = max(_FEW_THREADS, min(processor_count(), MOST_THREADS))
             machine = replace(machine, threads=here if self.mcpu == "native" else _USUAL_THREADS)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .banner import Origin
 
 KINDS = {"cmake": ".cmake", "make": ".mk"}
-"""By kind, what is behind NAME in the file's name."""
+"""The suffix of the file's name after NAME, by kind."""
 
 
 def write_build_file(kind: str, name: str, origin: Origin, sources: Sequence[str], weights: str = "") -> str:
@@ -16,7 +16,7 @@ def write_build_file(kind: str, name: str, origin: Origin, sources: Sequence[str
 
     Args:
         sources: names of the C sources, all beside the file.
-        weights: name of the weights file, where there is one.
+        weights: name of the weights file, if there is one.
     """
     about = [f"# {line}" for line in origin.lines(sources)]
     # The compiler is the including build's own choice; the flags, those in the compiler's name among them, are ours.

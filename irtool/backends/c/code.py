@@ -55,7 +55,7 @@ class CodeBuilder:
             self.line(text)
 
     def open(self, head: str = "") -> None:
-        """Begins a block: what follows is in it."""
+        """Begins a block: the next lines are in it."""
         block = CompoundStatement(head)
         if self._open:
             self._open[-1].add(block)

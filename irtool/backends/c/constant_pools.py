@@ -53,7 +53,7 @@ class ConstantPools:
         )
 
     def attributes(self, constants: Iterable[Slot], usual: str) -> dict[Slot, str]:
-        """The macro in front of each constant: `usual` where there are no pools."""
+        """The macro in front of each constant: `usual` if there are no pools."""
         return {c: f"{self._pool_of[c].macro}_ATTR" if self.pools else usual for c in constants}
 
     def size_macros(self) -> list[str]:

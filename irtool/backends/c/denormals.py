@@ -12,4 +12,4 @@ BEGIN_REGION, END_REGION = "irt_begin_region();", "irt_end_region();"
 """Statements around a parallel region of a kernel."""
 
 BEGIN_THREAD, END_THREAD = "irt_begin_thread();", "irt_end_thread();"
-"""Statements around what each thread of it does."""
+"""Statements around the work of each thread."""

@@ -32,7 +32,7 @@ class TilePrinter:
         self.open_loop = open_loop
 
     def begin(self, configuration: Sequence[int]) -> None:
-        """Opens the block in which registers are used, and configures them; not yet, where there is no configuration for all."""
+        """Opens the block in which registers are used, and configures them; not yet, if there is no configuration for all."""
         self.code.open()
         if configuration:
             self.configure(configuration)

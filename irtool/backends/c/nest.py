@@ -69,7 +69,7 @@ class KernelText:
     """A kernel in C.
 
     Attributes:
-        attributes: what gcc must not do to it (see `formulas.support`).
+        attributes: optimizations that gcc must not apply to it (see `formulas.support`).
         head: the declaration, without linkage and semicolon.
         body: the lines between the braces.
     """
@@ -262,7 +262,7 @@ class KernelWriter:
         self.code.close()
 
     def _sums(self, sums: Sequence[Sum], read: str) -> None:
-        """What one step adds to several sums; what these have in common is read once."""
+        """The addition of one step to several sums; shared operands are read once."""
         code, words = self.code, {}  # type: CodeBuilder, dict[str, str]
         self.support[Helper("bytes")] = None
         code.open()

@@ -13,7 +13,7 @@ class Objects:
     """The object files of some sources in a folder.
 
     A source is compiled from when it is added, beside others and beside whoever adds them. As a context manager, it ends
-    what is still running.
+    the running compilers.
     """
 
     def __init__(self, compiler: Compiler, folder: Path) -> None:
@@ -36,7 +36,7 @@ class Objects:
 
     def finish(self) -> dict[str, str]:
         """The object file of each source. Raises ToolError, with what the compiler said of the first source that it refused,
-        or where there is none."""
+        or if there is none."""
         if not self._is_there:
             raise self.compiler.missing()
         try:

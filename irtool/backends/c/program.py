@@ -50,13 +50,13 @@ class CText:
         weights: buffers that make up `NAME.bin`, or its path where it is written already, or empty.
         units: the same program as `source` and `constants`, as translation units that are compiled side by side, by file name.
         entries: the entry points, `NAME_run` first.
-        identifiers: what each parameter of the entry is called in C.
-        kernel_names: what each kernel is called in C.
+        identifiers: the names of the entry's parameters in C.
+        kernel_names: the names of the kernels in C.
         arena_bytes: workspace of one run, of the level that needs most.
         live_bytes: bytes of it that are alive at one time, of the level with most of them.
-        stack_bytes: what a run takes of the stack at most, of the level that takes most.
+        stack_bytes: most stack of a run, at the level that takes most.
         sources: names of the C files of the library.
-        origin: what they are made for.
+        origin: the processor and the compiler.
         pools: the parts of the workspace, where it has some.
         constant_pools: the parts of memory that weights lie in, where they have some.
     """
@@ -95,7 +95,7 @@ class TextOptions:
         math: `fast` for own vectorized functions, `strict` for libm.
         unit_length: characters of kernels in a translation unit; 0: the program is a single one.
         verify_weights: weights that are loaded from a file are checked against their digest.
-        origin: what the comment at the beginning of each file says.
+        origin: the facts of the comment at the beginning of each file.
         levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
         threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
@@ -243,7 +243,7 @@ class _Writer:
     # -- kernels -------------------------------------------------------------------------------------------------------
 
     def _variants(self, levels: Sequence[ProcessorLevel]) -> list[Variant]:
-        """What is written of each level, lowest first; one alone where there are no levels, or no vectors that tell them apart."""
+        """What is written of each level, lowest first; one alone if there are no levels, or no vectors that tell them apart."""
         lesser = list(reversed(self.program.lesser))
         if not lesser:
             return [self._variant(self.program, None, "")]
@@ -273,7 +273,7 @@ class _Writer:
 
     @property
     def _run_tools(self) -> list[str]:
-        """What runs need, whatever their kernels do."""
+        """The parts that all runs need."""
         flushing = [runtime("denormals.c")] if self.flushes else []
         team = [runtime("team.c")] if self.in_team else []
         return [*INLINE, *flushing, *team] if flushing or team else []
@@ -383,7 +383,7 @@ class _Writer:
         return shared_work(self.program) >= REGION_WORK
 
     def _run(self, e: EntryPoint) -> str:
-        """The functions that run an entry point, behind what they have in common."""
+        """The functions that run an entry point, after their common parts."""
         check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights_file.FILE else ""
         writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes)
         higher = self.variants[1:]
@@ -442,7 +442,7 @@ def _notice(name: str, origin: Origin | None) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Text that may stand in a string of C, without what would end it."""
+    """Text for a string of C, without characters that would end it."""
     return "".join(c for c in text if c not in '"\\')
 
 

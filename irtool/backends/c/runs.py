@@ -22,7 +22,7 @@ def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> lis
 
 @dataclass(frozen=True)
 class RunWriter:
-    """Writes the functions of one entry point. `check` is what each does before all else."""
+    """Writes the functions of one entry point. Each begins with `check`."""
 
     name: str
     entry: EntryPoint

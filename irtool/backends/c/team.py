@@ -9,7 +9,7 @@ nobody else: a helper without a processor delays no task that it is not in. So i
 meet; who joins after that finds that there is nothing left to do in the loops before. That may not be where each thread first
 copies what the loops then write over.
 
-Who waits spins for a tenth of a millisecond or so, then sleeps, or sleeps at once where there are more threads than processors.
+Who waits spins for a tenth of a millisecond or so, then sleeps, or sleeps at once if there are more threads than processors.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Threads:
     """Prints what threads share of one kernel.
 
     Args:
-        strict: denormal numbers are what they are.
+        strict: denormal numbers are kept.
         in_team: the program is run by a team, if it has loops to share.
     """
 
@@ -89,7 +89,7 @@ class Threads:
         return SharePrinter(self.kernel, self._code, x.names, x.declare, x.index_type).open(s)
 
     def _wait(self) -> None:
-        """Threads wait for each other if some may still be at what is above."""
+        """Threads wait for each other if some may still run the statements above."""
         if self._waits:
             self._code.line(f"irt_wait({WORKER}, {int(self._opens)});")
         self._waits = False

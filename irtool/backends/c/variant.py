@@ -16,7 +16,7 @@ from .team import write_task
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel in C behind its comment, and what it needs: vector types, functions on vectors, support functions."""
+    """A kernel in C after its comment, and its requirements: vector types, functions on vectors, support functions."""
 
     about: str
     text: KernelText
@@ -34,8 +34,8 @@ class Variant:
     """A program and its text.
 
     Attributes:
-        level: what it is made for; None where the library has no levels.
-        suffix: what names of its functions end in; empty for the lowest level.
+        level: its processor level; None if the library has no levels.
+        suffix: the suffix of its functions' names; empty for the lowest level.
         functions: names in C.
         writers: of its kernels, in order.
         tasks: names in C of the functions that run kernels as tasks of a team, where threads share their loops.

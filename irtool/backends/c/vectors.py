@@ -38,7 +38,7 @@ class VectorPrinter:
         """True if some statement declares a variable."""
 
     def print(self, body: ir.Body) -> list[str]:
-        """C statements of a body and of what it has inside."""
+        """C statements of a body and of its inner bodies."""
         lines: list[str] = []
         for s in body.steps:
             if isinstance(s, ir.Assign):

@@ -68,7 +68,7 @@ def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: i
     Args:
         head: of the file.
         verified: what is loaded from a file is checked against its digest.
-        stack_bytes: what that may have on the stack.
+        stack_bytes: most stack of the check.
     """
     listed = ", ".join(str(b) for b in head[:32])
     function = verify = ""

@@ -94,7 +94,7 @@ def _sum(a: int, c: int, wide: bool) -> int:
 
 
 def clear(form: str) -> str:
-    """Definition of what sets the sums of a block to zero."""
+    """The function that sets the sums of a block to zero."""
     tiles, columns, wide = _numbers(form)
     zeros = "".join(f"  _tile_zero({_sum(a, c, wide)});\n" for a in range(tiles) for c in range(columns))
     return (
@@ -104,7 +104,7 @@ def clear(form: str) -> str:
 
 
 def store(form: str) -> str:
-    """Definition of what stores the sums of a block: tiles of rows one below the other, of columns side by side. `row`: bytes of a
+    """The function that stores the sums of a block: tiles of rows one below the other, of columns side by side. `row`: bytes of a
     row, `tile`: bytes of a tile of rows."""
     tiles, columns, wide = _numbers(form)
     stores = "".join(
@@ -119,7 +119,7 @@ def store(form: str) -> str:
 
 
 def add(kind: str, form: str) -> str:
-    """Definition of what adds products to the sums of a block: tiles of data at `a0` and `a1`, whose rows are `a_row` bytes apart,
+    """The function that adds products to the sums of a block: tiles of data at `a0` and `a1`, whose rows are `a_row` bytes apart,
     times tiles of weights at `b0` and further."""
     tiles, columns, wide = _numbers(form)
     data, weights = [f"a{n}" for n in range(tiles)], [f"b{n}" for n in range(columns)]
@@ -164,7 +164,7 @@ $groups
 
 
 def function(kind: str) -> tuple[str, str, int] | None:
-    """The function on vectors that blocks of that kind are made with; None where they need none."""
+    """The function on vectors that blocks of that kind are made with; None if they need none."""
     return (_dot(kind)[0], "int32", LANES) if kind != "bf16" else None
 
 
@@ -179,7 +179,7 @@ def _dot(kind: str) -> tuple[str, bool]:
 
 
 def add_in_vectors(kind: str) -> str:
-    """Definition of what adds products to one tile of sums, in vectors."""
+    """The function that adds products to one tile of sums, in vectors."""
     group: Callable[[int], Sequence[str]] = _pairs if kind == "bf16" else partial(_bytes, kind)
     sizes = (4, 2, 1) if kind == "bf16" else (8, 4, 2, 1)
     lines: list[str] = []

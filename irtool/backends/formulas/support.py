@@ -16,7 +16,7 @@ from .words import PAIRS, WIDE, WORDS_AT, dot_of_long_words, dot_of_words, half_
 
 
 class Helper(NamedTuple):
-    """A support function: what it does, and the dtypes that it does it for."""
+    """A support function: its meaning, and its dtypes."""
 
     kind: str
     dtypes: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ INLINE = (
 )
 """What texts of functions begin with is defined by."""
 
-# The compiler does not see what it would add the product to, and make a multiply-add of.
+# The compiler does not see the sum behind the product, so it makes no multiply-add.
 _PRODUCT = """IRT_INLINE $c irt_product_$dtype($c a, $c b) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
   $c y = a * b;
@@ -391,7 +391,7 @@ def calls(helper: Helper) -> tuple[Helper, ...]:
 
 
 def definitions(helpers: Iterable[Helper]) -> list[str]:
-    """Definitions of the functions and of what they call, in an order in which C accepts them."""
+    """Definitions of the functions and their callees, in an order that C accepts."""
     done: dict[Helper, str] = {}
     stack = [(h, False) for h in reversed(list(dict.fromkeys(helpers)))]
     while stack:

@@ -6,5 +6,5 @@ from string import Template
 
 
 def fill(text: str, /, **values: str) -> str:
-    """The text with its words. Raises KeyError where one is missing."""
+    """The text with its words. Raises KeyError if one is missing."""
     return Template(text).substitute(values)

@@ -14,7 +14,7 @@ _PARTS = """IRT_INLINE {t} irt_vlog_parts_{n}({t} x, {t} *k) {{
   *k -= ({t})(tiny & ({i})($down - ({t}){{0}}));
   return l;
 }}"""
-# What logarithms are where the parts make no sense: of 0, infinity, what is below 0, NaN.
+# Logarithms of numbers without parts: 0, infinity, negative numbers, NaN.
 _ENDS = """IRT_INLINE {t} irt_vlog_ends_{n}({t} x, {t} y) {{
   y = irt_vselect_{n}(x == INFINITY, x, irt_vselect_{n}(x == 0.0{f}, -INFINITY - ({t}){{0}}, y));
   return irt_vselect_{n}(x >= 0.0{f}, y, NAN - ({t}){{0}});

@@ -170,7 +170,7 @@ EXACT = frozenset(
         name for family in (vector_conversions, vector_shifts) for name, _ in family.FUNCTIONS
     )
 )
-"""Those that give what the C library's functions give, which `--math=strict` uses as well."""
+"""Functions with the results of the C library, which `--math=strict` uses as well."""
 
 _ON_EVERY_TYPE = {
     "select": _SELECT,

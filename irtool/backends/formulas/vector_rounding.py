@@ -1,6 +1,6 @@
 """Functions of vectors that are exact, as C text (see `vector_math` for the placeholders).
 
-Rounding: compilers find a processor's instruction behind a loop over the lanes, where there is one. Elsewhere, a number
+Rounding: compilers find a processor's instruction behind a loop over the lanes, if there is one. Elsewhere, a number
 below 2^23 (2^52 in double precision) with that added and taken away again has been rounded to the nearest integer; the
 others are integers, infinite or NaN.
 """
@@ -66,7 +66,7 @@ _FAR_FMOD = """static __attribute__((noinline, unused)) {t} irt_vfar_fmod_{n}({t
   for (k = 0; k < {lanes}; ++k) r[k] = fmod${suffix}(x[k], y[k]);
   return r;
 }}"""
-# The compiler does not see what it would add the product to, and make a multiply-add of.
+# The compiler does not see the sum behind the product, so it makes no multiply-add.
 _PRODUCT = """IRT_INLINE {t} irt_vproduct_{n}({t} a, {t} b) {{
   {t} y = a * b;
 #if defined(__x86_64__) && ({lanes} <= $lanes || (defined(__AVX__) && {lanes} <= 2 * $lanes))

@@ -2,7 +2,7 @@
 
 A family of instructions is a module of `families`, found by its place; everything else reads the rows.
 
-row       what a row says
+row       the fields of a row
 signs     how an instruction sums products of numbers of other signs
 listing   all rows, and the one that a compiler uses
 families  the rows

@@ -38,5 +38,5 @@ def choices(function: str, lanes: int) -> tuple[tuple[Row, Form], ...]:
 
 
 def choose(function: str, lanes: int, macros: str) -> tuple[Row, Form] | None:
-    """The row that computes a function where a compiler defines these macros, each between spaces; None where there is none."""
+    """The row that computes a function where a compiler defines these macros, each between spaces; None if there is none."""
     return next((x for x in choices(function, lanes) if x[0].holds(lanes, macros)), None)

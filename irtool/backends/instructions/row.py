@@ -34,10 +34,10 @@ class InstructionSet:
     """An instruction set of an architecture.
 
     Attributes:
-        flag: what Linux calls it in /proc/cpuinfo.
-        option: what compilers take for it, `-mOPTION`; LLVM's name for the feature too.
-        macro: what compilers define where they use it.
-        title: what `irtool doctor` calls it; empty for one that it does not list.
+        flag: its name in Linux's /proc/cpuinfo.
+        option: its option of compilers, `-mOPTION`; LLVM's name for the feature too.
+        macro: the macro that compilers define if they use it.
+        title: its name in `irtool doctor`; empty if that does not list it.
     """
 
     flag: str
@@ -79,7 +79,7 @@ class Row:
         when: the macros that it needs, by the number of lanes of 32 bits; 1: it works on general registers.
         forms: the functions that it computes.
         words: words of the texts that depend on the number of lanes.
-        declares: LLVM's declarations of what its texts call.
+        declares: LLVM's declarations of the functions that its texts call.
     """
 
     instruction: str

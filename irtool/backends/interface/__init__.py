@@ -5,6 +5,6 @@ entry           entry points and `NAME.h`
 memory          the workspace
 weights_file    where constants are kept, and `NAME.bin`
 weights_digest  by which damaged weights are told
-kernel_comment  what stands before a kernel
+kernel_comment  the comment before a kernel
 comment         comments of C
 """

@@ -13,6 +13,6 @@ def inside(text: str) -> str:
 
 
 def comment(lines: Sequence[str]) -> list[str]:
-    """A C comment of these lines, whatever is in them."""
+    """A C comment of these lines, with any characters in them."""
     safe = [inside(t) for t in lines]
     return ["/*", *(f" * {t}".rstrip() for t in safe), " */"]

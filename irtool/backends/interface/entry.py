@@ -119,8 +119,8 @@ def write_header(
     """The text of `NAME.h`.
 
     Args:
-        stack_bytes: what a run takes of its thread's stack at most.
-        weights_bytes: size of the weights file, 0 where there is none.
+        stack_bytes: most stack that a run takes of its thread.
+        weights_bytes: size of the weights file, 0 if there is none.
         summary: lines of the comment at its beginning.
         levels: of processors, one of which is chosen where the program runs.
         pool_macros: sizes of pools; `pool_struct`: those of the workspace, as a struct (see `pools`).

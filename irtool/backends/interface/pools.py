@@ -28,12 +28,12 @@ class WorkspacePool:
 
     @property
     def size(self) -> int:
-        """Bytes that the pool must have at any address; 0 where nothing lies in it."""
+        """Bytes that the pool must have at any address; 0 if nothing lies in it."""
         return self.bytes + ALIGNMENT if self.bytes else 0
 
 
 def workspace_pools(programs: Sequence[Program], name: str, names: Identifiers) -> list[WorkspacePool]:
-    """The pools of a program that is made for several processors; none where there is one arena."""
+    """The pools of a program that is made for several processors; none if there is one arena."""
     entries = [p.functions[n] for p in programs for n in p.entries or [p.entry]]
     return [
         WorkspacePool(

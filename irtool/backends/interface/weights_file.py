@@ -67,7 +67,7 @@ class WeightsFile:
 
     def __init__(self, constants: Sequence[Slot], path: Path | None = None) -> None:
         """Where a path is given, the file is written there, one constant after the other: what is derived (`Slot.derivation`)
-        is in memory for the time that it takes. Raises IrError where it cannot be written."""
+        is in memory for the time that it takes. Raises IrError if it cannot be written."""
         self.size = ALIGNMENT + sum(c.nbytes + -c.nbytes % ALIGNMENT for c in constants)
         self.content: list[Any] | Path
         if path is None:

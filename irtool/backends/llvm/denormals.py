@@ -27,7 +27,7 @@ def declarations(architecture: str) -> list[str]:
 
 
 def flush(b: Builder, architecture: str) -> str:
-    """Switches the thread's mode. The operand says what it was before."""
+    """Switches the thread's mode. The operand receives the previous mode."""
     if architecture == X86:
         before, during = b.slot("i32", "before"), b.slot("i32", "during")
         b.do(f"call void @llvm.x86.sse.stmxcsr(ptr {before})")

@@ -27,7 +27,7 @@ from .library import Library
 from .types import literal, value_type
 
 _INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "round", "nearbyint", "copysign"}
-"""Functions that LLVM has itself, exactly as libm has them."""
+"""Functions that LLVM has itself, with exactly the results of libm."""
 _COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne"}
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _INT = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}

@@ -29,7 +29,7 @@ class Library:
         self._declared: dict[str, None] = {}
 
     def scalar(self, helper: Helper) -> str:
-        """The symbol of a support function, with what it calls."""
+        """The symbol of a support function, with its callees."""
         for h in (helper, *calls(helper)):
             text = define(h)
             declare(text)
@@ -37,7 +37,7 @@ class Library:
         return f"@{helper.name}"
 
     def vector(self, name: str, dtype: str, lanes: int) -> str:
-        """The symbol of a function of vectors, with what it calls."""
+        """The symbol of a function of vectors, with its callees."""
         symbol = ""
         for (function, _, width), text in vector_math.define(name, dtype, lanes):
             symbol = declare(text)

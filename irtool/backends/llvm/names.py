@@ -25,7 +25,7 @@ llvm.Target.from_triple(sys.argv[1]).create_target_machine(sys.argv[2], sys.argv
 
 @cache
 def check_names(triple: str, cpu: str, features: str) -> None:
-    """Raises UsageError where LLVM, as llvmlite has it, does not know them. Takes 0.2 seconds."""
+    """Raises UsageError if LLVM, as llvmlite has it, does not know them. Takes 0.2 seconds."""
     command = python_command(_PROBE, triple, cpu, features)
     if not command:
         return

@@ -113,7 +113,7 @@ class KernelWriter:
         self.b.start(end)
 
     def _for(self, s: For) -> Callable[[], None]:
-        """Begins a loop; what is given back ends it."""
+        """Begins a loop, and returns the function that ends it."""
         b, t = self.b, self.expressions.type(s.var.dtype)
         extent = self.expressions.write(s.extent)
         head, body, end = (b.fresh(f"{s.var.name}_{n}") for n in ("loop", "body", "end"))

@@ -30,7 +30,7 @@ NEITHER = f"LLVM IR is compiled by clang {OLDEST} or later, or by the Python pac
 
 
 def how_to_get_one() -> str:
-    """What to do where there is neither."""
+    """The help if there is neither."""
     return f"install clang, name it with --cc, or build with --target=c; or {install_line('llvm')}"
 
 
@@ -60,7 +60,7 @@ class Clang:
     @classmethod
     def find(cls, cc: str, mcpu: str, triple: str, strict: bool, cflags: str) -> Clang | None:
         """The clang that is named, that of CC, or one on the PATH, `clang` before `clang-19` and its like, the newest of these
-        first; None where there is none that is new enough.
+        first; None if there is none that is new enough.
 
         Raises UsageError for a command that is not clang, or is too old.
         """
@@ -120,7 +120,7 @@ def _version(command: tuple[str, ...]) -> int:
 
 
 class InProcess:
-    """llvmlite as a compiler. Raises ToolError where it cannot be loaded, UsageError for a triple, a processor or a feature that it
+    """llvmlite as a compiler. Raises ToolError if it cannot be loaded, UsageError for a triple, a processor or a feature that it
     does not know."""
 
     def __init__(self, mcpu: str, triple: str, attributes: str = "") -> None:
@@ -137,7 +137,7 @@ class InProcess:
         self.described = described_machine() if self.is_host else None
         self.cpu = llvm.get_host_cpu_name() if self.is_host else "" if mcpu in ("native", "none", "") else mcpu
         self.features = llvm.get_host_cpu_features().flatten() if self.is_host else attributes
-        if self.described is not None:  # what is built must run here too
+        if self.described is not None:  # builds must run here too
             self.cpu, self.features = "", self.described.features(self.triple.split("-")[0].replace("arm64", "aarch64"))
         if triple or attributes or (not self.is_host and self.cpu not in ("", *_LEVELS)):
             check_names(self.triple, self.cpu, attributes)
@@ -206,7 +206,7 @@ class ObjectLibrary(CompiledFunctions):
 
 
 def linker() -> list[str]:
-    """A command that makes a shared library of an object file; empty where there is none."""
+    """A command that makes a shared library of an object file; empty if there is none."""
     for command in (["cc", "-shared"], ["gcc", "-shared"], ["ld", "-shared"], ["ld.lld", "-shared"]):
         if shutil.which(command[0]) is not None:
             return command

@@ -42,7 +42,7 @@ class VectorPrinter:
         self.values: dict[ir.Value, str] = {}
 
     def print(self, body: ir.Body) -> None:
-        """The instructions of a body and of what it has inside."""
+        """The instructions of a body and of its inner bodies."""
         for s in body.steps:
             if isinstance(s, ir.Assign):
                 self.b.do(f"store {_t(s.value)} {self.values[s.value]}, ptr {self.registers[s.register]}")

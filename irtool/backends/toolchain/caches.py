@@ -47,7 +47,7 @@ def _here(cpu: Path) -> tuple[tuple[str, int], ...]:
 
 
 def _of_sysfs(cpu: Path, level: int) -> int:
-    """A core's share of its cache of a level, in bytes; 0 where nothing is said."""
+    """A core's share of its cache of a level, in bytes; 0 if nothing is said."""
     for folder in sorted(cpu.glob("cache/index*")):
         with suppress(OSError, ValueError):
             size = re.fullmatch(r"(\d+)([KM]?)", _line(folder / "size"))
@@ -58,7 +58,7 @@ def _of_sysfs(cpu: Path, level: int) -> int:
 
 
 def _count(path: Path) -> int:
-    """How many processors a list such as `0-3,8` has; 1 where there is none."""
+    """How many processors a list such as `0-3,8` has; 1 if there is none."""
     with suppress(OSError, ValueError):
         ends = [part.split("-") for part in _line(path).split(",")]
         return sum(int(e[-1]) - int(e[0]) + 1 for e in ends)

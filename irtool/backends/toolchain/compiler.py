@@ -134,7 +134,7 @@ class Compiler:
 
     @property
     def processor(self) -> str:
-        """What code is made for, in the compiler's words: `x86_64, x86-64-v4`; empty where there is no compiler."""
+        """What code is made for, in the compiler's words: `x86_64, x86-64-v4`; empty if there is no compiler."""
         target = self.target.split("-")[0]
         macros = read_macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
         level = next((name for name, needed in _LEVELS if macros and all(f" {m} " in macros for m in needed)), "")
@@ -217,7 +217,7 @@ class Compiler:
         self.run(job, folder)
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
-        """Runs the compiler in a folder. Raises ToolError, with what it said, where it is missing, or fails, or returns 0
+        """Runs the compiler in a folder. Raises ToolError, with what it said, if it is missing, or fails, or returns 0
         without having written the file behind `-o`."""
         if not self.is_there:
             raise self.missing()
@@ -314,7 +314,7 @@ def _products(macros: str, width: int) -> dict[str, Any]:
     lanes = max(1, width // dtypes.itemsize("int32"))
 
     def most(functions: Iterable[str], number: Callable[[Row, Form], int]) -> int:
-        """The largest number of the rows that are chosen; 1 where there is none."""
+        """The largest number of the rows that are chosen; 1 if there is none."""
         return max((number(*x) for name in functions if (x := choose(name, lanes, macros)) is not None), default=1)
 
     dots = ((name, choose(name, lanes, macros)) for name in (*int8_dot.DOTS, int16_dot.DOT_WIDE, bf16_dot.DOT_PAIR))
@@ -358,7 +358,7 @@ def _is_gcc(macros: str) -> bool:
 
 
 def read_macros(full: tuple[str, ...]) -> tuple[str, str]:
-    """The macros that the compiler defines, or none and what it complains of."""
+    """The macros that the compiler defines, or none and its complaint."""
     return _answer((*_located(full), "-dM", "-E", "-x", "c", os.devnull))
 
 
@@ -369,7 +369,7 @@ def _located(command: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _answer(command: tuple[str, ...]) -> tuple[str, str]:
-    """What a command prints, or nothing and what it complains of."""
+    """The output of a command, or nothing and its complaint."""
     done = _ask(command)
     if isinstance(done, OSError):
         return "", str(done)

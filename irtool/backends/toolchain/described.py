@@ -82,7 +82,7 @@ class DescribedMachine:
     """A machine by its description.
 
     Attributes:
-        name: the description, as reports and measurements have it.
+        name: the description in reports and measurements.
         architecture: `x86_64` or `aarch64`.
         flags: instruction sets, by Linux's names.
         cores: how many threads run at once.
@@ -125,7 +125,7 @@ class DescribedMachine:
 
 
 def described_machine() -> DescribedMachine | None:
-    """The machine that the environment describes; None where it does not. Raises UsageError for a malformed description."""
+    """The machine that the environment describes; None if it does not. Raises UsageError for a malformed description."""
     text = os.environ.get(VARIABLE, "").strip()
     return read_description(text) if text else None
 

@@ -47,7 +47,7 @@ class Jobs:
             self._waiting.append(self._pool.submit(self._run, command))
 
     def results(self) -> list[subprocess.CompletedProcess[str]]:
-        """What each command said and returned, in the order of their starts. Raises OSError where one cannot be started."""
+        """What each command said and returned, in the order of their starts. Raises OSError if one cannot be started."""
         with uninterrupted():
             if self._count > 1:
                 self._free.release()
@@ -65,7 +65,7 @@ class Jobs:
         return [w.result() for w in self._waiting]
 
     def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
-        """What each command said and returned, in order. Raises OSError where one cannot be started."""
+        """What each command said and returned, in order. Raises OSError if one cannot be started."""
         for c in commands:
             self.start(c)
         return self.results()
@@ -103,7 +103,7 @@ class Jobs:
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def end(self) -> None:
-        """Ends what is running, and starts nothing any more."""
+        """Ends the running processes, and starts no others."""
         with self._lock:
             self._ended = True
             for process in self._running:

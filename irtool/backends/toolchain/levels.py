@@ -23,7 +23,7 @@ class ProcessorLevel:
 
     Attributes:
         name: as compilers take it behind `-march=`.
-        macro: what compilers define for the architecture.
+        macro: the compilers' macro for the architecture.
         features: what its code may use, as the attribute `target` takes it.
         probe: the C condition by which a running program tells that the processor has it.
         machine: its vectors.

@@ -32,7 +32,7 @@ class DerivedWeights:
     Attributes:
         name: what tells them from the others, for people.
         shape: theirs.
-        how: all that `compute` depends on.
+        how: all inputs of `compute`.
         compute: from an array and the layout in which it lies (None: row-major).
     """
 
@@ -69,10 +69,10 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     Attributes:
         name: of its primitive and its strategy.
         find: a kernel's stage of a number as what the algorithm computes, with weights among some inputs; None if it is none.
-        by_hand: the plan that the arguments of the primitive describe; None where it does not fit.
-        choose: the plan that pays, or the one with a label; None where the stage stays as it is. Its last argument is how many bytes
+        by_hand: the plan that the arguments of the primitive describe; None if it does not fit.
+        choose: the plan that pays, or the one with a label; None if the stage stays as it is. Its last argument is how many bytes
             of the workspace make the program no larger.
-        weights: what is made of the weights.
+        weights: the derived weights.
         form: the stage, given the buffer of those.
         suits: whether results are exact enough with these weights, a row-major array.
     """
@@ -88,7 +88,7 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     def plan(
         self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget, stack_limit: float
     ) -> AnyPlan | None:
-        """The plan for a stage: the one that a script asks for, or what pays; None where it stays as it is."""
+        """The plan for a stage: the one that a script asks for, or what pays; None if it stays as it is."""
         entry, offer = _asked_for(k, at, main, self.name, stage.copies)
         if entry is not None and entry.nest is not None:
             return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))

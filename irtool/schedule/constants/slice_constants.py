@@ -66,7 +66,7 @@ def slice_constants(program: Program, target: VectorTarget) -> None:
 
 
 def _slices(b: Buffer, forms: Sequence[AnyForm]) -> dict[int, Slice] | None:
-    """The slice that each stage reads, by its number, the same one for stages that read some of the same elements; None where that is not
+    """The slice that each stage reads, by its number, the same one for stages that read some of the same elements; None if that is not
     known."""
     slices: dict[int, Slice] = {}
     for n, form in enumerate(forms):
@@ -95,7 +95,7 @@ def _reads(form: Map | Reduction) -> list[Load]:
 
 
 def _range(i: Expr, size: int, simplify: Simplifier, form: Map | Reduction) -> range | None:
-    """The indices along an axis of so many elements; None where they are not known."""
+    """The indices along an axis of so many elements; None if they are not known."""
     terms, rest = simplify.linear(i)
     extents: dict[Expr, int] = dict((*form.loops, *form.inner))
     if len(terms) <= 1 and terms.keys() <= extents.keys():

@@ -10,7 +10,7 @@ switches        stages and strategies that are switched off
 program_rewriter  kernels and constants replaced in all calls
 staged          one stage as several named blocks: what attention, winograd and strassen make of a stage
 block_sums      long float sums ⇒ sums of blocks
-data_affinity   which thread wrote what another one reads
+data_affinity   the threads that wrote the operands of other threads
 matrix_sums     products of constant matrices and vectors, written out
 lane_steps, float16_lanes, strip_mine, reassociation   vectors along an axis
 """

@@ -12,7 +12,7 @@ from .forms import Loop, Reduction
 
 
 def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) -> list[int | None]:
-    """By how much `index` grows with each variable; None where it does not grow evenly."""
+    """By how much `index` grows with each variable; None if it does not grow evenly."""
     terms, _ = simplify.linear(index)
     inside: set[Expr] = set()
     for atom in terms:
@@ -22,7 +22,7 @@ def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) ->
 
 
 def stride(simplify: Simplifier, index: Expr, variable: Var) -> int | None:
-    """By how much `index` grows with the variable; None where it does not grow evenly."""
+    """By how much `index` grows with the variable; None if it does not grow evenly."""
     return coefficients(simplify, index, [variable])[0]
 
 

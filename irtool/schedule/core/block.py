@@ -32,7 +32,7 @@ class Block(Generic[Form]):
     """One stage and its loops.
 
     Attributes:
-        form: what is computed, over axes that are the form's own variables.
+        form: the formula, over axes that are its own variables.
         loops: the loops over results, outermost first.
         inner: the loops of the reduction, inside of those.
         bindings: axes that are no loop themselves, in terms of the loops' variables.
@@ -73,7 +73,7 @@ class Block(Generic[Form]):
         return Block(form=form, loops=form.loops, inner=form.inner)
 
     def find(self, loop: Var | str) -> Loop:
-        """The loop with that variable, or of that name. Raises UsageError where there is none, or several."""
+        """The loop with that variable, or of that name. Raises UsageError if there is none, or several."""
         every = (*self.loops, *self.inner)
         matches = [x for x in every if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
         if len(matches) == 1:
@@ -113,7 +113,7 @@ class Block(Generic[Form]):
         return replace(self, form=form, view=None)
 
     def again(self) -> Block[Form]:
-        """The block with its loops as the axes of what it computes."""
+        """The block with its loops as the axes of its form."""
         return replace(Block.of(self.result()), kinds=self.kinds, ranges=self.ranges, around=self.around)
 
     def has_loops_only(self) -> bool:
@@ -121,20 +121,20 @@ class Block(Generic[Form]):
         return not (self.tile or self.caches or self.factor or self.window or self.pending)
 
     def check_loops_only(self, before: str) -> None:
-        """Raises UsageError where more than the loops has been changed, which must not be done before a step."""
+        """Raises UsageError if more than the loops has been changed, which must not be done before a step."""
         if self.tile or self.caches or self.factor or self.window:
             raise UsageError(
                 "accumulators and copies are settled already", help=f"{before} comes before cache_read and cache_write"
             )
 
     def check_placed(self) -> None:
-        """Raises UsageError where it is not said yet when a copy is made."""
+        """Raises UsageError if it is not said yet when a copy is made."""
         if self.pending is not None:
             name = self.pending.name
             raise UsageError(f"it is not said when {name} is made", help=f"compute_at({name}), or inside of a loop")
 
     def check_ready(self) -> None:
-        """Raises UsageError where no nest can be made of the block."""
+        """Raises UsageError if no nest can be made of the block."""
         self.check_placed()
         vectors = [v for v, _ in self.outside if self.kind(v) == VECTORIZED]
         if vectors and isinstance(self.form, Reduction):
@@ -163,7 +163,7 @@ class Block(Generic[Form]):
         return values
 
     def with_fill(self, name: str, parts: Sequence[Block[Any]]) -> Block[Form]:
-        """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError where there is
+        """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError if there is
         none of that name."""
         self.fill(name)
         return replace(
@@ -174,7 +174,7 @@ class Block(Generic[Form]):
         )
 
     def fill(self, name: str) -> tuple[Block[Any], ...]:
-        """The parts of what fills a copy. Raises UsageError where there is none of that name."""
+        """The parts of what fills a copy. Raises UsageError if there is none of that name."""
         every = {n: f for x in self.around for n, f in x.fills}
         if name not in every:
             raise UsageError(f"there is no copy {name}", help=f"copies: {', '.join(every) or 'none'}")
@@ -205,7 +205,7 @@ class Block(Generic[Form]):
         return replace(self, loops=put(self.loops), inner=put(self.inner), bindings=bindings, kinds=kinds, view=None)
 
     def check_free(self, v: Var) -> None:
-        """Raises UsageError for a loop that what has been done to the block relies on."""
+        """Raises UsageError for a loop that earlier primitives of the block rely on."""
         if _among((v, 0), self.tile):
             raise UsageError(f"{v.name} is an axis of the accumulators", help="change loops before cache_write")
         if any(v is x for c in self.caches for i in c.read.indices for x in post_order(i)):

@@ -148,7 +148,7 @@ def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) ->
 def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -> list[int] | None:
     """The steps of a loop from which on conditions of `if_then_else` hold or hold no more; its beginning and end among them.
 
-    None where a condition depends on `v` in another way than by a bound, where there are too many, or no bound holds for
+    None if a condition depends on `v` in another way than by a bound, where there are too many, or no bound holds for
     more than single steps.
     """
     bounds = {0, extent}

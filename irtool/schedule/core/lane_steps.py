@@ -15,7 +15,7 @@ from .forms import Loop
 
 
 def lane_step(e: Load, axis: Loop, lanes: int) -> int | None:
-    """By how much the place of an element moves with the lane of a vector along the axis; None where not evenly."""
+    """By how much the place of an element moves with the lane of a vector along the axis; None if not evenly."""
     group, lane = Var("group"), Var("lane")
     simplify = Simplifier({group: (0, axis[1] // lanes - 1), lane: (0, lanes - 1)})
     values: dict[Expr, Expr] = {axis[0]: group * lanes + lane}

@@ -37,7 +37,7 @@ from .tile_stores import partial, transposed
 
 
 def lower(b: Block[Any]) -> Stmt:
-    """The nest of a block. Raises UsageError where it is not said when a copy that it reads is made."""
+    """The nest of a block. Raises UsageError if it is not said when a copy that it reads is made."""
     return lower_all([b])
 
 
@@ -230,7 +230,7 @@ def open_guards(b: Block[Any]) -> list[Expr]:
 
 
 def check_vectors(b: Block[Any]) -> None:
-    """Raises UsageError where a guard of a reduction depends on the elements of a vector, which are all updated or none."""
+    """Raises UsageError if a guard of a reduction depends on the elements of a vector, which are all updated or none."""
     lanes = [v for v, _ in b.tile[-1:] if b.kind(v) == VECTORIZED]
     if any(depends(g, v) for v in lanes for g in (open_guards(b) if lanes else ())):
         raise UsageError(

@@ -41,7 +41,7 @@ class Limits:
 
 
 def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | None:
-    """None where no value read would leave the accumulator as it is, or steps must be made that the copy does not decide."""
+    """None if no value read would leave the accumulator as it is, or steps must be made that the copy does not decide."""
     bounds = [(0, d - 1) for d in operand.source.shape]
     remaining: list[Expr] = []
     for g in r.guards:
@@ -85,7 +85,7 @@ class Packing:
         lanes: int,
         simplify: Simplifier,
     ) -> Packing:
-        """A copy of what is read at `indices` in the steps of the loops `inside`. Raises UsageError where an index is no sum of
+        """A copy of what is read at `indices` in the steps of the loops `inside`. Raises UsageError if an index is no sum of
         their variables, or does not grow with them."""
         axes = []
         moving = []

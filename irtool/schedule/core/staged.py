@@ -73,7 +73,7 @@ class StagedNest:
     stages: tuple[NamedStage, ...]
 
     def stage(self, name: str) -> NamedStage:
-        """The stage of that name. Raises UsageError where there is none."""
+        """The stage of that name. Raises UsageError if there is none."""
         for s in self.stages:
             if s.name == name:
                 return s
@@ -106,8 +106,8 @@ class StagedPlan:
 
     Attributes:
         cost: cycles for each update.
-        reason: what there is to say of it, for people.
-        label: what tells it from other plans for the same stage.
+        reason: the reason for it, for people.
+        label: its name among the plans for the same stage.
         arguments: of the primitive.
         target: the processor that the new stages are scheduled for.
     """
@@ -220,7 +220,7 @@ class TiledForm(StagedForm, Generic[AnyTiling]):
 
     @abstractmethod
     def priced(self, t: AnyTiling, target: VectorTarget) -> StagedPlan:
-        """A plan with its cost and what there is to say of it."""
+        """A plan with its cost and its reason."""
 
     def nest(self, t: AnyTiling) -> StagedNest:
         """The nest of a plan; it is made once."""

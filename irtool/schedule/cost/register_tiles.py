@@ -131,7 +131,7 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
         loads = x + y * together if shared else n + y
         pending = target.latency * target.multiply_adds
         least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
-        full = FULL_REGISTERS if n + y >= target.registers else 0  # none is left for what is loaded ahead
+        full = FULL_REGISTERS if n + y >= target.registers else 0  # no register is left for loads ahead
         lost = full + CROWDED_REGISTER * min(SPILLED_REGISTER, _crowding(x, y, target))
         return (least + LOAD_CYCLES * (loads + y) + STEP_CYCLES) * (1 + lost)
 

@@ -17,7 +17,7 @@ from .machine import TOGETHER
 
 
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
-    """The number of the inner loop along which rows are summed in vectors; None where there is none."""
+    """The number of the inner loop along which rows are summed in vectors; None if there is none."""
     lanes = target.lanes_of(r.acc.dtype)
     update = r.update
     if lanes < 4 or r.acc.dtype == "bool" or not isinstance(update, Binary):

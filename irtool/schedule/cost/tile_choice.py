@@ -42,7 +42,7 @@ class TileChoice:
 def choose_register_tile(
     r: Reduction, target: VectorTarget, again: bool = False, gathered: bool = False
 ) -> TileChoice | None:
-    """The tile for a reduction; None where no spatial loop can be vectorized. `again`: results may be made twice. `gathered`:
+    """The tile for a reduction; None if no spatial loop can be vectorized. `again`: results may be made twice. `gathered`:
     vectors may be assembled from elements that lie apart by any stride."""
     lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
@@ -112,9 +112,7 @@ def _plan_along(
     if row is not None:
         tile = _bounded(r, row, tile, target.unrolled_updates)
     whole, left = divmod(extent, lanes)
-    pieces = (
-        min(left, 1) if padded or again else left.bit_count()
-    )  # vectors of what is left over, each of a power of two
+    pieces = min(left, 1) if padded or again else left.bit_count()  # vectors of the tail, each of a power of two
     cycles = tile_cost(rows, vectors, tile, target, rows_together(r, target), shared) * (whole + pieces) / extent
     shared_rows = tile.rows if shared else 1
     cycles += scattered * _scattered_cycles(split, row, target) / max(1, prod(n for _, n in r.inner))

@@ -98,7 +98,7 @@ def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     cycles = gemm_cost(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
-    if t.bands:  # what is transformed is read again for every block of filters
+    if t.bands:  # the transformed data is read again for every block of filters
         rate = SECOND_CACHE_RATE if data_bytes(c, t) <= target.streamed_bytes else LAST_CACHE_RATE
         multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT32_BYTES / rate
     return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)

@@ -46,7 +46,7 @@ def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:
 
 
 def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
-    """The kernel with an input of another shape; None where that takes divisions."""
+    """The kernel with an input of another shape; None if that takes divisions."""
     b = k.inputs[n]
     own = b.replace(shape=shape)
     stages = [_reading(f, b, own) for f in k.stages]
@@ -57,7 +57,7 @@ def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
 
 
 def _reading(form: AnyForm, b: Buffer, own: Buffer) -> AnyForm | None:
-    """The form with a buffer in its own shape; None where that takes divisions."""
+    """The form with a buffer in its own shape; None if that takes divisions."""
     if b not in buffers_read(form):
         return form
     if isinstance(form, Steps):
@@ -82,7 +82,7 @@ def _divisions(indices: Sequence[Expr]) -> int:
 
 
 def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr] | None:
-    """The indices of an element in another shape of as many elements; None where these have no axes in common."""
+    """The indices of an element in another shape of as many elements; None if these have no axes in common."""
     digits: list[Expr] = []
     at, to = 0, 0
     while at < len(old) or to < len(new):

@@ -28,7 +28,7 @@ from .step_lists import Mentions
 
 
 def fuse_epilogues(program: Program, target: VectorTarget) -> None:
-    """Joins what can be joined in every function of the program."""
+    """Fuses every pair that can be fused in every function of the program."""
 
     def with_epilogue(merged: MergedStages, facts: Hashable) -> Kernel | None:
         constants, blocks = cast(tuple[frozenset[int], bool], facts)
@@ -94,7 +94,7 @@ def _reads_blocks(s: RunKernel, slot: Slot) -> bool:
 def _join_forms(
     first: Sequence[AnyForm], result: Buffer, after: Sequence[AnyForm], read: Buffer, out: Buffer
 ) -> tuple[Map | Reduction, CommonAxes] | None:
-    """The last stage of the first kernel with that of the second as its epilogue, and the axes of both; None where that one, and
+    """The last stage of the first kernel with that of the second as its epilogue, and the axes of both; None if that one, and
     no other, does not read each element of the result just once. The result is `read` in the second one."""
     if not first or not after:
         return None

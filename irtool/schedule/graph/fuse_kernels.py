@@ -27,7 +27,7 @@ from .step_lists import Mentions
 
 
 def fuse_kernels(program: Program, target: VectorTarget) -> None:
-    """Joins what can be joined in every function of the program."""
+    """Fuses every pair that can be fused in every function of the program."""
     rows: dict[Kernel, int] = {}
 
     def rows_of(k: Kernel) -> int:

@@ -235,7 +235,7 @@ def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
 
 
 def _without(outer: For, accesses_of: Sequence[Sequence[Access]]) -> list[list[Access]] | None:
-    """The accesses in the first step of a loop; None where those to a buffer do not all move by the same distance with each step."""
+    """The accesses in the first step of a loop; None if those to a buffer do not all move by the same distance with each step."""
     simplify, var = _bounds(outer), outer.var
     distances: dict[Buffer, int] = {}
     moved: list[list[Access]] = []

@@ -78,7 +78,7 @@ def _sum(e: Expr) -> _Sum | None:
 
 
 def _factor(e: Expr) -> tuple[float, Call | None]:
-    """A function and what it is multiplied by."""
+    """A function and its factor."""
     if isinstance(e, Binary) and e.op == "*":
         for number, other in ((e.a, e.b), (e.b, e.a)):
             if isinstance(number, Const):

@@ -91,7 +91,7 @@ def _merged(
     names: Mapping[View, str],
     between: Sequence[Slot],
 ) -> MergedStages | None:
-    """The stages of two kernels; `names`: of the inputs. None where the kernels expect other layouts of the same tensor."""
+    """The stages of two kernels; `names`: of the inputs. None if the kernels expect other layouts of the same tensor."""
     buffers: dict[View, Buffer] = {}
     stages: list[list[AnyForm]] = []
     temporaries: list[Buffer] = []

@@ -67,7 +67,7 @@ def _shape_of_image(k: Kernel, out: Buffer, steps: Sequence[RunKernel]) -> Shape
 
 
 def _stored(k: Kernel, out: Buffer, shape: Shape) -> Kernel | None:
-    """The kernel with an output of another shape; None where it does more with it than to store it, step by step."""
+    """The kernel with an output of another shape; None if it does more with it than to store it, step by step."""
     writers = [f for f in k.stages if any(s.buffer is out for s in stores_of(f))]
     form = writers[0] if len(writers) == 1 else None
     if not isinstance(form, Map) or len(form.stores) != 1 or out in buffers_read(*k.stages):

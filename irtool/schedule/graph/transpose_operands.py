@@ -98,7 +98,7 @@ def _opened(copy: Map, source: Store) -> Map:
 
 
 def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
-    """The copy and what reads it, of those of least cost; None if no copy pays."""
+    """The cheapest copy and its reader; None if no copy pays."""
     stage = Stage(r, target)
     if stage.lanes < FEWEST_LANES:
         return None

@@ -44,7 +44,7 @@ def elide_packing(program: Program, target: VectorTarget) -> None:
 
 
 def copied_words(form: AnyForm, k: Kernel, calls: Sequence[RunKernel]) -> tuple[Buffer, Buffer] | None:
-    """The words that a stage makes, and the parameter that has them in memory; None where it does something else."""
+    """The words that a stage makes, and the parameter that has them in memory; None if it does something else."""
     if not isinstance(form, Map) or len(form.stores) != 1:
         return None
     (store,) = form.stores

@@ -109,7 +109,7 @@ class MatrixTiling:
 
 
 def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | None:
-    """The best way to make a sum in tiles; None where there is none, and where vectors are as fast. Sums of floats that would be
+    """The best way to make a sum in tiles; None if there is none, and where vectors are as fast. Sums of floats that would be
     too long to add up in one register stay in vectors, which `block_sums` parts."""
     word_operands = _words(r)
     if word_operands is None or _height(word_operands[0], target) < 2 or target.lanes(4) != WORDS:
@@ -142,7 +142,7 @@ def _divisor(count: int) -> int:
 
 
 def _height(name: str, target: VectorTarget) -> int:
-    """The rows that a tile of such words has; 1 where there are no tiles of them."""
+    """The rows that a tile of such words has; 1 if there are no tiles of them."""
     return target.pair_tiles if name == DOT_PAIR else target.byte_tiles if name in DOTS else 1
 
 
@@ -182,7 +182,7 @@ def _tilings(r: Reduction, word_operands: tuple[str, Load, Load], target: Vector
 
 
 def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
-    """Tiles of rows of equal height, as few as there can be; two of one block lie along another axis where there is one only."""
+    """Tiles of rows of equal height, as few as there can be; two of one block lie along another axis if there is one only."""
     _, extent = axis
     count = -(-extent // most)
     height = -(-extent // count)
@@ -225,7 +225,7 @@ def _segments(count: int, group: int, step: int, back: int = 0, valid: int = WOR
 def _apart(
     r: Reduction, data: Load, weights: Load, rows: TiledAxis, columns: TiledAxis, summed: Var, steps: int
 ) -> int:
-    """By how many words rows of the data are apart; 0 where elements of a tile do not lie as tiles are read, or results not side
+    """By how many words rows of the data are apart; 0 if elements of a tile do not lie as tiles are read, or results not side
     by side."""
     base, within, block = Var("base"), Var("within"), Var("block")
     k: dict[Expr, Expr] = {summed: block * steps + within}

@@ -92,7 +92,7 @@ def as_it_was(word: Expr) -> Expr:
 def movement(
     sums: Sequence[Reduction], factors: Mapping[Buffer, str], constants: Collection[Buffer], taken: str
 ) -> Movement | None:
-    """The shift to bytes of the dtype that an instruction takes, for sums of products whose `factors` have these dtypes; None where
+    """The shift to bytes of the dtype that an instruction takes, for sums of products whose `factors` have these dtypes; None if
     they are anyway, or where no sums of weights can be made. `taken`: empty for an instruction that takes both."""
     fixed = [b for b in factors if b in constants]
     data = [d for b, d in factors.items() if b not in constants]

@@ -1,7 +1,7 @@
 """Layouts of temporaries and weights, so that kernels read and write whole vectors.
 
 stage           the stage of the pipeline: a layout for each slot, and for each kernel a variant for the layouts that it meets
-preference      what is chosen: blocks along an axis
+preference      a choice: blocks along an axis
 choice          a kernel                    ⇒ the layouts that it would like its operands to have: which loop is its `vector_axis`,
                                               and what becomes of axes that blocks do not divide (`whole_vectors`)
 propagation     layouts of operands         ⇒ those of results, and whether readers can do with them

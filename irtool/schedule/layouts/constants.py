@@ -58,7 +58,7 @@ def _beside_data(
 def _along_results(
     r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference] | None:
-    """The constants of a reduction in blocks along the axis along which its result is in blocks; None where it is in
+    """The constants of a reduction in blocks along the axis along which its result is in blocks; None if it is in
     none."""
     for s in r.stores:
         preference = layouts.get(s.buffer)

@@ -10,7 +10,7 @@ from .preference import LayoutPreference
 
 
 def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] | None:
-    """The preferences that make `v` the vector axis; None where it cannot be."""
+    """The preferences that make `v` the vector axis; None if it cannot be."""
     preferences: dict[Buffer, LayoutPreference] = {}
     for e in operands(r):
         moving = [n for n, i in enumerate(e.indices) if moves_by_block(i, v, factor)]
@@ -34,7 +34,7 @@ def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] |
 
 
 def filled(preferences: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:
-    """The preferences, None where a buffer ends within a block: a kernel may read less of it than its loop has steps."""
+    """The preferences, None if a buffer ends within a block: a kernel may read less of it than its loop has steps."""
     if preferences is not None and any(b.shape[w.axis] % w.factor for b, w in preferences.items()):
         return None
     return preferences

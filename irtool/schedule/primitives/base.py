@@ -38,7 +38,7 @@ class Watcher(Protocol):
         """It has been."""
 
     def see_call(self, call: str, before: Any, after: Any) -> None:
-        """A primitive was called; what it was given, and what it made of that."""
+        """A call of a primitive, its arguments, and its result."""
 
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -46,7 +46,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watching(watcher: Watcher | None) -> Iterator[None]:
-    """Tells a watcher, or nobody, of what its body schedules."""
+    """Tells a watcher, if any, of the stages that its body schedules."""
     token = _WATCHER.set(watcher)
     try:
         yield
@@ -75,7 +75,7 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
         if trace is None:
             return function(*args, **options)
         watcher = _WATCHER.get()
-        with tracing(), watching(None):  # what a primitive is made of does not show
+        with tracing(), watching(None):  # calls inside a primitive do not show
             result = function(*args, **options)
         if result is not args[0] and result != [args[0]]:
             trace.append(_call(function.__name__, args[0], args[1:], options))
@@ -101,7 +101,7 @@ def makes_stages(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def arguments_of(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a primitive by name, without the first. Raises TypeError where there are too many or too few, UsageError for
+    """The arguments of a primitive by name, without the first. Raises TypeError if there are too many or too few, UsageError for
     one that should be a number."""
     first, *_ = (signature := inspect.signature(function)).parameters
     named = dict(signature.bind(None, *args, **options).arguments)
@@ -125,7 +125,7 @@ def tracing() -> Iterator[list[str]]:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Keeps what its body calls, to see what would come of it, out of every trace."""
+    """Keeps the calls of its body, which only try a schedule, out of every trace."""
     token = _TRACE.set(None)
     try:
         yield
@@ -154,7 +154,7 @@ def part(parts: int) -> Iterator[None]:
 
 @contextmanager
 def copy(name: str) -> Iterator[None]:
-    """What its body adds to the trace is for what fills a copy."""
+    """The lines that its body adds to the trace belong to the fill of a copy."""
     with _group(f"{name}:"):
         yield
 

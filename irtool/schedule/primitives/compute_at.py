@@ -23,7 +23,7 @@ def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Bloc
                                                                   for y in 8: … packed[y]
 
     As Halide's and TVM's `compute_at`. The loops around are settled: what comes after this changes the loops inside, and the
-    loops that make the copy, as those of a block of its own. Raises UsageError where no copy of that name is waiting, or where
+    loops that make the copy, as those of a block of its own. Raises UsageError if no copy of that name is waiting, or where
     threads would share its memory.
     """
     waiting = b.pending

@@ -20,7 +20,7 @@ def compute_in_bands(stages: tuple[Map, Reduction], loop: Var | str, rows: int) 
                                                   for y in 8: … pad[y + ky]
 
     The copy of a band stays in cache, and needs memory for its rows only. Unlike `compute_at`, it is about two stages of a kernel:
-    it stands first among the calls for the copy, and the loop is one of the next stage. Raises UsageError where that stage does
+    it stands first among the calls for the copy, and the loop is one of the next stage. Raises UsageError if that stage does
     not read the copy in windows along the loop, or the rows do not divide it.
     """
     copy, reader = stages

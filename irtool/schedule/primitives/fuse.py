@@ -41,7 +41,7 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
 
 
 def _joined(loops: tuple[Loop, ...], outer: Var, inner: Var, fused: Loop) -> tuple[Loop, ...] | None:
-    """The loops with one in the place of two; None where they are not next to each other."""
+    """The loops with one in the place of two; None if they are not next to each other."""
     for n, (v, _) in enumerate(loops[:-1]):
         if v is outer and loops[n + 1][0] is inner:
             return (*loops[:n], fused, *loops[n + 2 :])

@@ -16,7 +16,7 @@ def operand_name(form: Map | Reduction, operand: Load) -> str:
 
 
 def find_operand(form: Map | Reduction, name: str) -> Load:
-    """The operand that is called so. Raises UsageError where there is none, or several."""
+    """The operand that is called so. Raises UsageError if there is none, or several."""
     every = {operand_name(form, e): e for e in _reads(form)}
     if name not in every:
         count = sum(1 for e in every.values() if e.source.name == name)

@@ -36,7 +36,7 @@ def pack(
     (of a strided operand `name_0`, `name_1` …) then are blocks with loops of their own. `scope` is `local`, on the stack, or
     `global`, in the kernel's workspace.
 
-    Raises UsageError where nothing is reduced, for an operand that is read at several places under one name, or one stored in
+    Raises UsageError if nothing is reduced, for an operand that is read at several places under one name, or one stored in
     blocks.
     """
     b.check_placed()

@@ -32,7 +32,7 @@ def prefetch(
     some of its lines, so that memory is busy all the time. `ahead` may also be a loop of the reduction: behind its last step, lines
     are those that follow in memory, and beyond the operand's end nothing comes. So it is for a loop around copies or partial results
     (`compute_at`), unless the operand ends with it: what is read first in its next step is asked for, of a sum in blocks the first
-    block. No result changes. Raises UsageError where there is no tile of accumulators, or the operand does not move with the loop
+    block. No result changes. Raises UsageError if there is no tile of accumulators, or the operand does not move with the loop
     `ahead`, or moves with `over`.
     """
     if not isinstance(b.form, Reduction) or not b.tile or b.window is not None:
@@ -54,7 +54,7 @@ def prefetch(
 
 
 def _outside(b: Block[Any], loop: Var | str) -> Loop:
-    """The loop around the accumulators. Raises UsageError where there is none."""
+    """The loop around the accumulators. Raises UsageError if there is none."""
     v, extent = b.find(loop)
     if not any(v is x for x, _ in b.outside):
         raise UsageError(f"{v.name} is not a loop around the accumulators")

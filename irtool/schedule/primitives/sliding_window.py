@@ -21,7 +21,7 @@ def sliding_window(b: Block[Form], loop: Var | str) -> Block[Form]:
 
         for t, k: acc[t] += x[t + k] * w[k]    ⇒    for each y: cached = x[y]; for k: acc[y - k] += cached * w[k]
 
-    As Halide's sliding windows, within a tile of registers. Raises UsageError where the rows of the tile, its first axis, read
+    As Halide's sliding windows, within a tile of registers. Raises UsageError if the rows of the tile, its first axis, read
     nothing in common along the loop, or it has more than 8 steps, which are written out.
     """
     chosen = b.find(loop)

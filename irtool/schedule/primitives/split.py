@@ -21,7 +21,7 @@ def split(b: Block[Form], loop: Var | str, factors: Sequence[int], names: Sequen
         for i in 64: out[i] = f(i)    ⇒    split(i, [4, 16])    for i_o in 4: for i_i in 16: out[i_o * 16 + i_i] = f(i_o * 16 + i_i)
 
     `names` are those of the new loops (default: `i_o`, `i_i`; of three `i_o`, `i_t`, `i_i`). What the loop's extent has more
-    than a multiple of a factor is split off with `loop_partition`. Raises UsageError where the factors do not multiply to it.
+    than a multiple of a factor is split off with `loop_partition`. Raises UsageError if the factors do not multiply to it.
     """
     v, extent = b.find(loop)
     if math.prod(factors) != extent:

@@ -22,7 +22,7 @@ def tile(b: Block[Form], loops: Sequence[Var | str], factors: Sequence[int]) -> 
         for i in 32: for j in 64: …    ⇒    tile([i, j], [4, 16])    for i_o in 8: for j_o in 4: for i_i in 4: for j_i in 16: …
 
     As TVM's and Halide's `tile`: `split`, `split` and `reorder` in one. The loops are all over results, or all of the reduction.
-    Raises UsageError where a factor does not divide its loop; `loop_partition` splits off what is left over.
+    Raises UsageError if a factor does not divide its loop; `loop_partition` splits off what is left over.
     """
     chosen = [b.find(x) for x in loops]
     if len(chosen) != len(factors):

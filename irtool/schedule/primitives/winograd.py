@@ -29,7 +29,7 @@ def winograd(
     3 have tiles of 2 results. With a stride, every `stride`-th element makes a filter of its own, of which there are sums. `tiles` are
     multiplied at a time, for so many output channels (`filters`), in vectors of `lanes` channels. What is transformed is on the stack;
     with `bands` it is in the workspace, for all tiles in so many steps, or with `own=1` on the stack of each thread, which
-    share the bands, or the output channels where there is one band. Of a 3-D convolution, c stands for the channels of all
+    share the bands, or the output channels if there is one band. Of a 3-D convolution, c stands for the channels of all
     slices that are summed. The stages `patch` (a window at the border), `half_data`, `data`, `no_data` (zeros for a slice in
     the padding), `product`, `half_result`, `result` and `out` are then scheduled by these names.
 

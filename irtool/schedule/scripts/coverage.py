@@ -16,7 +16,7 @@ from ..cost.tile_choice import is_padded
 
 
 def check_whole(parts: Sequence[Block[Any]], form: Map | Reduction, line: int) -> None:
-    """Raises UsageError where the parts together do not make all results of a form, or leave out what is reduced, or make results
+    """Raises UsageError if the parts together do not make all results of a form, or leave out what is reduced, or make results
     twice that are added to what was there."""
     axes = form.loops
     for b in parts:

@@ -32,7 +32,7 @@ class StageSchedule:
     stage again; after `loop_partition`, `part(n)` is one of its parts.
 
     Attributes:
-        name: what the stage computes.
+        name: the tensor that the stage computes.
         parts: the loops of its parts; one, unless it was partitioned.
         trace: the primitives that were called, as a script has them.
     """
@@ -48,7 +48,7 @@ class StageSchedule:
         return [(v.name, extent) for b in self.parts for v, extent in (*b.loops, *b.inner)]
 
     def part(self, number: int) -> Part:
-        """A part of the stage, from 0. Raises UsageError where there is none of that number."""
+        """A part of the stage, from 0. Raises UsageError if there is none of that number."""
         if not 0 <= number < len(self.parts):
             raise UsageError(f"{self.name} has {len(self.parts)} parts: there is no part {number}")
         return Part(self, number)
@@ -103,7 +103,7 @@ def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callabl
 
 
 def _check_whole(block: Block[Any], loop: Any, ranges: Sequence[tuple[int, int]]) -> None:
-    """Raises UsageError where ranges leave out steps of a loop."""
+    """Raises UsageError if ranges leave out steps of a loop."""
     v, extent = block.find(loop)
     reached = 0
     for begin, end in sorted(ranges):
@@ -141,7 +141,7 @@ class Schedule:
         return name
 
     def __getitem__(self, what: str | Tensor) -> StageSchedule:
-        """The stage of that name, or of a tensor. Raises UsageError where there is none."""
+        """The stage of that name, or of a tensor. Raises UsageError if there is none."""
         name = what.name if isinstance(what, Tensor) else what
         if name not in self.stages:
             known = ", ".join(self.stages) or "none"
@@ -149,7 +149,7 @@ class Schedule:
         return self.stages[name]
 
     def lower(self) -> PrimFunc:
-        """The loop nest, over flat buffers, as `LowerTE` makes them. Raises UsageError where a schedule cannot be kept."""
+        """The loop nest, over flat buffers, as `LowerTE` makes them. Raises UsageError if a schedule cannot be kept."""
         nests: list[Stmt] = []
         for form, stage in self._stages:
             nests.append(nest_of(form) if stage is None else lower_all(stage.parts, self._target))

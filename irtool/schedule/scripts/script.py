@@ -139,7 +139,7 @@ class BlockScript:
     parts: list[BlockScript] = field(default_factory=list)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
-        """The parts of a block. Raises UsageError where they do not make all of its results."""
+        """The parts of a block. Raises UsageError if they do not make all of its results."""
         blocks = self._run(b)
         check_whole(blocks, b.form, self.line)
         return blocks
@@ -162,7 +162,7 @@ class BlockScript:
     def _parts(self, b: Block[Form]) -> list[Block[Form]]:
         if b.tile or b.caches or b.factor:
             raise UsageError(f"the schedule of line {self.line} begins its parts too late", help="loops come first")
-        b = b.again()  # parts are ranges of what the loops are by now
+        b = b.again()  # parts are ranges of the current loops
         blocks: list[Block[Form]] = []
         for p in self.parts:
             with primitives.part(max(2, len(self.parts))):
@@ -209,7 +209,7 @@ class Entry:
         return UsageError(f"line {self.line} of the schedule: {message}", help=help)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
-        """The parts of a stage. Raises UsageError where they do not make all of its results."""
+        """The parts of a stage. Raises UsageError if they do not make all of its results."""
         return self.group.apply(b)
 
     def lower_stages(self, form: AnyForm, target: VectorTarget) -> Stmt:
@@ -309,7 +309,7 @@ def read_script(text: str) -> list[Entry]:
 
 
 def _with_offer(e: Entry) -> Entry:
-    """Raises UsageError where an offer is not named alone, by its label."""
+    """Raises UsageError if an offer is not named alone, by its label."""
     calls = [s for s in e.group.steps if isinstance(s, PrimitiveCall) and s.name == _CHOOSE]
     if not calls:
         return e
@@ -320,7 +320,7 @@ def _with_offer(e: Entry) -> Entry:
 
 
 def _with_nest(e: Entry) -> Entry:
-    """Raises UsageError where calls are for the whole of a stage of which several are made."""
+    """Raises UsageError if calls are for the whole of a stage of which several are made."""
     first = e.group.steps[0] if e.group.steps else None
     if not isinstance(first, PrimitiveCall) or first.name not in MAKERS:
         return e

@@ -51,7 +51,7 @@ def note_stage(stage: Any) -> None:
 
 
 def measured_choice(form: AnyForm) -> str | None:
-    """The label of the candidate that the present table has for a stage; None where it has none."""
+    """The label of the candidate that the present table has for a stage; None if it has none."""
     table = _TABLE.get()
     return table.get(stage_key(form)) if table else None
 

@@ -41,7 +41,7 @@ class Candidate:
     Attributes:
         cost: processor cycles per update of a reduction, or per element of a map.
         reason: why it is so, in a few words, for people.
-        plan: what `apply` needs to know.
+        plan: the parameters of `apply`.
         label: what tells it from the strategy's other offers for the stage, without names of loops; the reason if empty.
     """
 
@@ -53,10 +53,10 @@ class Candidate:
 
 @dataclass
 class Stage:
-    """A stage of a kernel, and what strategies need to know of it.
+    """A stage of a kernel, and its facts for strategies.
 
     Attributes:
-        form: what it computes.
+        form: its formula.
         target: the processor's vectors.
         rows: the number of rows that the kernel's stages sum, or work on one after the other; 0 if they do not.
         kernel: the kernel's name.
@@ -136,7 +136,7 @@ class Stage:
 
     @property
     def lanes(self) -> int:
-        """Elements of a vector of the reduction's accumulators; 1 where there are no vectors."""
+        """Elements of a vector of the reduction's accumulators; 1 if there are no vectors."""
         return accumulator_lanes(self.reduction, self.target) if self.reduction is not None else 1
 
     @cached_property
@@ -174,7 +174,7 @@ class Stage:
 
 
 def _fused(split: tuple[Reduction, list[str]]) -> tuple[Reduction, list[str]]:
-    """With axes fused where they can be, and what was done."""
+    """The form with fused axes, and the primitives."""
     windows, lines = split
     with tracing() as trace:
         return fuse_sums(fuse_axes(windows)), [*lines, *trace]
@@ -259,5 +259,5 @@ def stage_variants(stage: Stage) -> Iterator[tuple[Strategy, Candidate]]:
 
 
 def find_variant(stage: Stage, label: str) -> tuple[Strategy, Candidate] | None:
-    """The offer with that label; None where no strategy makes it."""
+    """The offer with that label; None if no strategy makes it."""
     return next((variant for variant in stage_variants(stage) if label_of(*variant) == label), None)

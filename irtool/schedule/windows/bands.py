@@ -48,7 +48,7 @@ class _Rows:
 
 
 def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
-    """How to cut the copy that the reduction reads; None where it cannot be cut or is small anyway."""
+    """How to cut the copy that the reduction reads; None if it cannot be cut or is small anyway."""
     b = copy.stores[0].buffer
     read = _only_read(copy, reader)
     if read is None or b.nbytes < 2 * target.packed_bytes:
@@ -69,7 +69,7 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
 
 
 def find_band(copy: Map, reader: Reduction, loop: int, rows: int) -> Band | None:
-    """The copy cut by so many steps of a loop of its reader, which they divide; None where it cannot be cut along that."""
+    """The copy cut by so many steps of a loop of its reader, which they divide; None if it cannot be cut along that."""
     read = _only_read(copy, reader)
     if read is None or rows < 1 or reader.loops[loop][1] % rows:
         return None

@@ -37,7 +37,7 @@ def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
 
 
 def _parts(r: Reduction) -> list[AnyForm]:
-    """The reduction of guarded data in parts without guards; none where there are too many."""
+    """The reduction of guarded data in parts without guards; none if there are too many."""
     clamped: list[AnyForm] = []
     for phase in phases(r):
         guarded = extract_predicates(phase)

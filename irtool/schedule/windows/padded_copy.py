@@ -27,7 +27,7 @@ def without_padded_copy(forms: Sequence[AnyForm], at: int, plain: bool = False) 
 
 
 def inline_padding(r: Reduction, copy: Map, plain: bool = False) -> Reduction | None:
-    """The reduction that reads what the padded copy is made from; None where the copy is no padding, and the reduction's stores
+    """The reduction that reads what the padded copy is made from; None if the copy is no padding, and the reduction's stores
     read it too. `plain`: copies without padding are opened as well."""
     store = copy.stores[0]
     if len(copy.stores) != 1 or store.buffer.scope != Scope.GLOBAL:

@@ -84,7 +84,7 @@ def _parts(r: Reduction) -> list[AnyForm] | None:
 
 
 def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
-    """The parts of a reduction with guards, which has none left in them; None where too few steps would go. `work`: how many there were
+    """The parts of a reduction with guards, which has none left in them; None if too few steps would go. `work`: how many there were
     before others went."""
     axis_ranges = _ranges(r)
     if axis_ranges is None:
@@ -104,7 +104,7 @@ def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
 
 
 def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
-    """The parts of a reduction with guards, which has none left in them; None where there are more, or guards are of another kind."""
+    """The parts of a reduction with guards, which has none left in them; None if there are more, or guards are of another kind."""
     axis_ranges = _ranges(r)
     if axis_ranges is None or prod(map(len, axis_ranges.values())) > most:
         return None
@@ -112,7 +112,7 @@ def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
 
 
 def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
-    """The ranges of positions along each axis of windows; None where guards are about anything else."""
+    """The ranges of positions along each axis of windows; None if guards are about anything else."""
     axes = _axes(r)
     extents = dict((*r.loops, *r.inner))
     if axes is None or any(extents[a.step] > LOOKED_AT for a in axes):
@@ -122,7 +122,7 @@ def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
 
 
 def _axes(r: Reduction) -> list[Axis] | None:
-    """The axes of windows that the guards are about; None where one is about anything else."""
+    """The axes of windows that the guards are about; None if one is about anything else."""
     simplify = simplifier(r.loops, r.inner)
     loops, inner = {v for v, _ in r.loops}, {v for v, _ in r.inner}
     positions: dict[Var, Var | None] = {}

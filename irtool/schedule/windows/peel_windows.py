@@ -22,7 +22,7 @@ def axis_of_windows(form: AnyForm) -> Loop | None:
 
 
 def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
-    """A reduction for each step of an axis; None where a window is empty, or does not begin with the first step."""
+    """A reduction for each step of an axis; None if a window is empty, or does not begin with the first step."""
     assert form.condition is not None
     (axis, results), ((step, steps),) = along, form.inner
     (acc,), (init,), (update,) = form.accs, form.inits, form.updates

@@ -64,7 +64,7 @@ def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
 
 
 def phases(r: Reduction) -> list[Reduction]:
-    """One reduction for each value of the loops that stand in divisions; itself where there are none, or too many."""
+    """One reduction for each value of the loops that stand in divisions; itself if there are none, or too many."""
     divided = _divided(r)
     loops = [(v, n) for v, n in r.loops if v in divided]
     if not loops or math.prod(n for _, n in loops) > WRITTEN_OUT:
@@ -107,7 +107,7 @@ def _by_remainders(m: Map) -> Iterator[Map]:
 
 
 def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
-    """The reduction that stores what a stage makes of its results; None where the stage reads several results, or not one by one."""
+    """The reduction that stores what a stage makes of its results; None if the stage reads several results, or not one by one."""
     (store,) = m.stores
     reads = [e for e in loads(store.value) if e.source in sources]
     simplify = simplifier(m.loops)
@@ -150,7 +150,7 @@ def _without_copy(
     parts: list[Map | Reduction], before: list[AnyForm], behind: Iterable[AnyForm]
 ) -> tuple[list[Map | Reduction], list[AnyForm]]:
     """Phases, which read what the padded copy in the last stage `before` them is made of, and the stages without it; as they are
-    where there is none, or others read it."""
+    if there is none, or others read it."""
     copy = before[-1] if before else None
     if isinstance(copy, Map) and copy.stores[0].buffer not in buffers_read(*before[:-1], *behind):
         opened = [inline_padding(r, copy) if isinstance(r, Reduction) else r for r in parts]

@@ -27,7 +27,7 @@ class SeparableWindows:
     Attributes:
         reduction: which it is, and `along`, the loop over columns of results.
         channels: the loop over the few channels of a column, inside of that; of one step if there is none.
-        operand: what is read.
+        operand: the operand that windows read.
         columns: the loops over a window that move along the columns; `rows`: the others.
         axis: the operand's axis that moves with the columns, by `step`; `offset`: its index where all loops begin.
         first: the first index along it that exists; `last`: the last.
@@ -55,7 +55,7 @@ class SeparableWindows:
 
     @property
     def is_apart(self) -> bool:
-        """True if what neighbouring results read is not side by side."""
+        """True if neighbouring results read elements that are not contiguous."""
         return self.step > 1
 
     @property

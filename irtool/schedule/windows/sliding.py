@@ -23,7 +23,7 @@ from ..core.forms import Loop
 from ..cost.machine import WRITTEN_OUT
 
 WINDOW = WRITTEN_OUT // 2
-"""Steps of a loop that is unrolled so that neighbouring results share what they read."""
+"""Steps of a loop that is unrolled so that neighbouring results share reads."""
 
 
 @dataclass(frozen=True)

@@ -264,7 +264,7 @@ def is_at_hand(v: Value) -> bool:
 
 
 def load_function(v: LoadVector) -> Function | None:
-    """The library function that loads such elements; None where none is needed."""
+    """The library function that loads such elements; None if none is needed."""
     if v.words or (v.buffer.numbers and v.is_whole and v.stride == 1 and v.type.bits == 32):
         numbers = v.buffer.numbers or v.buffer.dtype
         return ("words" if dtypes.itemsize(numbers) == 1 else "pairs", *v.type)
@@ -310,7 +310,7 @@ def called(steps: Sequence[Step]) -> list[Function]:
 
 
 def function_of(s: Step) -> Function | None:
-    """The library function that a step calls; None where it calls none."""
+    """The library function that a step calls; None if it calls none."""
     if isinstance(s, Apply | LookUp):
         return s.function
     if isinstance(s, Convert):

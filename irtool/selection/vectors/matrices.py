@@ -71,7 +71,7 @@ class MatrixTile:
     after: tuple[Stmt, ...]
 
     def partner(self, row: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The accumulators of the row that shares its instructions; None where the last one has none."""
+        """The accumulators of the row that shares its instructions; None if the last one has none."""
         if len(row) < 2:
             return None
         other = row[0] ^ 1

@@ -124,7 +124,7 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
 
 
 def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, ...]:
-    """The distance that a place moves with each loop; None where it differs from step to step."""
+    """The distance that a place moves with each loop; None if it differs from step to step."""
     terms, _ = simplify.linear(place)
     inside = {x for atom in terms if not isinstance(atom, Var) for x in post_order(atom)}
     return tuple(None if f.var in inside else int(terms.get(f.var, 0)) for f in loops)

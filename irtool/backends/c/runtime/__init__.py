@@ -22,5 +22,5 @@ def runtime(file: str) -> str:
 
 
 def fill_runtime(file: str, **values: str | int) -> str:
-    """The text with its words. Raises KeyError where one is missing."""
+    """The text with its words. Raises KeyError if one is missing."""
     return Template(runtime(file)).substitute(values)

@@ -7,7 +7,7 @@ compiler of a certain kind.
 
 tokens        words and marks
 types         types, operands, numbers
-conversions   what C does with operands by itself
+conversions   C's implicit conversions of operands
 expressions   expressions
 functions     declarations and statements
 signatures    the types of functions that call each other

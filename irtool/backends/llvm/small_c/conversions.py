@@ -14,7 +14,7 @@ class Conversions:
         self.flags = "contract " if contract else ""
 
     def loaded(self, v: Value) -> Value:
-        """The value of what may be a place."""
+        """The value of a value or a place."""
         if not v.place or v.type.pointer:
             return v
         if v.lane:

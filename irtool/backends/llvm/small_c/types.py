@@ -65,7 +65,7 @@ class Value:
 
 @dataclass
 class Compiled:
-    """A function: its name, its text, and what it calls: functions of ours, and declarations of others'."""
+    """A function: its name, its text, and its callees: functions of ours, and declarations of others."""
 
     name: str
     lines: list[str]

@@ -13,11 +13,11 @@ class Chain:
     """The stages of a chain of kernels over parameters of their own.
 
     Attributes:
-        params: what is read.
-        out: what is written.
-        stages: a product, what works on its rows, and a product.
+        params: the operands.
+        out: the result.
+        stages: a product, stages on its rows, and a product.
         same: what is one and the same value, under several shapes.
-        inner: what is between the stages.
+        inner: the tensors between the stages.
     """
 
     def __init__(self, kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> None:

@@ -96,7 +96,7 @@ def _is_of_values(s: RunKernel) -> bool:
 def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKernel]) -> bool:
     """True if what the chain reads is the same at its end as it is at its beginning."""
     read = {x.resolve() for s in chain for x in s.inputs}
-    between = [s for s in body[first:last] if not isinstance(s, RunKernel)]  # kernels make what they write once
+    between = [s for s in body[first:last] if not isinstance(s, RunKernel)]  # kernels write each result once
     return not any(x.resolve() in read for s in between for x in s.writes)
 
 
@@ -152,7 +152,7 @@ def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target:
 
 
 def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:
-    """The kernel of a chain. None where rows cannot be tiled, or are too few, or short."""
+    """The kernel of a chain. None if rows cannot be tiled, or are too few, or short."""
     chain = Chain(kernels, wiring)
     try:
         form = Attention.of(chain, target)

@@ -21,7 +21,7 @@ class Attention(StagedForm):
     """A product, a softmax of its rows, and a product with that.
 
     Attributes:
-        chain: what is computed.
+        chain: its formula.
         tiling: how.
     """
 
@@ -30,7 +30,7 @@ class Attention(StagedForm):
 
     @staticmethod
     def of(chain: Chain, target: VectorTarget) -> Attention:
-        """The stage, with the nest of the best plan for a processor. Raises NotRows where rows cannot be tiled, or are too few, or
+        """The stage, with the nest of the best plan for a processor. Raises NotRows if rows cannot be tiled, or are too few, or
         short."""
         if target.paired_products == 1 and any(map(is_rounded, chain.products)):
             raise NotRows  # two products of halves of words would take longer than one of float32
@@ -82,7 +82,7 @@ def _reason(chain: Chain, t: RowTiling, nest: StagedNest) -> str:
 
 
 def _check_tiles(nest: StagedNest, target: VectorTarget) -> None:
-    """Raises NotRows where a product has no tile of registers."""
+    """Raises NotRows if a product has no tile of registers."""
     for r in (f for s in nest.stages for f in s.forms):
         if isinstance(r, Reduction) and is_product(r) and choose_register_tile(r, target, again=True) is None:
             raise NotRows

@@ -188,7 +188,7 @@ class _Attention:
                     rounded = self._result(between[-1])
                 stmts.append(self._row_by_row(tiler, of_rows, source, rounded))
         if divided is not None:
-            # The product reads what was divided.
+            # The product reads the dividend.
             source, sums = (self._same(x.source) for x in divided)
             self.scratch.setdefault(self._result(between[-1]), self.scratch[source])
             total = self.scratch[sums]

@@ -122,7 +122,7 @@ class Tiler:
         )
 
     def check(self, form: AnyForm) -> None:
-        """Raises NotRows where a stage element by element is about anything but the row and the column of what it makes."""
+        """Raises NotRows if a stage element by element is about anything but the row and the column of what it makes."""
         if not isinstance(form, Map):
             raise NotRows
         Tiler(self.rows, self.inner, lambda b, i, j: (b, (i,) if j is None else (i, j))).map(form)

@@ -43,7 +43,7 @@ class RowTiling:
 
 
 def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
-    """How many rows a tile may have, best first, behind the cycles of a key for all rows. Raises NotRows where none is worth it."""
+    """How many rows a tile may have, best first, behind the cycles of a key for all rows. Raises NotRows if none is worth it."""
     first, last = chain.products
     count, extent, columns = rows_of(first)
     lanes = target.lanes_of("float32")
@@ -82,7 +82,7 @@ def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
 
 
 def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> RowTiling:
-    """The plan that a schedule by hand asks for. Raises UsageError where the attention has none such."""
+    """The plan that a schedule by hand asks for. Raises UsageError if the attention has none such."""
     count, extent, columns = rows_of(chain.products[0])
     if not 0 < rows <= extent:
         raise UsageError(f"there are {extent} rows, of which {rows} are no tile")

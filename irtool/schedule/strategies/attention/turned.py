@@ -29,7 +29,7 @@ class Turned:
 
 
 def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned | None:
-    """None where values come second, or what is summed up does not lie in rows. `wiring` is that of `Chain`."""
+    """None if values come second, or what is summed up does not lie in rows. `wiring` is that of `Chain`."""
     last = kernels[-1]
     (r,) = last.stages
     if not isinstance(r, Reduction) or len(r.loops) < 2 or len(r.stores) != 1:
@@ -75,7 +75,7 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
 
 
 def _with_rows(kernel: Kernel, b: Buffer) -> Kernel | None:
-    """The kernel that stores what `b` is read as with its last two axes in the other order; None where it stores anything else."""
+    """The kernel that stores what `b` is read as with its last two axes in the other order; None if it stores anything else."""
     out, form = kernel.outputs[0], kernel.stages[-1]
     if len(kernel.outputs) != 1 or out.shape != b.shape or not isinstance(form, Map) or len(form.loops) < 2:
         return None

@@ -60,7 +60,7 @@ def _period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
 def _clipped_ends(
     indices: Sequence[Expr], v: Var, extent: int, lanes: int, simplify: Simplifier
 ) -> tuple[int, int] | None:
-    """The steps between which no place is clipped, of whole vectors; None where too many are, or not only at the ends."""
+    """The steps between which no place is clipped, of whole vectors; None if too many are, or not only at the ends."""
     first, end = 0, extent
     for e in {c: None for p in indices for c in _clips(p, v)}:
         inside, limit = _parts(e)

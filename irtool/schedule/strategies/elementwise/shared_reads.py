@@ -35,7 +35,7 @@ def interleaved_channels(m: Map, along: Var) -> Loop | None:
 
 def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, int] | None:
     """The innermost loop other than that of vectors, and how many of its steps share reads at `uneven` places, of which each takes
-    shuffles. None where too few do, or elements are only moved: a read less is not worth longer code then."""
+    shuffles. None if too few do, or elements are only moved: a read less is not worth longer code then."""
     others = [x for x in m.loops if x[0] is not along]
     if not others or all(isinstance(s.value, Load) for s in m.stores):
         return None

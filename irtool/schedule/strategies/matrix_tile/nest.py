@@ -55,7 +55,7 @@ def nest_in_tiles(r: Reduction, t: MatrixTiling, target: VectorTarget, serial: b
 
 
 def _loop(name: str, extent: int) -> tuple[Expr, list[Loop]]:
-    """The number of a block, and the loop over blocks; 0 and no loop where there is one."""
+    """The number of a block, and the loop over blocks; 0 and no loop if there is one."""
     v = Var(name)
     return (v, [(v, extent)]) if extent > 1 else (const(0), [])
 
@@ -93,7 +93,7 @@ class _Block:
     around: Sequence[Loop]
 
     def nest(self) -> Stmt:
-        """The sums, and what is made of them."""
+        """The sums and their epilogue."""
         acc = self.r.acc.replace(shape=(self.p.tiles, self.t.rows.size, self.q.tiles, WORDS), scope=Scope.LOCAL)
         sums = For(Var("tile"), 1, seq([self._cleared(acc), self._summed(acc)]), TILED)
         return Allocate(acc, seq([sums, *self._results(acc)]))

@@ -75,7 +75,7 @@ class PackedTile(Strategy):
 
 
 def _offer(stage: Stage, r: Reduction, plan: PackingPlan) -> Candidate | None:
-    """The candidate of a plan; None where a copy is not read often enough, or what reads it has no tile."""
+    """The candidate of a plan; None if a copy is not read often enough, or what reads it has no tile."""
     parts = [_packed(stage, plan, band) for band in plan.bands()]
     reads = reuse(r, parts)
     chosen = [tiles(b, stage) for b in parts] if reads >= stage.target.copied_reads else [None]

@@ -24,7 +24,7 @@ from .strategy import tile_reduction
 
 @strategy("scalar_tile")
 class ScalarTile(Strategy):
-    """A tile of results in registers, where there are no vectors, or where an instruction sums the products of whole vectors."""
+    """A tile of results in registers, if there are no vectors, or where an instruction sums the products of whole vectors."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r, most = stage.reduction, stage.target.scalar_results

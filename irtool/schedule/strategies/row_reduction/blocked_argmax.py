@@ -56,7 +56,7 @@ class Blocks:
 
 
 def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
-    """None where the row is short, numbers as wide as elements cannot count its blocks, or it is not known what is looked for."""
+    """None if the row is short, numbers as wide as elements cannot count its blocks, or it is not known what is looked for."""
     order = form.in_order
     if order is None or order.extreme is None or len(form.inner) != 1 or len(form.accs) != 2:
         return None
@@ -82,7 +82,7 @@ def search_blocks(form: TupleReduction, blocks: Blocks) -> Stmt:
 
 
 class _Search:
-    """One row. `element(k)` is what is compared in step `k`."""
+    """One row. `element(k)` is the compared element of step `k`."""
 
     def __init__(self, form: TupleReduction, order: InOrder, blocks: Blocks) -> None:
         self.form = form
@@ -114,7 +114,7 @@ class _Search:
         return substitute(self.order.extreme, {self.order.left[1]: a, self.order.right[1]: b})
 
     def is_found(self, x: Expr, m: Expr) -> Expr:
-        """Whether an element is the extreme: where there is a NaN, that is what the extreme is."""
+        """Whether an element is the extreme: if there is a NaN, that is what the extreme is."""
         return logical_or(x.equal(m), not_equal(x, x)) if dtypes.is_float(self.dtype) else x.equal(m)
 
     def chosen(self, a: Expr, b: Expr) -> Expr:

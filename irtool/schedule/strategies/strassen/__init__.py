@@ -6,5 +6,5 @@ algorithm  the seven products, as matrices
 choice     whether it pays, and how many rows and columns are taken at a time (`tiling`)
 weights    weights                         ⇒ sums of their quarters, in the order in which products read them
 nest       a product                       ⇒ its loops
-form       what becomes of the stage
+form       the transformed stage
 """

@@ -24,7 +24,7 @@ from .tiling import Tiling
 
 
 def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit: float = inf) -> Tiling | None:
-    """How to make a product of halves; None where it stays as it is, for the sake of speed or of the target's `strassen`. `label` is
+    """How to make a product of halves; None if it stays as it is, for the sake of speed or of the target's `strassen`. `label` is
     the label of the plan to take, if there is such a plan, whatever it costs. `stack_limit`: bytes of the workspace that make no program
     larger."""
     free = target.strassen == "auto"
@@ -55,7 +55,7 @@ def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit
 
 
 def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
-    """A plan with its cost and what there is to say of it."""
+    """A plan with its cost and its reason."""
     cycles = _cycles(p, t, target)
     share = f"{cycles / _plain(p, target):.2f} of the estimated cycles without"
     reason = f"seven products of halves, {t.rows} of {-(-p.count // 2)} pairs of rows and {t.columns} columns at a time"
@@ -70,7 +70,7 @@ def fitting(t: Tiling, p: Product, target: VectorTarget) -> list[Tiling]:
 
 
 def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int = 0) -> Tiling:
-    """The plan that a schedule by hand asks for. Raises UsageError where the product has none such."""
+    """The plan that a schedule by hand asks for. Raises UsageError if the product has none such."""
     if not is_side_by_side(p, lanes):
         raise UsageError(
             f"vectors of {lanes} elements do not lie side by side in halves of all that is read and written"
@@ -117,7 +117,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, filter_count: int = 0
                 yield t
             bands = min(blocks, -(-(blocks * _data_bytes(p, rows) * 2) // target.streamed_bytes))
             t = replace(t, blocks=-(-blocks // bands), bands=bands)
-            if _data_bytes(p, t.blocks * t.rows) <= limit:  # no more workspace than what is read and written
+            if _data_bytes(p, t.blocks * t.rows) <= limit:  # no more workspace than operands and results
                 yield t
 
 
@@ -150,7 +150,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a product of halves: its sums, its products, and its weights where they come from far away."""
     steps, half = p.channel[1] // 2 * p.windows, p.filters[1] // 2
     pairs = t.count // 2
-    data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # what is read, for the sizes of rows as well
+    data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # operands, for the sizes of rows as well
     results = PRODUCTS + sums(RESULT).operations + len(RESULT)
     spills = TRANSFORM_SPILLS if target.registers > 16 else TRANSFORM_SPILLS_OF_16
     moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
@@ -164,7 +164,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     if _bytes(p) * 2 > target.streamed_bytes:
         panel = PRODUCTS * steps * t.columns * FLOAT32_BYTES
         passes = t.bands if t.bands and panel * 2 <= target.streamed_bytes else blocks
-        multiplied += _bytes(p) * (passes - 1) / SECOND_CACHE_RATE  # what was read once is in some cache
+        multiplied += _bytes(p) * (passes - 1) / SECOND_CACHE_RATE  # an operand that was read once is in some cache
     return moved + multiplied + _from_memory(p, target)
 
 

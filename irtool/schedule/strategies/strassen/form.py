@@ -18,7 +18,7 @@ class ProductOfHalves(TiledForm[Tiling]):
     """A product by Strassen's algorithm.
 
     Attributes:
-        product: what is computed.
+        product: its formula.
         tiling: how. The weights settle the columns of a block, for all processors.
         weights: the sums of weights.
     """

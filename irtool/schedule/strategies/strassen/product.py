@@ -20,8 +20,8 @@ class Product:
     """A reduction as a product.
 
     Attributes:
-        form: the reduction. Its stores are what is made of results.
-        data: what is read of the data in a step.
+        form: the reduction. Its stores are the epilogue.
+        data: the read of the data in a step.
         weights: the buffer of the weights; `order` says which of its axes are `filters`, `channel` and `taps`.
         filters: the axis of results with which the weights move, and how many there are.
         channel: the axis of the sum that is halved.

@@ -84,7 +84,7 @@ class TiledTranspose(Strategy):
         return lower_all(self.parts(stage, candidate), stage.target)
 
     def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
-        """The stage in parts: squares, and what is left at two edges."""
+        """The stage in parts: squares, and the tails at two edges."""
         m = stage.map
         assert m is not None
         (v, n), (w, k) = candidate.plan.written, candidate.plan.read

@@ -22,7 +22,7 @@ from ...cost.machine import CACHE_WAY, CROWDED_LINES, NARROWEST_VECTOR, STRIP_BY
 @dataclass(frozen=True)
 class Moved:
     """What a transpose moves: elements of `size` bytes, `total` bytes in all. Rows of the result are `down` bytes apart, rows of the
-    operand `rows`; 0 where that is not a number."""
+    operand `rows`; 0 if that is not a number."""
 
     size: int
     total: int

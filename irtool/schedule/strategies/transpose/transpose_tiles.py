@@ -44,7 +44,7 @@ def squares_of(extent: int, sizes: Sequence[int], overlap: bool) -> list[Squares
 
 
 def in_groups(parts: Sequence[Squares], group: int) -> list[Squares]:
-    """The parts in groups of so many squares, and what is left over."""
+    """The parts in groups of so many squares, and a tail."""
     groups = []
     for p in parts:
         whole = p.count // group * group

@@ -6,5 +6,5 @@ plans        how many tiles and channels are taken at a time (`tiling`); `cost.w
 cook_toom    interpolation points            ⇒ the matrices of the transforms
 weights      weights                         ⇒ transformed weights, in the order in which products read them
 nest         a convolution                   ⇒ its loops: `windows` are those that transform its data, each for the tile at a `tile_place`
-form         what becomes of the stage
+form         the transformed stage
 """

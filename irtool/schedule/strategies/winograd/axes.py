@@ -43,7 +43,7 @@ class SpatialAxis(Elements):
 
     @property
     def is_single(self) -> bool:
-        """True where there is no such axis: for the rows of data that have columns only."""
+        """True if there is no such axis: for the rows of data that have columns only."""
         return self.taps == 1
 
     def tiles(self, size: int) -> int:
@@ -83,7 +83,7 @@ def no_rows() -> SpatialAxis:
 class DepthAxis(Elements):
     """The axis of slices: each is an image, and those of several taps are summed.
 
-    Result `of` (so many; None where there is one) sums the slices `of * stride + tap * dilation + shift` for every tap (so many).
+    Result `of` (so many; None if there is one) sums the slices `of * stride + tap * dilation + shift` for every tap (so many).
     `slice` stands for the number of a slice in what is read. Of the taps that the weights have, so many before the first one are
     `skipped`, as they lie in the padding for all results.
     """

@@ -16,14 +16,14 @@ class Convolution:
     """A reduction as a convolution. Compared by identity.
 
     Attributes:
-        form: the reduction. Its stores are what is made of results.
+        form: the reduction. Its stores are the epilogue.
         copies: how many stages before it, 1 or 0, are a padded copy that is not needed.
         data: what is read, at an element that stands for (image, channel, slice, row, column) = `image`, `channel`, the depth's
             `slice`, the other axes' `of`.
         image: the axes of images: of a batch, and of depth, if it has more than one result.
         filters: the axis of output channels, and how many there are.
         channel: the axis of input channels, and how many there are, of all groups.
-        depth: the axis of slices; None where there is none, or every slice is an image of its own.
+        depth: the axis of slices; None if there is none, or every slice is an image of its own.
         rows, columns: the spatial axes. Data of one dimension have a single row.
         weights: the buffer of the weights; `order` has its axes in the order filters, taps along depth, channels, rows, columns.
         groups: of channels: each has as many filters as any other, which sum the channels of their own group only. There is no depth

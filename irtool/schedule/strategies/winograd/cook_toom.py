@@ -54,7 +54,7 @@ def points_of(results: int, taps: int, stride: int = 1) -> int:
 
 @lru_cache(maxsize=16)
 def transforms(results: int, taps: int = 3, stride: int = 1, points: tuple[int | Fraction, ...] = POINTS) -> Transforms:
-    """The matrices of F(results, taps) from its first points and infinity. Raises ValueError where there are too few, or two are
+    """The matrices of F(results, taps) from its first points and infinity. Raises ValueError if there are too few, or two are
     equal."""
     phases = [
         (_of_one_tap(results) if count == 1 else _of_neighbours(results, count, points), first)

@@ -20,7 +20,7 @@ class TransformedTiles(TiledForm[Tiling]):
     """A convolution by Winograd's algorithm.
 
     Attributes:
-        convolution: what is computed.
+        convolution: its formula.
         tiling: how. The weights settle the size of tiles and the channels of a block, for all processors.
         weights: the transformed weights.
     """

@@ -19,7 +19,7 @@ Each of these is a stage with a name, which a strategy schedules, or a script:
     result, out     one row of results, and what is stored of it
 
 The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
-of blocks is transformed first. It is on the stack of a thread, and threads share the bands; or, where there is a single one, each
+of blocks is transformed first. It is on the stack of a thread, and threads share the bands; or, if there is a single one, each
 makes all of the data, which takes less than to read what another core wrote, and they share the blocks of output channels. Data
 that a stack has no room for is in the workspace; threads share its tiles, then the blocks of output channels.
 

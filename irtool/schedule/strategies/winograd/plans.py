@@ -54,7 +54,7 @@ def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, f
 def tiling_by_hand(
     c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
 ) -> Tiling:
-    """The plan that a schedule by hand asks for. Raises UsageError where the convolution has none such."""
+    """The plan that a schedule by hand asks for. Raises UsageError if the convolution has none such."""
     if tile not in SIZES:
         raise UsageError(f"tiles have {' or '.join(map(str, SIZES))} results along an axis, not {tile}")
     if not is_side_by_side(c, lanes):

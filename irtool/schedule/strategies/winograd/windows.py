@@ -177,7 +177,7 @@ class Windows:
         return Allocate(half, Allocate(shared.buffer, seq([rows, columns])))
 
     def _stored(self, w: _Window, product: Expr, lane: Var, value: Expr) -> Store:
-        """Stores what is a factor of a product."""
+        """Stores a factor of a product."""
         t = self.tiling
         block = w.tile // t.tiles if t.bands else const(0)
         within = w.tile % t.tiles if t.bands else w.tile
