@@ -20,7 +20,7 @@ def page(table: dict[str, Any]) -> str:
         f"`python -m benchmarks.cost FILE… --write` wrote this page: {machines}, one thread.",
         "",
         "Of each stage, a few candidates of every strategy were compiled and run in turns, in float32, by a clock that stands while other programs",
-        "run; the shortest time of each counts. Other programs take caches all the same, so wrong choices were measured once more. Stages with a",
+        "run; the shortest time of each counts. Other programs take caches all the same, so wrong choices were measured again. Stages with a",
         "single candidate, or too short for the clock, are left out. A",
         f"choice is right if it takes at most {NEAR - 1:.0%} more than the fastest candidate; the aim is {BAR:.0%}.",
         "",
