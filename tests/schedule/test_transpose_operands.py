@@ -34,7 +34,16 @@ STRIDED = {
     "one axis": ("nn.conv1d(%x, %y, padding=[2, 2], strides=[2])", (2, 16, 128), (64, 16, 5)),
     "volumes": ("nn.conv3d(%x, %y, padding=[1, 1, 1], strides=[2, 2, 2])", (1, 4, 16, 16, 16), (64, 4, 3, 3, 3)),
 }  # fmt: skip
-CASES |= STRIDED
+# Stages before the sum that write a part of its operand, or write it in another order: a copy does not take their place.
+PRODUCED = {
+    "two images": ("nn.conv2d(concatenate((%x, nn.relu(%x)), axis=1), %y, strides=[2, 2])", (2, 4, 32, 32), (64, 8, 3, 3)),
+    "two columns": ("nn.conv2d(concatenate((%x, nn.relu(%x)), axis=3), %y, strides=[1, 2])", (2, 8, 16, 16), (64, 8, 3, 3)),
+    "wider padding": ("nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 2], [3, 0]]), %y, strides=[2, 2])", (2, 8, 32, 32), (64, 8, 3, 3)),
+    "a transpose": ("nn.conv2d(transpose(%x, axes=[0, 1, 3, 2]), %y, strides=[2, 2])", (2, 8, 32, 32), (64, 8, 3, 3)),
+    "a slice": ("nn.conv2d(strided_slice(%x, begin=[0, 0, 1, 0], end=[2, 8, 30, 32], strides=[1, 1, 1, 1], axes=[0, 1, 2, 3]), %y, strides=[2, 2])", (2, 8, 32, 32), (64, 8, 3, 3)),
+    "another reader": ("nn.conv2d(exp(%x), %y, padding=[1, 1], strides=[2, 2]) + sum(exp(%x))", (2, 8, 32, 32), (64, 8, 3, 3)),
+}  # fmt: skip
+CASES |= STRIDED | PRODUCED
 
 
 def module(case: str) -> irtool.Module:
@@ -61,7 +70,9 @@ def test_results_are_those_of_the_interpreter(case: str, flags: str) -> None:
 
 
 @pytest.mark.parametrize("target", [VectorTarget(64, 32), VectorTarget(32, 16)])
-@pytest.mark.parametrize("case", [c for c in CASES if c not in ("strided", "groups", "many rows of both", *STRIDED)])
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c not in ("strided", "groups", "many rows of both", *STRIDED, *PRODUCED)]
+)
 def test_vectors_are_along_results(case: str, target: VectorTarget) -> None:
     """Of the sum itself; without the copy they are along the sum, each result by itself, or assembled from elements."""
     (kernel,) = scheduled(case, target).kernels

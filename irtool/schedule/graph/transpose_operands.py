@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from ...tir.arithmetic import floordiv, floormod
 from ...tir.expr import Expr, Load, Select, Var, const, less, rewrite, substitute
-from ...tir.forms import AnyForm, Map, Reduction, buffers_read
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
@@ -70,12 +70,21 @@ def _without_padding(
         source, copy = rest[n - 1], rest[n]
         if not (isinstance(copy, Map) and copy.stores[0].buffer in copies and isinstance(source, Map)):
             continue
-        (store, *others), buffers = source.stores, buffers_read(*rest[: n - 1], *rest[n + 1 :])
-        if others or store.buffer not in temporaries or store.buffer in buffers or not _keeps_axis(copy):
-            continue
-        rest[n - 1 : n + 1] = [_opened(copy, store)]
-        dropped.append(store.buffer)
+        store = source.stores[0]
+        others = [*rest[: n - 1], *rest[n + 1 :]]
+        elsewhere = {*buffers_read(*others), *(s.buffer for form in others for s in stores_of(form))}
+        if store.buffer in temporaries and store.buffer not in elsewhere and _is_whole(source) and _keeps_axis(copy):
+            rest[n - 1 : n + 1] = [_opened(copy, store)]
+            dropped.append(store.buffer)
     return rest, dropped
+
+
+def _is_whole(m: Map) -> bool:
+    """True if a stage stores each element of one buffer, in the order of its axes."""
+    (store, *others) = m.stores
+    loops = dict(m.loops)
+    extents = [loops.pop(i, None) if isinstance(i, Var) else 1 for i in store.indices]  # a number is 0, of an axis of 1
+    return not others and not loops and tuple(extents) == store.buffer.shape
 
 
 def _keeps_axis(copy: Map) -> bool:
