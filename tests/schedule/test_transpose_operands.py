@@ -11,7 +11,11 @@ from irtool.ir.values import value_leaves
 from irtool.lower import lower_module
 from irtool.passes.legalize import WEIGHT_GRADIENTS
 from irtool.schedule import VectorTarget, schedule_program, without
+from irtool.schedule.graph.transpose_operands import _is_whole
+from irtool.tir.expr import Expr, Var, const
+from irtool.tir.forms import Loop, Map
 from irtool.tir.program import Program
+from irtool.tir.stmt import Buffer, Store
 
 V = '#[version = "0.0.5"]\n'
 BACKWARD = 'nn.conv2d_backward_weight(%x, %y, kernel_size=[{0}, {0}], kernel_layout="NCHW", out_layout="OIHW"{1})'
@@ -92,6 +96,21 @@ def test_strided_windows_read_phases(case: str) -> None:
         (plain,) = scheduled(case, VectorTarget(32, 16)).kernels
     assert len(kernel.stages) == 2
     assert [b.name for b in kernel.temporaries] == ["pad_t" if len(plain.stages) > 1 else "p0_t"]
+
+
+def test_a_stage_that_writes_a_part_or_reorders_is_not_whole() -> None:
+    b, (y, x) = Buffer("b", (1, 4, 6)), (Var("y"), Var("x"))
+    zero = const(0)
+
+    def writes(loops: tuple[Loop, ...], *indices: Expr) -> bool:
+        return _is_whole(Map(loops, (Store(b, indices, const(1.0, "float32")),)))
+
+    assert writes(((y, 4), (x, 6)), zero, y, x)
+    assert not writes(((y, 4), (x, 3)), zero, y, x), "half of each row"
+    assert not writes(((y, 4), (x, 3)), zero, y, x + 3), "the other half"
+    assert not writes(((y, 4),), zero, y, zero), "one column"
+    assert not writes(((y, 4), (x, 4)), zero, y, y), "a diagonal"
+    assert not writes(((y, 4), (x, 6), (Var("z"), 2)), zero, y, x), "each element twice"
 
 
 def test_a_copy_that_is_read_once_does_not_pay() -> None:
