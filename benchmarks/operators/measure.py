@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 import irtool
 from irtool.benchmark.measure import measure_calls
+from irtool.ir.values import value_leaves
 
 from .table import Single
 
@@ -97,21 +97,10 @@ def _in_torch(single: Single, inputs: Sequence[np.ndarray]) -> Callable[[], obje
 def _difference(actual: object, expected: object) -> float:
     """The largest difference over all tensors of a result, relative to the largest element of each."""
     worst = 0.0
-    for ours, reference in zip(_tensors(actual), _tensors(expected), strict=True):
+    results = ([np.asarray(leaf) for leaf in value_leaves(result)] for result in (actual, expected))
+    for ours, reference in zip(*results, strict=True):
         if ours.shape != reference.shape:
             return math.inf
         apart = np.abs(ours.astype("float64") - reference)
         worst = max(worst, float(apart.max() / max(np.abs(reference).max(), 1e-6)))
     return worst
-
-
-def _tensors(result: Any) -> list[np.ndarray]:
-    """The tensors of nested tuples, in order."""
-    pending, tensors = [result], []
-    while pending:
-        value = pending.pop()
-        if isinstance(value, tuple | list):
-            pending.extend(reversed(value))
-        else:
-            tensors.append(np.asarray(value))
-    return tensors

@@ -19,7 +19,7 @@ def recognise(body: Stmt) -> tuple[list[Buffer], list[AnyForm]]:
 
 def _form(s: Stmt) -> Map | Reduction | None:
     """The form of a stage; None if it has another."""
-    loops, body = _peel(s)
+    loops, body = peel_loops(s)
     if isinstance(body, Store):
         return Map(loops, (body,))
     if isinstance(body, Seq) and all(isinstance(x, Store) for x in body.stmts):
@@ -31,7 +31,7 @@ def _form(s: Stmt) -> Map | Reduction | None:
     parts = statements(body.body)
     if len(parts) < 3 or not isinstance(parts[0], Store) or parts[0].buffer is not acc:
         return None
-    inner, update = _peel(parts[1])
+    inner, update = peel_loops(parts[1])
     rest = parts[2:]
     if not isinstance(update, Store) or update.buffer is not acc or not all(isinstance(x, Store) for x in rest):
         return None
@@ -43,7 +43,7 @@ def _form(s: Stmt) -> Map | Reduction | None:
     return with_taps(r, overlapping_taps(read, loops, inner))
 
 
-def _peel(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
+def peel_loops(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
     """Perfectly nested serial loops of constant extent, and their body."""
     loops: list[Loop] = []
     while isinstance(s, For) and isinstance(s.extent, Const) and s.kind == SERIAL:

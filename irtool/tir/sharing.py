@@ -24,17 +24,14 @@ def index_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
     loops around them, as the bounds of windows at a border do."""
     simplify = Simplifier()
     for s in pre_order(root.body if isinstance(root, PrimFunc) else root):
-        low: float
-        if isinstance(s, For):
-            low, high = 0, simplify.range(s.extent)[1] - 1
-        elif isinstance(s, Let) and dtypes.is_int(s.value.dtype):
-            low, high = simplify.range(s.value)
-        else:
+        if not isinstance(s, For | Let):
             continue
-        dtype = s.var.dtype
-        if (low, high) != dtypes.int_range(dtype) and high < dtypes.largest(dtype) - 1:  # it is known
-            before = simplify.bounds.get(s.var, (low, high))
-            simplify.bind(s.var, min(low, before[0]), max(high, low, before[1]))
+        value = s.extent if isinstance(s, For) else s.value
+        if not dtypes.is_int(value.dtype) or (span := simplify.range(value)) == dtypes.int_range(value.dtype):
+            continue
+        low, high = (0, max(span[1] - 1, 0)) if isinstance(s, For) else span
+        before = simplify.bounds.get(s.var, (low, high))
+        simplify.bind(s.var, min(low, before[0]), max(high, before[1]))
     return simplify.bounds
 
 

@@ -11,7 +11,7 @@ from irtool.ir.values import value_leaves
 from irtool.lower import lower_module
 from irtool.passes.legalize import WEIGHT_GRADIENTS
 from irtool.schedule import VectorTarget, schedule_program, without
-from irtool.schedule.graph.transpose_operands import _is_whole
+from irtool.schedule.windows.padded_copy import writes_whole
 from irtool.tir.expr import Expr, Var, const
 from irtool.tir.forms import Loop, Map
 from irtool.tir.program import Program
@@ -103,7 +103,7 @@ def test_a_stage_that_writes_a_part_or_reorders_is_not_whole() -> None:
     zero = const(0)
 
     def writes(loops: tuple[Loop, ...], *indices: Expr) -> bool:
-        return _is_whole(Map(loops, (Store(b, indices, const(1.0, "float32")),)))
+        return writes_whole(Map(loops, (Store(b, indices, const(1.0, "float32")),)))
 
     assert writes(((y, 4), (x, 6)), zero, y, x)
     assert not writes(((y, 4), (x, 3)), zero, y, x), "half of each row"

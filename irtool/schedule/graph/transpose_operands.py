@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...tir.arithmetic import floordiv, floormod
-from ...tir.expr import Expr, Load, Select, Var, const, less, rewrite, substitute
+from ...tir.expr import Expr, Load, Select, Var, const, less, rewrite
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
@@ -30,11 +30,12 @@ from ..core.affine import depends, loads, operands, simplifier
 from ..cost.machine import FEWEST_LANES, GAIN
 from ..strategies.base import Stage, choose_strategy
 from ..strategies.row_reduction.strategy import shares_operands
+from ..windows.padded_copy import with_values, writes_whole
 
 
 @dataclass(frozen=True)
 class _Order:
-    """How a copy orders an operand: an axis innermost, of which every `step`-th element follows the one before, in as many phases."""
+    """The order of an operand in its copy: an axis innermost, of which every `step`-th element follows the one before, in as many phases."""
 
     axis: int
     step: int
@@ -73,18 +74,10 @@ def _without_padding(
         store = source.stores[0]
         others = [*rest[: n - 1], *rest[n + 1 :]]
         elsewhere = {*buffers_read(*others), *(s.buffer for form in others for s in stores_of(form))}
-        if store.buffer in temporaries and store.buffer not in elsewhere and _is_whole(source) and _keeps_axis(copy):
+        if store.buffer in temporaries and store.buffer not in elsewhere and writes_whole(source) and _keeps_axis(copy):
             rest[n - 1 : n + 1] = [_opened(copy, store)]
             dropped.append(store.buffer)
     return rest, dropped
-
-
-def _is_whole(m: Map) -> bool:
-    """True if a stage stores each element of one buffer, in the order of its axes."""
-    (store, *others) = m.stores
-    loops = dict(m.loops)
-    extents = [loops.pop(i, None) if isinstance(i, Var) else 1 for i in store.indices]  # a number is 0, of an axis of 1
-    return not others and not loops and tuple(extents) == store.buffer.shape
 
 
 def _keeps_axis(copy: Map) -> bool:
@@ -96,14 +89,8 @@ def _keeps_axis(copy: Map) -> bool:
 def _opened(copy: Map, source: Store) -> Map:
     """The copy of what a store computes, which is computed in the copy."""
     (store,) = copy.stores
-    simplify = simplifier(copy.loops, ())
-
-    def change(e: Expr) -> Expr:
-        if not isinstance(e, Load) or e.source is not source.buffer:
-            return e
-        return substitute(source.value, {a: i for a, i in zip(source.indices, e.indices) if isinstance(a, Var)})
-
-    return Map(copy.loops, (Store(store.buffer, store.indices, simplify(rewrite(store.value, change))),))
+    value = simplifier(copy.loops)(with_values(store.value, source))
+    return Map(copy.loops, (Store(store.buffer, store.indices, value),))
 
 
 def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:

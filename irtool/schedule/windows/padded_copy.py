@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...tir.expr import Const, Expr, Load, Select, Var, rewrite, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
-from ...tir.stmt import Scope
+from ...tir.stmt import Scope, Store
 from ..core.affine import loads, simplifier
 
 
@@ -30,18 +30,31 @@ def inline_padding(r: Reduction, copy: Map, plain: bool = False) -> Reduction | 
     """The reduction that reads what the padded copy is made from; None if the copy is no padding, and the reduction's stores
     read it too. `plain`: copies without padding are opened as well."""
     store = copy.stores[0]
-    if len(copy.stores) != 1 or store.buffer.scope != Scope.GLOBAL:
+    if not writes_whole(copy) or store.buffer.scope != Scope.GLOBAL:
         return None
     padding = isinstance(store.value, Select) and store.value.lazy and isinstance(store.value.other, Const)
     if not padding and not (plain and isinstance(store.value, Load)):
         return None
-    simplify = simplifier(r.loops, r.inner)
-
-    def opened(e: Expr) -> Expr:
-        if not isinstance(e, Load) or e.source is not store.buffer:
-            return e
-        return substitute(store.value, {a: i for a, i in zip(store.indices, e.indices) if isinstance(a, Var)})
-
-    update = simplify(rewrite(r.update, opened))
+    update = simplifier(r.loops, r.inner)(with_values(r.update, store))
     left = loads(update, *(x for s in r.stores for x in (*s.indices, s.value)))
     return None if any(e.source is store.buffer for e in left) else replace(r, update=update)
+
+
+def with_values(e: Expr, store: Store) -> Expr:
+    """The expression, which computes what a store writes where it reads that. The indices of the store are variables, or numbers of axes of
+    a single element."""
+
+    def change(x: Expr) -> Expr:
+        if not isinstance(x, Load) or x.source is not store.buffer:
+            return x
+        return substitute(store.value, {a: i for a, i in zip(store.indices, x.indices) if isinstance(a, Var)})
+
+    return rewrite(e, change)
+
+
+def writes_whole(m: Map) -> bool:
+    """True if a stage stores each element of one buffer, in the order of its axes."""
+    (store, *others) = m.stores
+    loops = dict(m.loops)
+    extents = [loops.pop(i, None) if isinstance(i, Var) else 1 for i in store.indices]  # a number is 0, of an axis of 1
+    return not others and not loops and tuple(extents) == store.buffer.shape

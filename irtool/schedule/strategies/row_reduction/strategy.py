@@ -70,12 +70,8 @@ class RowReduction(Strategy):
                     b = rfactor(b, v, lanes, vectors)
                 else:
                     b = split(b, row, [(end - begin) // lanes, lanes])
-                    if _is_product(r, i, lanes):
-                        b = rfactor(b, v, lanes, along=b.over(i)[-1], together=min(lanes, stage.target.registers // 2))
-                    elif _is_streamed(r, i):
-                        b = rfactor(b, v, lanes, along=b.over(i)[-1], together=min(lanes, TOGETHER))
-                    else:
-                        b = rfactor(b, v, lanes, vectors, along=b.over(i)[-1])
+                    together = _results_together(stage, r, i, lanes)
+                    b = rfactor(b, v, lanes, vectors if together == 1 else 1, along=b.over(i)[-1], together=together)
                 parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] > 1 else b)
         return lower_all(parts)
 
@@ -98,10 +94,17 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
     i, count = r.loops[-1]
     work = math.prod(n for _, n in r.inner) // lanes
     parts = target.least_parts if r.work >= target.parallel_updates and len(r.loops) == 1 else 1
-    if count < lanes * parts or (work > FOLD_STEPS and not _is_product(r, i, lanes) and not _is_streamed(r, i)):
+    if count < lanes * parts or (work > FOLD_STEPS and _results_together(stage, r, i, lanes) == 1):
         return False
     simplify = simplifier(r.loops)
     return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)
+
+
+def _results_together(stage: Stage, r: Reduction, i: Var, lanes: int) -> int:
+    """The number of results along a loop that are summed in the same steps."""
+    if _is_product(r, i, lanes):
+        return min(lanes, stage.target.registers // 2)
+    return min(lanes, TOGETHER) if _is_streamed(r, i) else 1
 
 
 def _is_streamed(r: Reduction, i: Var) -> bool:
