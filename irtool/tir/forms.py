@@ -223,23 +223,24 @@ def rewrite_loads(form: LoopForm, other: Callable[[Load], Expr]) -> LoopForm:
 def rewrite_form(form: LoopForm, change: Callable[[Expr], Expr]) -> LoopForm:
     """The form with `change(node)` in place of each node of its expressions, whose children are changed by then."""
     memo: dict[Expr, Expr] = {}
+    return map_expressions(form, lambda e: rewrite(e, change, memo))
 
-    def changed(e: Expr) -> Expr:
-        return rewrite(e, change, memo)
 
-    stores = tuple(s.rewritten(changed) for s in form.stores)
+def map_expressions(form: LoopForm, change: Callable[[Expr], Expr]) -> LoopForm:
+    """The form with `change(e)` in place of each of its expressions."""
+    stores = tuple(s.rewritten(change) for s in form.stores)
     if isinstance(form, Map):
         return Map(form.loops, stores)
     if isinstance(form, Reduction):
-        guards = tuple(changed(g) for g in form.guards)
-        return replace(form, init=changed(form.init), update=changed(form.update), stores=stores, guards=guards)
+        guards = tuple(change(g) for g in form.guards)
+        return replace(form, init=change(form.init), update=change(form.update), stores=stores, guards=guards)
     return replace(
         form,
-        inits=tuple(map(changed, form.inits)),
-        updates=tuple(map(changed, form.updates)),
+        inits=tuple(map(change, form.inits)),
+        updates=tuple(map(change, form.updates)),
         stores=stores,
-        condition=changed(form.condition) if form.condition is not None else None,
-        in_order=replace(form.in_order, updates=tuple(map(changed, form.in_order.updates))) if form.in_order else None,
+        condition=change(form.condition) if form.condition is not None else None,
+        in_order=replace(form.in_order, updates=tuple(map(change, form.in_order.updates))) if form.in_order else None,
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from ....tir import dtypes
 from ....tir.expr import Expr, Load, Var, const, substitute, substitution
-from ....tir.forms import Loop, Map, TupleReduction
+from ....tir.forms import Loop, Map, TupleReduction, map_expressions
 from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ....tir.vector_target import VectorTarget
 from ...core.affine import depends, loads, simplifier, stride
@@ -176,16 +176,9 @@ def _with(form: TupleReduction, loops: tuple[Loop, ...], values: Mapping[Expr, E
     def change(e: Expr) -> Expr:
         return simplify(changed(e))
 
-    order = form.in_order
-    return replace(
-        form,
-        loops=loops,
-        inits=tuple(map(change, form.inits)),
-        updates=tuple(map(change, form.updates)),
-        stores=tuple(s.rewritten(change) for s in form.stores),
-        condition=change(form.condition) if form.condition is not None else None,
-        in_order=replace(order, updates=tuple(map(change, order.updates))) if order is not None else None,
-    )
+    changed_form = map_expressions(form, change)
+    assert isinstance(changed_form, TupleReduction)
+    return replace(changed_form, loops=loops)
 
 
 def _are_stored_in_rows(form: TupleReduction, result_loops: tuple[Loop, ...]) -> bool:
