@@ -235,7 +235,7 @@ class Backend(Plugin):
         return Built()
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob | None:
-        """What measures the entry of a program; None if this backend has no such thing, and nothing can be tuned for it."""
+        """The job that measures the entry of a program; None if this backend has no such thing, and nothing can be tuned for it."""
         return None
 
     @classmethod

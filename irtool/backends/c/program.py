@@ -243,7 +243,7 @@ class _Writer:
     # -- kernels -------------------------------------------------------------------------------------------------------
 
     def _variants(self, levels: Sequence[ProcessorLevel]) -> list[Variant]:
-        """What is written of each level, lowest first; one alone if there are no levels, or no vectors that tell them apart."""
+        """The text of each level, lowest first; one alone if there are no levels, or no vectors that tell them apart."""
         lesser = list(reversed(self.program.lesser))
         if not lesser:
             return [self._variant(self.program, None, "")]

@@ -18,7 +18,7 @@ from .shares import SharePrinter
 from .team import LOOP_WORK, WORKER
 
 Ends = list[Callable[[], None]]
-"""What ends statements that were begun, in reverse order."""
+"""The ends of statements that were begun, in reverse order."""
 
 
 class Threads:
@@ -58,7 +58,7 @@ class Threads:
         """The loop for whose blocks of sums registers of matrix tiles are configured."""
 
     def part(self, size: int) -> str:
-        """What leads from the first thread's part of a buffer, of so many bytes, to that of the thread that runs."""
+        """The term that leads from the first thread's part of a buffer, of so many bytes, to that of the thread that runs."""
         if self._most == 1 or not (self.in_team or self.has_regions):
             return ""
         number = f"{WORKER}->number" if self.in_team else self._expressions.helper(THREAD_NUMBER)
@@ -127,7 +127,7 @@ class Threads:
         return [partial(self._end_region, end)]
 
     def pragma(self, s: For) -> list[Directive]:
-        """What makes threads share the iterations of the loop, and of perfectly nested ones inside: in parts, each taken by whoever is
+        """The directives by which threads share the iterations of the loop, and of perfectly nested ones inside: in parts, each taken by whoever is
         free. With as many iterations for each thread, all would wait for the one whose core has other work to do."""
         if not self._is_shared(s):
             return []

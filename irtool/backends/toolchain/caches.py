@@ -58,7 +58,7 @@ def _of_sysfs(cpu: Path, level: int) -> int:
 
 
 def _count(path: Path) -> int:
-    """How many processors a list such as `0-3,8` has; 1 if there is none."""
+    """The number of processors in a list such as `0-3,8`; 1 if there is none."""
     with suppress(OSError, ValueError):
         ends = [part.split("-") for part in _line(path).split(",")]
         return sum(int(e[-1]) - int(e[0]) + 1 for e in ends)

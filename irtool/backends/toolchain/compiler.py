@@ -134,7 +134,7 @@ class Compiler:
 
     @property
     def processor(self) -> str:
-        """What code is made for, in the compiler's words: `x86_64, x86-64-v4`; empty if there is no compiler."""
+        """The target of the code, in the compiler's words: `x86_64, x86-64-v4`; empty if there is no compiler."""
         target = self.target.split("-")[0]
         macros = read_macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
         level = next((name for name, needed in _LEVELS if macros and all(f" {m} " in macros for m in needed)), "")

@@ -47,7 +47,7 @@ class Jobs:
             self._waiting.append(self._pool.submit(self._run, command))
 
     def results(self) -> list[subprocess.CompletedProcess[str]]:
-        """What each command said and returned, in the order of their starts. Raises OSError if one cannot be started."""
+        """The output and exit code of each command, in the order of their starts. Raises OSError if one cannot be started."""
         with uninterrupted():
             if self._count > 1:
                 self._free.release()
@@ -65,7 +65,7 @@ class Jobs:
         return [w.result() for w in self._waiting]
 
     def run(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
-        """What each command said and returned, in order. Raises OSError if one cannot be started."""
+        """The output and exit code of each command, in order. Raises OSError if one cannot be started."""
         for c in commands:
             self.start(c)
         return self.results()

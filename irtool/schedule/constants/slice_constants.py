@@ -51,7 +51,7 @@ class Slice:
         )
 
     def index(self, indices: Sequence[Expr], simplify: Simplifier) -> list[Expr]:
-        """Where the slice has an element of the constant."""
+        """The indices in the slice of an element of the constant."""
         return [_in_range(i, a, simplify) for i, a in zip(indices, self.axes, strict=True)]
 
 

@@ -365,7 +365,7 @@ def _replace(
 
 
 def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> Movement | None:
-    """How the numbers of words are moved; None if the processor takes them as they are."""
+    """The movement of the numbers of words; None if the processor takes them as they are."""
     p = next(iter(sums.values()))
     if p.kind.numbers != STEPS:
         return None
@@ -452,7 +452,7 @@ def _packing(
 def _formula(
     source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]
 ) -> tuple[Store, dict[Expr, int]] | None:
-    """How the elements of a buffer are made, and which variable stands for which index; None if that is to be stored."""
+    """The store whose value makes the elements of a buffer, and the axis of each of its variables; None if the buffer is to be stored."""
     producers = [f for f in before if any(s.buffer is source for s in stores_of(f))]
     others = [f for f in before if f not in producers]
     if len(producers) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:

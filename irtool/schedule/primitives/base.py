@@ -147,7 +147,7 @@ def remark(line: str) -> None:
 
 @contextmanager
 def part(parts: int) -> Iterator[None]:
-    """What its body adds to the trace is for one of several parts of the stage; each begins with the whole stage."""
+    """Context for one of several parts of the stage in the trace; each begins with the whole stage."""
     with _group(PART if parts > 1 else ""):
         yield
 
@@ -161,7 +161,7 @@ def copy(name: str) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, reason: str) -> Iterator[None]:
-    """What its body adds to the trace is for one of several stages that a primitive has made; `reason` tells of it, in a comment."""
+    """Context for one of several stages that a primitive has made, in the trace; `reason` tells of it, in a comment."""
     with _group(f"{name}:", f"  # {reason}" if reason else "", always=True):
         yield
 

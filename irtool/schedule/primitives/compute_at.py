@@ -14,7 +14,7 @@ from .base import primitive
 
 @primitive
 def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Block[Form]:
-    """What `pack` or `block_reduction` makes, made in every step of a loop, for what is inside of it; without a loop, once.
+    """The copy or sums of `pack` or `block_reduction`, made in every step of a loop, for what is inside of it; without a loop, once.
 
     ::
 

@@ -48,7 +48,7 @@ class _Rows:
 
 
 def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
-    """How to cut the copy that the reduction reads; None if it cannot be cut or is small anyway."""
+    """The bands of the copy that the reduction reads; None if it cannot be cut or is small anyway."""
     b = copy.stores[0].buffer
     read = _only_read(copy, reader)
     if read is None or b.nbytes < 2 * target.packed_bytes:

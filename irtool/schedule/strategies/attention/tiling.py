@@ -43,7 +43,7 @@ class RowTiling:
 
 
 def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
-    """How many rows a tile may have, best first, behind the cycles of a key for all rows. Raises NotRows if none is worth it."""
+    """The numbers of rows that a tile may have, best first, behind the cycles of a key for all rows. Raises NotRows if none is worth it."""
     first, last = chain.products
     count, extent, columns = rows_of(first)
     lanes = target.lanes_of("float32")

@@ -99,7 +99,7 @@ def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterat
 
 
 def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
-    """How to divide a sum whose weights for one tile are more than a cache keeps; None if that is of no use."""
+    """The division of a sum whose weights for one tile are more than a cache keeps; None if that is of no use."""
     v, extent = r.loops[p.vector]
     columns = p.tile.vectors * p.lanes
     others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m > 1]

@@ -114,7 +114,7 @@ class _Search:
         return substitute(self.order.extreme, {self.order.left[1]: a, self.order.right[1]: b})
 
     def is_found(self, x: Expr, m: Expr) -> Expr:
-        """Whether an element is the extreme: if there is a NaN, that is what the extreme is."""
+        """True for an element that is the extreme: if there is a NaN, that is what the extreme is."""
         return logical_or(x.equal(m), not_equal(x, x)) if dtypes.is_float(self.dtype) else x.equal(m)
 
     def chosen(self, a: Expr, b: Expr) -> Expr:

@@ -42,7 +42,7 @@ from .narrow_indices import narrow_indices
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where vectors lie: along the results of a loop, or, in `blocks` of a long row, the steps of the innermost one; `count` elements of
+    """The place of vectors: along the results of a loop, or, in `blocks` of a long row, the steps of the innermost one; `count` elements of
     one. `form`: what is reduced, with accumulators as narrow as they may be."""
 
     loop: Loop

@@ -24,7 +24,7 @@ from .tiling import Tiling
 
 
 def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit: float = inf) -> Tiling | None:
-    """How to make a product of halves; None if it stays as it is, for the sake of speed or of the target's `strassen`. `label` is
+    """The plan of a product of halves; None if it stays as it is, for the sake of speed or of the target's `strassen`. `label` is
     the label of the plan to take, if there is such a plan, whatever it costs. `stack_limit`: bytes of the workspace that make no program
     larger."""
     free = target.strassen == "auto"
