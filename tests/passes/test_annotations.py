@@ -72,12 +72,12 @@ def places(f: PrimFunc) -> list[str]:
 
 def injected(body: Stmt, *params: Buffer) -> tuple[list[str], list[str]]:
     """The places that are asked for, and why others are not."""
-    said: list[str] = []
+    reasons: list[str] = []
     f = PrimFunc("f", params, body)
-    made = inject_prefetches(f, lambda _, reason: said.append(reason))
-    assert not annotations(made)
-    assert not list(find_problems(made))
-    return places(made), said
+    rewritten = inject_prefetches(f, lambda _, reason: reasons.append(reason))
+    assert not annotations(rewritten)
+    assert not list(find_problems(rewritten))
+    return places(rewritten), reasons
 
 
 def test_they_are_read_and_printed() -> None:
@@ -96,8 +96,8 @@ def test_they_are_read_and_printed() -> None:
 
 
 def test_what_is_not_known_stays_text_or_is_an_error() -> None:
-    for kept in (ROWS.replace("prefetch_scope", "thread_extent"), ROWS.replace("attr [x]", "attr [IterVar(i)]")):
-        assert isinstance(irtool.parse(kept)["f"], LoweredText)
+    for text in (ROWS.replace("prefetch_scope", "thread_extent"), ROWS.replace("attr [x]", "attr [IterVar(i)]")):
+        assert isinstance(irtool.parse(text)["f"], LoweredText)
     for wrong in ("= i;", "= 1f32;", "4;"):
         with pytest.raises(irtool.IrError):
             irtool.parse(ROWS.replace("= 4;", wrong))
@@ -119,9 +119,9 @@ def test_every_pass_leaves_a_well_formed_nest(name: str) -> None:
     body = For(i, 64, Allocate(unread, Allocate(t, Allocate(u, inner))))
     f = PrimFunc("f", [x, out], body)
     assert not list(find_problems(f))
-    made = passes.find(name)().transform(f, irtool.Module({"f": f}), PassContext.current())
-    assert not list(find_problems(made))
-    np.testing.assert_array_equal(run_nest(made, [X])[0], run_nest(f, [X])[0])
+    rewritten = passes.find(name)().transform(f, irtool.Module({"f": f}), PassContext.current())
+    assert not list(find_problems(rewritten))
+    np.testing.assert_array_equal(run_nest(rewritten, [X])[0], run_nest(f, [X])[0])
 
 
 def test_they_leave_no_trace_in_code(tmp_path: Path) -> None:
@@ -223,8 +223,8 @@ def test_the_next_statement_is_the_body_of_an_annotation() -> None:
     x, out, t, i = Buffer("x", (4,)), Buffer("out", (4,)), Var("t", "float32"), Var("i")
     bound = Annotate(x, "prefetch_scope", 1, Let(t, x[i], Store(out, (i,), t)))
     scratch = Buffer("scratch", (1,))
-    held = Annotate(x, "prefetch_scope", 1, Allocate(scratch, Store(scratch, (const(0),), x[i])))
-    f = PrimFunc("f", [x, out], For(i, 4, seq([bound, held, Store(out, (i,), x[i])])))
+    annotation = Annotate(x, "prefetch_scope", 1, Allocate(scratch, Store(scratch, (const(0),), x[i])))
+    f = PrimFunc("f", [x, out], For(i, 4, seq([bound, annotation, Store(out, (i,), x[i])])))
     call = "\ndef @main(%x: Tensor[(4), float32]) { call_lowered(@f, (%x,)) }\n"
     again = irtool.parse(irtool.to_text(irtool.Module({"f": f})) + call)
     assert again["f"].structural_words()[:-1] == f.structural_words()[:-1], (
@@ -254,20 +254,20 @@ def tiled(fill: object = None, use: object = None, kind: str = "serial", where: 
 
 
 def doubled(f: PrimFunc, split: int = 1) -> tuple[PrimFunc, list[str]]:
-    said: list[str] = []
-    made = inject_double_buffers(f, split, lambda _, reason: said.append(reason))
-    assert not annotations(made) and not list(find_problems(made))
+    reasons: list[str] = []
+    rewritten = inject_double_buffers(f, split, lambda _, reason: reasons.append(reason))
+    assert not annotations(rewritten) and not list(find_problems(rewritten))
     values = np.arange(TILE * COUNT, dtype="float32")
-    np.testing.assert_array_equal(run_nest(made, [values])[0], run_nest(f, [values])[0])
-    return made, said
+    np.testing.assert_array_equal(run_nest(rewritten, [values])[0], run_nest(f, [values])[0])
+    return rewritten, reasons
 
 
 @pytest.mark.parametrize("split", [0, 1, 2, 4, 6])
 def test_both_halves_hold_what_one_did(split: int) -> None:
     """For each number of steps at a time, more than the loop has included."""
-    made, said = doubled(tiled(), split)
-    assert not said
-    (buffer,) = (s.buffer for s in pre_order(made.body) if isinstance(s, Allocate))
+    rewritten, reasons = doubled(tiled(), split)
+    assert not reasons
+    (buffer,) = (s.buffer for s in pre_order(rewritten.body) if isinstance(s, Allocate))
     assert buffer.shape == (2 * TILE,)
 
 
@@ -309,5 +309,5 @@ def test_two_halves_in_c(quick_compiles: None) -> None:
     text = (Path(__file__).parents[1] / "golden/tir/InjectDoubleBuffer/rows.relay").read_text()
     module = irtool.parse(text)
     x = np.random.default_rng(0).uniform(-1, 1, (6, 2, 4)).astype("float32")
-    made = irtool.run_passes(module, "InjectDoubleBuffer,FlattenBuffer,Simplify")
-    np.testing.assert_array_equal(irtool.build(made).run([x]), irtool.evaluate(module, [x]))
+    rewritten = irtool.run_passes(module, "InjectDoubleBuffer,FlattenBuffer,Simplify")
+    np.testing.assert_array_equal(irtool.build(rewritten).run([x]), irtool.evaluate(module, [x]))

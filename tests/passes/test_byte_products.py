@@ -65,10 +65,10 @@ def test_builds_multiply_bytes(case: str, tmp_path) -> None:
     words, is_kept = CASES[case]
     module = irtool.parse(NETWORK.format(**words))
     x, w = random(words["shape"], words["a"]), random(words["weights"], words["b"])
-    made = irtool.build(
+    artifact = irtool.build(
         module, {"w": w}, name="m", out_dir=tmp_path, target="c{blocked_updates=1,mcpu=icelake-server}", emit="c"
     )
-    assert bool(re.search("irt_vdot4_", (tmp_path / "m.c").read_text())) == is_kept, made.report["kernels"]
+    assert bool(re.search("irt_vdot4_", (tmp_path / "m.c").read_text())) == is_kept, artifact.report["kernels"]
     got = irtool.build(module, {"w": w}).run([x])
     np.testing.assert_array_equal(np.asarray(got), np.asarray(irtool.evaluate(module, {"x": x, "w": w})))
 
@@ -77,5 +77,5 @@ def test_passes_give_what_tvm_gives_unless_they_are_told() -> None:
     module = irtool.parse(NETWORK.format(**CASES["symmetric weights"][0]))
     plain = irtool.to_text(irtool.run_passes(module, "qnn.Legalize", target="c"))
     assert "int16" in plain and "qnn.conv2d" not in plain
-    kept = irtool.run_passes(module, "qnn.Legalize", target="c", config={"irtool.qnn.byte_products": True})
-    assert "qnn.conv2d" in irtool.to_text(kept)
+    legalized = irtool.run_passes(module, "qnn.Legalize", target="c", config={"irtool.qnn.byte_products": True})
+    assert "qnn.conv2d" in irtool.to_text(legalized)

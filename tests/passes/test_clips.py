@@ -53,6 +53,6 @@ def test_layers_are_counted_from_the_inputs() -> None:
     module = irtool.infer_types(Module({"main": Function((x, *weights), e)}))
     for skipped, stay in (([], ()), ([0], (0,)), ([-1], (2,)), ([1, 2], (1, 2)), ([7], ())):
         options = f'{{dtype=float16 out_dtype=float32 ops=["nn.dense"] skip_layers={skipped}}}'
-        made = irtool.run_passes(module, f"recast{options}")
-        layers = [e for e in post_order(made["main"]) if isinstance(e, Call) and e.op_name == "nn.dense"]
+        rewritten = irtool.run_passes(module, f"recast{options}")
+        layers = [e for e in post_order(rewritten["main"]) if isinstance(e, Call) and e.op_name == "nn.dense"]
         assert tuple(i for i, e in enumerate(layers) if e.attrs.out_dtype != "float32") == stay

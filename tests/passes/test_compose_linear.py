@@ -22,9 +22,9 @@ PADDED = """def @main(%x: Tensor[(1, 16, 9, 9), float32], %k: Tensor[(16, 1, 3, 
 
 
 @pytest.mark.parametrize(
-    ("text", "gone", "products"), [(HEAD, "concatenate", 64 * 8 * 16 + 16 * 12 * 16), (PADDED, "nn.pad", None)]
+    ("text", "operator", "products"), [(HEAD, "concatenate", 64 * 8 * 16 + 16 * 12 * 16), (PADDED, "nn.pad", None)]
 )
-def test_the_build_computes_less(text: str, gone: str, products: int | None) -> None:
+def test_the_build_computes_less(text: str, operator: str, products: int | None) -> None:
     module = irtool.parse('#[version = "0.0.5"]\n' + text)
     generator = np.random.default_rng(0)
     values = {
@@ -32,11 +32,11 @@ def test_the_build_computes_less(text: str, gone: str, products: int | None) -> 
         for p in module["main"].params
     }
     weights = {n: v for n, v in values.items() if n in "vbwk"}
-    made = irtool.build(module, weights)
-    kernels = made.report["kernels"]
-    assert not any(gone in k["operators"] for k in kernels)
+    artifact = irtool.build(module, weights)
+    kernels = artifact.report["kernels"]
+    assert not any(operator in k["operators"] for k in kernels)
     if products is not None:
         assert sum(k["macs"] for k in kernels if "nn.dense" in k["operators"]) == products
-    wanted = irtool.evaluate(module, list(values.values()))
-    found = made.run([v for n, v in values.items() if n not in weights])
-    assert np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max()
+    expected = irtool.evaluate(module, list(values.values()))
+    actual = artifact.run([v for n, v in values.items() if n not in weights])
+    assert np.abs(actual - expected).max() <= 1e-5 * np.abs(expected).max()

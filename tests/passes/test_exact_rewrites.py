@@ -113,9 +113,9 @@ def module_of(dtype: str, texts) -> irtool.Module:
 )
 def test_identities_of_arithmetic(dtype, passes):
     module, x = module_of(dtype, IDENTITIES), values(dtype)
-    wanted = irtool.evaluate(module, [x])
-    got = irtool.evaluate(irtool.run_passes(module, passes), [x])
-    for text, g, w in zip(IDENTITIES, got, wanted, strict=True):
+    expected = irtool.evaluate(module, [x])
+    actual = irtool.evaluate(irtool.run_passes(module, passes), [x])
+    for text, g, w in zip(IDENTITIES, actual, expected, strict=True):
         assert_same(g, w, f"{dtype}: {text}")
 
 

@@ -69,20 +69,20 @@ def constant_bytes(m: Module) -> int:
 @pytest.mark.parametrize("passes", PASSES)
 def test_few_words_do_not_make_many_bytes(name: str, passes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what the functions of numpy return on the way: a call that stays was not evaluated."""
-    made = []
+    sizes = []
     admits = FoldingBudget.admits
 
     def counted(self: FoldingBudget, *arguments: object) -> bool:
         before = self.made
         answer = admits(self, *arguments)  # type: ignore[arg-type]
-        made.append(self.made - before)
+        sizes.append(self.made - before)
         return answer
 
     monkeypatch.setattr(FoldingBudget, "admits", counted)
     module = irtool.run_passes(irtool.infer_types(irtool.parse(BOMBS[name])), passes)
     rounds = passes.count(",") + 1
     assert constant_bytes(module) <= rounds * MOST_BYTES
-    assert sum(made) <= 2 * rounds * MOST_BYTES
+    assert sum(sizes) <= 2 * rounds * MOST_BYTES
 
 
 def test_functions_of_a_module_share_it() -> None:

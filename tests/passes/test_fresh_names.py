@@ -23,9 +23,9 @@ def _runs() -> Iterator[tuple[Path, str, str | None]]:
         words = shlex.split(run[1]) if run else []
         if any(w.startswith(("--load", "--func")) for w in words):
             continue
-        given = dict(w.split("=", 1) for w in words if w.startswith("--") and "=" in w)
-        if "--passes" in given:
-            yield path, given["--passes"], given.get("--target")
+        options = dict(w.split("=", 1) for w in words if w.startswith("--") and "=" in w)
+        if "--passes" in options:
+            yield path, options["--passes"], options.get("--target")
 
 
 def _made(before: Module, after: Module) -> tuple[set[str], set[str], set[str]]:
@@ -53,12 +53,12 @@ def test_names_that_are_taken_are_left_alone() -> None:
         text = path.read_text()
         try:
             module = irtool.parse(text)
-            made = _made(module, irtool.run_passes(module, passes, target=target, opt_level=4))
+            fresh = _made(module, irtool.run_passes(module, passes, target=target, opt_level=4))
         except IrError:
             continue  # refused anyway: other tests say why
-        if not any(made):
+        if not any(fresh):
             continue
-        taken = irtool.infer_types(irtool.parse(_with_names(text, *made)))
+        taken = irtool.infer_types(irtool.parse(_with_names(text, *fresh)))
         before = irtool.to_text(taken, types="none")
         try:
             after = irtool.run_passes(taken, passes, target=target, opt_level=4)
@@ -67,10 +67,10 @@ def test_names_that_are_taken_are_left_alone() -> None:
             tried += 1
             continue
         irtool.infer_types(irtool.parse(irtool.to_text(after)))
-        for name in made[0] & after.functions.keys():
+        for name in fresh[0] & after.functions.keys():
             params = getattr(after[name], "params", ())
             assert [str(p.checked_type) for p in params[:1]] in (["int8"], []), f"{path}: @{name} is another function"
-        for name in made[1] & after.type_definitions.keys():
+        for name in fresh[1] & after.type_definitions.keys():
             constructors = after.type_definitions[name].constructors
             assert [c.name for c in constructors] == [f"TakenBy{name}"], f"{path}: {name} is another type"
         assert irtool.to_text(taken, types="none") == before

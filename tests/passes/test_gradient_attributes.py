@@ -54,13 +54,13 @@ def check(case: Case, passes: tuple[str, ...] = PASSES) -> bool:
 
 def of_cases(name: str) -> list[tuple[list[Any], dict[str, Any]]]:
     """The accepted calls of the operator whose tensors are few and hold real numbers."""
-    found = []
+    calls = []
     for _, arguments, attributes in cases.accepted_calls(name):
-        flat = [a for given in arguments for a in (given if isinstance(given, tuple | list) else [given])]
+        flat = [a for argument in arguments for a in (argument if isinstance(argument, tuple | list) else [argument])]
         arrays = [np.asarray(a) for a in flat]
         if any(a.dtype.kind == "f" for a in arrays) and sum(a.size for a in arrays) <= LARGEST:
-            found.append((list(arguments), attributes))
-    return found
+            calls.append((list(arguments), attributes))
+    return calls
 
 
 def _off_the_kinks(value: Any) -> np.ndarray:
@@ -73,9 +73,9 @@ def case_of(name: str, arguments: list[Any], attributes: dict[str, Any]) -> Case
     """The call as a case of one result, float64; tuples are made inside."""
     inputs: list[Any] = []
     groups: list[int] = []
-    for given in arguments:
-        parts = list(given) if isinstance(given, tuple | list) else [given]
-        groups.append(len(parts) if isinstance(given, tuple | list) else 0)
+    for argument in arguments:
+        parts = list(argument) if isinstance(argument, tuple | list) else [argument]
+        groups.append(len(parts) if isinstance(argument, tuple | list) else 0)
         inputs += map(_off_the_kinks, parts)
     attributes = {k: "float64" if k in ("dtype", "out_dtype") and v == "float32" else v for k, v in attributes.items()}
 
@@ -305,8 +305,8 @@ def test_drawn_attributes(name: str) -> None:
             weighted(case, values(case))
         except IrError:
             continue  # what the operator does not accept is not drawn
-        held = check(case)
-        assert held or name in REFUSED, "a rule refuses that has no reason to"
+        has_gradient = check(case)
+        assert has_gradient or name in REFUSED, "a rule refuses that has no reason to"
         done += 1
 
 
@@ -354,8 +354,10 @@ def test_narrower_dtypes_are_typed(dtype: str) -> None:
     typed = 0
     for name in differentiable():
         for arguments, attributes in of_cases(name):
-            given = {k: dtype if k in ("dtype", "out_dtype") and v == "float32" else v for k, v in attributes.items()}
-            module = _narrow(name, arguments, given, dtype)
+            narrowed = {
+                k: dtype if k in ("dtype", "out_dtype") and v == "float32" else v for k, v in attributes.items()
+            }
+            module = _narrow(name, arguments, narrowed, dtype)
             try:
                 irtool.infer_types(module)
             except IrError:
@@ -364,7 +366,7 @@ def test_narrower_dtypes_are_typed(dtype: str) -> None:
                 try:
                     irtool.run_passes(module, p, instruments=[Verifying()])
                 except InternalError as error:
-                    raise AssertionError(f"{name} with {given} in {dtype}: {error}") from error
+                    raise AssertionError(f"{name} with {narrowed} in {dtype}: {error}") from error
                 except IrError as error:
                     assert [d.code.name for d in error.diagnostics if d.code] == ["E0507"], error
             typed += 1
@@ -374,14 +376,14 @@ def test_narrower_dtypes_are_typed(dtype: str) -> None:
 def _narrow(name: str, arguments: list[Any], attributes: dict[str, Any], dtype: str) -> Module:
     params: list[Var] = []
 
-    def made(value: Any) -> Expr:
+    def converted(value: Any) -> Expr:
         if isinstance(value, tuple | list):
-            return Tuple(tuple(map(made, value)))
+            return Tuple(tuple(map(converted, value)))
         a = np.asarray(value)
         params.append(Var(f"p{len(params)}", TensorType(a.shape, dtype if a.dtype.kind == "f" else a.dtype.name)))
         return params[-1]
 
-    body = call(name, *map(made, arguments), **attributes)
+    body = call(name, *map(converted, arguments), **attributes)
     return Module({"main": Function(tuple(params), body)})
 
 

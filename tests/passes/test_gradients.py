@@ -330,14 +330,14 @@ def test_both_modes_agree_on_tuples_of_tuples(text: str) -> None:
     module = irtool.infer_types(irtool.parse(text))
     packed = "%p" in text
     first = irtool.run_passes(module, "FirstOrderGradient")
-    got = irtool.evaluate(first, [(x, (y, z))] if packed else [x, y])[1]
+    actual = irtool.evaluate(first, [(x, (y, z))] if packed else [x, y])[1]
     if packed:
-        (((of_x, (of_y, of_z))),) = got
+        (((of_x, (of_y, of_z))),) = actual
         np.testing.assert_allclose([of_x, of_y, of_z], [y, x + 2 * y, 0 * z])
     else:
-        wanted = irtool.evaluate(irtool.run_passes(module, "ToANormalForm,Gradient"), [x, y])[1]
-        np.testing.assert_allclose(got, wanted)
-        np.testing.assert_allclose(got[1], np.tanh(x) ** 2)
+        expected = irtool.evaluate(irtool.run_passes(module, "ToANormalForm,Gradient"), [x, y])[1]
+        np.testing.assert_allclose(actual, expected)
+        np.testing.assert_allclose(actual[1], np.tanh(x) ** 2)
 
 
 def test_a_result_of_tuples_has_gradients_of_all_its_tensors() -> None:
@@ -352,8 +352,8 @@ def test_the_work_on_nested_tuples_grows_with_their_depth() -> None:
         packed = " ".join(f"%{i + 1} = (%{i},);" for i in range(depth))
         unpacked = " ".join(f"%{i + 1} = %{i}.0;" for i in range(depth, 2 * depth))
         text = f"def @main(%x: {T}) {{ %0 = tanh(%x); {packed} {unpacked} (%{depth}, tanh(%{2 * depth})) }}"
-        made = irtool.run_passes(irtool.infer_types(irtool.parse(text)), "FirstOrderGradient")
-        return sum(1 for _ in post_order(made.functions["main"]))
+        rewritten = irtool.run_passes(irtool.infer_types(irtool.parse(text)), "FirstOrderGradient")
+        return sum(1 for _ in post_order(rewritten.functions["main"]))
 
     assert size(800) < 2.2 * size(400)
 

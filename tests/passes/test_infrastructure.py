@@ -222,8 +222,8 @@ def test_partial_inference_leaves_unknown_what_nothing_says() -> None:
         '#[version = "0.0.5"]\ndef @main(%x, %y: Tensor[(2), float32]) { (nn.relu(%x), nn.relu(%y)) }'
     )
     warnings: list[Diagnostic] = []
-    found = run_passes(module, "InferType{partial=true}", warn=warnings.append)
-    body = found["main"].body
+    inferred = run_passes(module, "InferType{partial=true}", warn=warnings.append)
+    body = inferred["main"].body
     assert [f.checked_type is None for f in body.fields] == [True, False]
     assert "shape_num_unknown_nodes" in warnings[0].message
     with pytest.raises(IrError, match="cannot be inferred"):

@@ -224,11 +224,11 @@ def test_every_pool_takes_the_layout_asked_for(name: str) -> None:
     x = Var("x", TensorType((2, 8, 6, 4, 3)[: len(letters) + 2], "int8" if quantized else "float32"))
     scales = (constant(0.5), constant(3, "int32"), constant(0.25), constant(1, "int32")) if quantized else ()
     module = irtool.infer_types(Module({"main": Function((x,), call(name, x, *scales, **attributes))}))
-    for wanted in (f"N{letters}C", f"NC{letters}4c", f"C{letters}N"):
-        passes = f'ConvertLayout{{desired_layouts={{"{name}": ["{wanted}"]}}}}'
+    for layout in (f"N{letters}C", f"NC{letters}4c", f"C{letters}N"):
+        passes = f'ConvertLayout{{desired_layouts={{"{name}": ["{layout}"]}}}}'
         after = post_order(irtool.run_passes(module, passes, instruments=[Verifying(), CheckValues()])["main"])
         (pool,) = (e for e in after if is_call_to(e, name))
-        assert (pool.attrs.layout, pool.attrs.out_layout) == (wanted, wanted)
+        assert (pool.attrs.layout, pool.attrs.out_layout) == (layout, layout)
         assert sum(is_call_to(e, "layout_transform") for e in after) == 2
 
 
@@ -342,5 +342,7 @@ def test_results_of_different_layouts_meet_by_position(operator: str, pair: str,
     body = call("add", *relus) if operator == "add" else call("concatenate", Tuple(tuple(relus)), axis=0)
     module = irtool.infer_types(Module({"main": Function((x, w), body)}))
     inputs = random_inputs(module["main"], 2)  # type: ignore[arg-type]
-    made = irtool.run_passes(module, passes, opt_level=3, target="llvm -mcpu=haswell")
-    np.testing.assert_allclose(irtool.evaluate(made, inputs), irtool.evaluate(module, inputs), rtol=1e-4, atol=1e-4)
+    rewritten = irtool.run_passes(module, passes, opt_level=3, target="llvm -mcpu=haswell")
+    np.testing.assert_allclose(
+        irtool.evaluate(rewritten, inputs), irtool.evaluate(module, inputs), rtol=1e-4, atol=1e-4
+    )

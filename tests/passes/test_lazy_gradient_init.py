@@ -42,10 +42,10 @@ OUT_OF_REACH = {
 def test_types_and_values_are_kept(text: str) -> None:
     module = irtool.infer_types(irtool.parse(TYPES + text))
     x = np.array([0.5, 2.0], "float32")
-    wanted = irtool.evaluate(module, [x])
+    expected = irtool.evaluate(module, [x])
     once = irtool.infer_types(irtool.run_passes(module, "LazyGradientInit"))
     assert (once.functions["main"] is module.functions["main"]) == (text in OUT_OF_REACH.values())
-    np.testing.assert_array_equal(irtool.evaluate(once, [x]), wanted)
+    np.testing.assert_array_equal(irtool.evaluate(once, [x]), expected)
     twice = irtool.infer_types(irtool.run_passes(once, "LazyGradientInit"))
     assert twice.functions["main"] is once.functions["main"]  # it computes on cells already
 
@@ -55,5 +55,5 @@ def test_types_and_values_are_kept(text: str) -> None:
 )
 def test_a_function_that_is_given_tensors_in_something_else_is_left(signature: str) -> None:
     module = irtool.infer_types(irtool.parse(f"{TYPES} def @main{signature} {{ %l }}"))
-    made = irtool.run_passes(module, "LazyGradientInit")
-    assert made.functions["main"] is module.functions["main"]
+    rewritten = irtool.run_passes(module, "LazyGradientInit")
+    assert rewritten.functions["main"] is module.functions["main"]

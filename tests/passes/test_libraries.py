@@ -44,17 +44,17 @@ def taken(module: Module, library: str) -> list[str]:
     after = irtool.run_passes(module, pipeline, instruments=[Verifying()])
     inputs = random_inputs(module["main"], 1)  # type: ignore[arg-type]
     np.testing.assert_allclose(irtool.evaluate(after, inputs), irtool.evaluate(module, inputs), rtol=1e-4, atol=1e-4)
-    found: list[str] = []
+    operators: list[str] = []
     for f in after.functions.values():
         if not isinstance(f, Function) or f.attrs.get("Compiler") != library:
             continue
         inside = {e for g in post_order(f.body) if isinstance(g, Function) for e in post_order(g.body)}
         for e in post_order(f.body):
             if isinstance(e, Call) and isinstance(e.op, Function):
-                found.append(str(e.op.attrs["Composite"]).removeprefix(f"{library}."))
+                operators.append(str(e.op.attrs["Composite"]).removeprefix(f"{library}."))
             elif isinstance(e, Call) and e not in inside:
-                found.append(e.op.name)  # type: ignore[attr-defined]
-    return found
+                operators.append(e.op.name)  # type: ignore[attr-defined]
+    return operators
 
 
 def conv(data: str, weight: str, attributes: str, tail: str = "%0", kind: str = F, bias: int = 4) -> Module:
@@ -111,9 +111,9 @@ CONVOLUTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("library", "module", "wanted"), CONVOLUTIONS, ids=[c[0] for c in CONVOLUTIONS])
-def test_convolutions(library: str, module: Module, wanted: list[str]) -> None:
-    assert taken(module, library) == wanted
+@pytest.mark.parametrize(("library", "module", "composites"), CONVOLUTIONS, ids=[c[0] for c in CONVOLUTIONS])
+def test_convolutions(library: str, module: Module, composites: list[str]) -> None:
+    assert taken(module, library) == composites
 
 
 IMAGE = f"%x: Tensor[(1, 4, 6, 6), {F}]"
@@ -176,10 +176,12 @@ OTHERS: list[tuple[str, str, str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("library", "params", "body", "constants", "wanted"), OTHERS)
-def test_other_operators(library: str, params: str, body: str, constants: dict[str, Any], wanted: list[str]) -> None:
-    given = "".join(f", %{n}: Tensor[{shape}, {dtype}]" for n, (shape, dtype) in constants.items())
-    assert taken(network(params + given, body, **constants), library) == wanted
+@pytest.mark.parametrize(("library", "params", "body", "constants", "composites"), OTHERS)
+def test_other_operators(
+    library: str, params: str, body: str, constants: dict[str, Any], composites: list[str]
+) -> None:
+    declarations = "".join(f", %{n}: Tensor[{shape}, {dtype}]" for n, (shape, dtype) in constants.items())
+    assert taken(network(params + declarations, body, **constants), library) == composites
 
 
 def quantized(
@@ -197,7 +199,7 @@ def quantized(
 
 
 @pytest.mark.parametrize(
-    ("library", "module", "wanted"),
+    ("library", "module", "composites"),
     [
         ("arm_compute_lib", quantized("uint8"), ["qnn_conv2d"]),
         ("arm_compute_lib", quantized("int8"), []),
@@ -207,8 +209,8 @@ def quantized(
         ("cmsis-nn", quantized("uint8"), []),
     ],
 )
-def test_quantized_convolutions(library: str, module: Module, wanted: list[str]) -> None:
-    assert taken(module, library) == wanted
+def test_quantized_convolutions(library: str, module: Module, composites: list[str]) -> None:
+    assert taken(module, library) == composites
 
 
 def test_a_pad_that_cannot_be_fused_is_left_outside() -> None:
@@ -219,10 +221,10 @@ def test_a_pad_that_cannot_be_fused_is_left_outside() -> None:
     assert "nn.pad" not in str(composite.attrs["PartitionedFromPattern"])
 
 
-@pytest.mark.parametrize(("scale", "wanted"), [("0.00390625f", ["qnn_softmax"]), ("0.5f", [])])
-def test_quantized_softmax(scale: str, wanted: list[str]) -> None:
+@pytest.mark.parametrize(("scale", "composites"), [("0.00390625f", ["qnn_softmax"]), ("0.5f", [])])
+def test_quantized_softmax(scale: str, composites: list[str]) -> None:
     body = f'qnn.quantize(nn.softmax(qnn.dequantize(%x, 0.1f, 2)), {scale}, -128, out_dtype="int8")'
-    assert taken(network("%x: Tensor[(1, 8), int8]", body), "cmsis-nn") == wanted
+    assert taken(network("%x: Tensor[(1, 8), int8]", body), "cmsis-nn") == composites
 
 
 @pytest.mark.parametrize("name", ["add", "mul"])
@@ -244,7 +246,7 @@ def test_weights_are_in_the_layout_of_the_library() -> None:
     passes = "MergeComposite{pattern_table=arm_compute_lib},AnnotateTarget{targets=arm_compute_lib},PartitionGraph"
     after = irtool.run_passes(module, passes)
     (f,) = [g for g in after.functions.values() if isinstance(g, Function) and "Compiler" in g.attrs]
-    (made,) = [e for e in post_order(f) if isinstance(e, Call) and "nn.conv2d" in repr(e.op)]
-    assert made.attrs.kernel_layout == "OHWI"
-    assert made.args[1].checked_type in (None, TensorType((4, 3, 3, 3)))
+    (convolution,) = [e for e in post_order(f) if isinstance(e, Call) and "nn.conv2d" in repr(e.op)]
+    assert convolution.attrs.kernel_layout == "OHWI"
+    assert convolution.args[1].checked_type in (None, TensorType((4, 3, 3, 3)))
     assert not any(isinstance(v, Var) and v.name == "w" for v in post_order(f))

@@ -23,8 +23,8 @@ KEEP = {"relay.ToMixedPrecision.keep_orig_output_dtype": True}
 
 def networks(count: int, quantized: bool = False) -> list[Module]:
     """Networks with quantized parts, or without."""
-    made = (irtool.infer_types(random_network(seed, 5)) for seed in range(100))
-    return list(islice((m for m in made if ("qnn." in irtool.to_text(m, metadata=False)) == quantized), count))
+    modules = (irtool.infer_types(random_network(seed, 5)) for seed in range(100))
+    return list(islice((m for m in modules if ("qnn." in irtool.to_text(m, metadata=False)) == quantized), count))
 
 
 def leaves(value: Any) -> list[np.ndarray]:
@@ -123,14 +123,14 @@ def test_what_is_not_converted_is_the_same_object(body: str) -> None:
 
 def test_operators_without_a_precision() -> None:
     module = irtool.parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { sort(sort(%x)) }')
-    said: list[Diagnostic] = []
-    irtool.run_passes(module, "ToMixedPrecision", warn=said.append)
-    assert len(said) == 1 and "sort" in said[0].message and "2 times" in said[0].message
+    diagnostics: list[Diagnostic] = []
+    irtool.run_passes(module, "ToMixedPrecision", warn=diagnostics.append)
+    assert len(diagnostics) == 1 and "sort" in diagnostics[0].message and "2 times" in diagnostics[0].message
     with pytest.raises(IrError, match="sort has no precision class"):
         irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=0}")
-    said.clear()
-    irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=2}", warn=said.append)
-    assert not said
+    diagnostics.clear()
+    irtool.run_passes(module, "ToMixedPrecision{missing_op_mode=2}", warn=diagnostics.append)
+    assert not diagnostics
 
 
 @pytest.mark.parametrize("let", ["add(let %a = exp(%x); %a, %x)", "tanh(let %a = tanh(%x); add(%a, %a))"])

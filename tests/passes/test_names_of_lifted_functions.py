@@ -38,8 +38,8 @@ def test_a_function_that_uses_nothing_from_outside_is_named_by_its_hash() -> Non
 
 def test_the_name_does_not_depend_on_where_the_function_stands() -> None:
     here = read("def @main(%x: float32) { let %f = fn (%y: float32) { multiply(%y, 2f) }; %f(%x) }")
-    there = read("def @main(%a: int32) { let %g = fn (%b: float32) { multiply(%b, 2f) }; (%a, %g(3f)) }")
-    assert lift(here) == lift(there)
+    moved = read("def @main(%a: int32) { let %g = fn (%b: float32) { multiply(%b, 2f) }; (%a, %g(3f)) }")
+    assert lift(here) == lift(moved)
 
 
 def test_what_uses_something_from_outside_is_counted() -> None:

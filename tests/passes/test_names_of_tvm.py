@@ -34,10 +34,10 @@ def test_an_unknown_name_under_a_prefix_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["AutoSchedulerLayoutRewrite", "MetaScheduleLayoutRewrite"])
 def test_a_pass_that_waits_for_a_tuner_says_that_it_changes_nothing(name) -> None:
-    said = []
-    after = irtool.run_passes(MODULE, name, warn=said.append)
+    diagnostics = []
+    after = irtool.run_passes(MODULE, name, warn=diagnostics.append)
     assert irtool.structural_equal(after, irtool.infer_types(MODULE))
-    assert [f"{name} changes nothing" in d.message for d in said] == [True]
+    assert [f"{name} changes nothing" in d.message for d in diagnostics] == [True]
 
 
 LAYOUT = '{desired_layouts={"nn.conv2d": ["NHWC", "OHWI"]}}'
@@ -69,9 +69,9 @@ VALUES = {bool: True, int: 1, str: "x", list: [], dict: {}}
 def test_an_option_without_effect_is_taken_with_a_note(key) -> None:
     context = PassContext(config={key: VALUES[KINDS[key]]})
     assert [f"the pass option {key} has no effect: " in w.message for w in context.warnings] == [True]
-    said = []
-    irtool.run_passes(MODULE, "SimplifyInference", config=dict(context.config), warn=said.append)
-    assert len(said) == 1
+    diagnostics = []
+    irtool.run_passes(MODULE, "SimplifyInference", config=dict(context.config), warn=diagnostics.append)
+    assert len(diagnostics) == 1
 
 
 def test_options_that_are_read_are_not_among_those_without_effect() -> None:

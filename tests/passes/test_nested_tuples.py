@@ -88,14 +88,14 @@ def inside(value: Any) -> tuple[np.ndarray, int]:
 def test_a_pass_goes_through_tuples_at_any_depth(program: str, passes: str) -> None:
     module = irtool.infer_types(irtool.parse(PROGRAMS[program]))
     inputs = random_inputs(main(module), seed=1)
-    wanted, depth = inside(irtool.evaluate(module, inputs))
-    made = irtool.infer_types(irtool.run_passes(module, passes))
-    assert made is not module
-    result = irtool.evaluate(made, inputs)
+    expected, depth = inside(irtool.evaluate(module, inputs))
+    rewritten = irtool.infer_types(irtool.run_passes(module, passes))
+    assert rewritten is not module
+    result = irtool.evaluate(rewritten, inputs)
     if passes in ("Gradient", "FirstOrderGradient"):
         result, gradients = result
         assert len(gradients) == len(inputs)
         assert all(np.any(inside(g)[0]) for g in gradients[:1])
-    got, kept = inside(result)
-    assert kept == depth
-    np.testing.assert_allclose(got.astype("float32"), wanted, rtol=1e-2, atol=1e-2)
+    actual, depth_after = inside(result)
+    assert depth_after == depth
+    np.testing.assert_allclose(actual.astype("float32"), expected, rtol=1e-2, atol=1e-2)

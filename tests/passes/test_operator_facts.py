@@ -33,10 +33,10 @@ def test_what_is_known_and_what_is_lacking() -> None:
 def test_what_is_lacking_may_only_become_less() -> None:
     """`lacking.txt` has what each operator lacks: a new operator lacks nothing, and what is mended leaves the list."""
     listed = dict(line.split(": ", 1) for line in LACKING.read_text(encoding="utf-8").splitlines())
-    found = {c.name: ", ".join(lacks(c)) for c in operators if lacks(c)}
-    more = {n: what for n, what in found.items() if not set(what.split(", ")) <= set(listed.get(n, "").split(", "))}
+    lacking = {c.name: ", ".join(lacks(c)) for c in operators if lacks(c)}
+    more = {n: what for n, what in lacking.items() if not set(what.split(", ")) <= set(listed.get(n, "").split(", "))}
     assert not more, "state these in the operators' classes, or file rules (docs/extending.md)"
-    assert listed == found, "take out of tests/ops/lacking.txt what is lacking no more"
+    assert listed == lacking, "take out of tests/ops/lacking.txt what is lacking no more"
 
 
 def test_what_needs_no_kernel_lacks_none() -> None:
@@ -49,8 +49,8 @@ def test_what_needs_no_kernel_lacks_none() -> None:
 def test_the_manual_shows_it() -> None:
     out = command("ops", "adv_index")[1]
     assert "still lacks: a gradient, a layout rule, a precision class" in out
-    said = "known to passes:\n  gradient: a rule of its own\n  layout: convolution\n  precision: always\n"
-    assert said in command("ops", "nn.conv2d")[1]
+    section = "known to passes:\n  gradient: a rule of its own\n  layout: convolution\n  precision: always\n"
+    assert section in command("ops", "nn.conv2d")[1]
     assert "still lacks" not in command("ops", "nn.conv2d")[1]
     assert "known to passes:\n  gradient: none\n" in command("ops", "argsort")[1]
 

@@ -33,10 +33,10 @@ KEPT: dict[str, str] = {
 }
 
 
-def network(kept: str, count: int, results: int = 16) -> irtool.Module:
+def network(case: str, count: int, results: int = 16) -> irtool.Module:
     """A convolution with so many channels, what keeps them, and a convolution that reads them."""
-    channels = {"concatenations": 2 * count + 10, "concatenations in concatenations": count + 20}.get(kept, count)
-    middle = KEPT[kept].replace("PAD", SAME).format(count=count, missing=count - 10)
+    channels = {"concatenations": 2 * count + 10, "concatenations in concatenations": count + 20}.get(case, count)
+    middle = KEPT[case].replace("PAD", SAME).format(count=count, missing=count - 10)
     text = f"""def @main(%x: Tensor[(1, 10, 20, 20), float32], %u: Tensor[({count}, 10, 3, 3), float32], %s: Tensor[({count}, 1, 1), float32],
   %d: Tensor[({count}, 1, 3, 3), float32], %w: Tensor[({results}, {channels}, 3, 3), float32]) {{
   %0 = nn.conv2d(%x, %u, channels={count}, {SAME});
@@ -51,9 +51,9 @@ def values(module: irtool.Module) -> dict[str, Any]:
     return {p.name: rng.normal(size=p.type_annotation.shape).astype("float32") for p in module["main"].params}
 
 
-def padded(module: irtool.Module, given: dict[str, Any], lanes: int) -> tuple[irtool.Module, irtool.Module]:
+def padded(module: irtool.Module, inputs: dict[str, Any], lanes: int) -> tuple[irtool.Module, irtool.Module]:
     """The module with constants for weights, before and after."""
-    weights = {n: a for n, a in given.items() if n != "x"}
+    weights = {n: a for n, a in inputs.items() if n != "x"}
     bound = irtool.run_passes(bind_params(module, weights), "InferType,FoldConstant,InferType", opt_level=3)
     return bound, irtool.infer_types(irtool.run_passes(bound, f"PadChannels{{lanes={lanes}}}", opt_level=3))
 
@@ -64,47 +64,47 @@ def most_channels(module: irtool.Module) -> set[int]:
     return {e.attrs.channels for e in calls if getattr(e.attrs, "name", "") == "nn.conv2d"}
 
 
-@pytest.mark.parametrize("kept", KEPT)
-def test_every_element_stays_the_same(kept: str) -> None:
-    module = network(kept, 37)
-    given = values(module)
-    before, after = padded(module, given, 16)
+@pytest.mark.parametrize("case", KEPT)
+def test_every_element_stays_the_same(case: str) -> None:
+    module = network(case, 37)
+    inputs = values(module)
+    before, after = padded(module, inputs, 16)
     assert 37 in most_channels(before) and 37 not in most_channels(after)
-    expected, found = (np.asarray(irtool.evaluate(m, [given["x"]])) for m in (before, after))
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    expected, actual = (np.asarray(irtool.evaluate(m, [inputs["x"]])) for m in (before, after))
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(sorted(KEPT)), st.integers(10, 50), st.sampled_from([4, 8, 16]), st.integers(3, 40))
-def test_any_number_of_channels(kept: str, count: int, lanes: int, results: int) -> None:
-    module = network(kept, count, results)
-    given = values(module)
-    before, after = padded(module, given, lanes)
-    expected, found = (np.asarray(irtool.evaluate(m, [given["x"]])) for m in (before, after))
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+def test_any_number_of_channels(case: str, count: int, lanes: int, results: int) -> None:
+    module = network(case, count, results)
+    inputs = values(module)
+    before, after = padded(module, inputs, lanes)
+    expected, actual = (np.asarray(irtool.evaluate(m, [inputs["x"]])) for m in (before, after))
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("kept", ["gates", "concatenations", "depthwise", "zeros"])
+@pytest.mark.parametrize("case", ["gates", "concatenations", "depthwise", "zeros"])
 @pytest.mark.parametrize("target", ["c{mcpu=x86-64-v3}", "c{mcpu=x86-64-v4}", "c{math=strict,mcpu=x86-64-v3}"])
-def test_builds(kept: str, target: str) -> None:
-    module = network(kept, 37)
-    given = values(module)
-    x = given.pop("x")
-    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
-    made = irtool.build(module, params=given, inputs=["x"], target=target).run([x])
-    assert np.abs(made - expected).max() < 1e-5 * np.abs(expected).max()
+def test_builds(case: str, target: str) -> None:
+    module = network(case, 37)
+    inputs = values(module)
+    x = inputs.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
+    actual = irtool.build(module, params=inputs, inputs=["x"], target=target).run([x])
+    assert np.abs(actual - expected).max() < 1e-5 * np.abs(expected).max()
 
 
 def test_numbers_that_are_not_finite_stay_where_they_are() -> None:
     """Added channels hold numbers whatever the data is, so that their weights make zeros of them."""
     module = network("gates", 37)
-    given = values(module)
-    given["x"][:, :, :4] = np.inf
-    given["x"][:, :, 9:] = np.nan
-    before, after = padded(module, given, 16)
-    expected, found = (np.asarray(irtool.evaluate(m, [given["x"]])) for m in (before, after))
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    inputs = values(module)
+    inputs["x"][:, :, :4] = np.inf
+    inputs["x"][:, :, 9:] = np.nan
+    before, after = padded(module, inputs, 16)
+    expected, actual = (np.asarray(irtool.evaluate(m, [inputs["x"]])) for m in (before, after))
+    np.testing.assert_array_equal(np.isnan(actual), np.isnan(expected))
 
 
 @pytest.mark.parametrize(

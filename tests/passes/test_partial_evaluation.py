@@ -46,10 +46,10 @@ def test_a_short_loop_is_unrolled_and_a_long_one_left():
 def test_what_is_left_computes_the_same(monkeypatch):
     module = _read(f"{LOOP}def @main(%x: float32) {{ add(@count(300, %x), @count(3, %x)) }}")
     monkeypatch.setattr(fuel, "STEPS", 2000)
-    made = _evaluated(module)
-    assert _calls(made["main"]) == ["count"], "the short loop is unrolled all the same"
+    evaluated = _evaluated(module)
+    assert _calls(evaluated["main"]) == ["count"], "the short loop is unrolled all the same"
     x = np.float32(0.5)
-    assert irtool.evaluate(made, [x]) == irtool.evaluate(module, [x])
+    assert irtool.evaluate(evaluated, [x]) == irtool.evaluate(module, [x])
 
 
 def test_what_was_written_in_vain_is_not_remembered(monkeypatch):
@@ -65,9 +65,9 @@ def @main(%x: float32) {
 }
 """)
     monkeypatch.setattr(fuel, "STEPS", 2000)
-    made = _evaluated(module)
-    assert _calls(made["main"]) == ["write"]
-    assert irtool.evaluate(made, [np.float32(1)]) == np.float32(302)
+    evaluated = _evaluated(module)
+    assert _calls(evaluated["main"]) == ["write"]
+    assert irtool.evaluate(evaluated, [np.float32(1)]) == np.float32(302)
 
 
 @pytest.mark.parametrize("seed", [3, 29, 129])
@@ -91,9 +91,9 @@ def summarized(monkeypatch) -> list[bool]:
     original = Summaries.fitting
 
     def fitting(self, number, arguments):
-        found = original(self, number, arguments)
-        asked.append(found is not None)
-        return found
+        summary = original(self, number, arguments)
+        asked.append(summary is not None)
+        return summary
 
     monkeypatch.setattr(Summaries, "fitting", fitting)
     return asked
@@ -112,11 +112,11 @@ def test_a_summary_forgets_what_references_held(summarized):
   (ref_read(%r), ref_read(%s))
 }""",
     )
-    made = _evaluated(module)
-    assert any(summarized) and _calls(made["main"]) == []
+    evaluated = _evaluated(module)
+    assert any(summarized) and _calls(evaluated["main"]) == []
     for c in (True, False):
         inputs = [np.float32(3), np.bool_(c)]
-        assert irtool.evaluate(made, inputs) == irtool.evaluate(module, inputs) == ((4, 6) if c else (3, 4))
+        assert irtool.evaluate(evaluated, inputs) == irtool.evaluate(module, inputs) == ((4, 6) if c else (3, 4))
 
 
 def test_a_summary_gives_back_its_arguments_and_what_is_known(summarized):
@@ -130,13 +130,13 @@ def test_a_summary_gives_back_its_arguments_and_what_is_known(summarized):
   (%p.0, %p.1, add(%p.2, 1f))
 }""",
     )
-    made = _evaluated(module)
-    assert any(summarized) and _calls(made["main"]) == []
-    text = irtool.to_text(made["main"])
+    evaluated = _evaluated(module)
+    assert any(summarized) and _calls(evaluated["main"]) == []
+    text = irtool.to_text(evaluated["main"])
     assert "3f" in text and "add" not in text, "the constant is known through the summary"
     for c in (True, False):
         inputs = [np.float32(3), np.bool_(c)]
-        assert irtool.evaluate(made, inputs) == irtool.evaluate(module, inputs)
+        assert irtool.evaluate(evaluated, inputs) == irtool.evaluate(module, inputs)
 
 
 def test_a_function_that_makes_closures_or_references_has_no_summary(summarized):
@@ -152,6 +152,6 @@ def test_a_function_that_makes_closures_or_references_has_no_summary(summarized)
   (ref_read(%p.0), ref_read(%q.0))
 }""",
     )
-    made = _evaluated(module)
+    evaluated = _evaluated(module)
     assert not any(summarized)
-    assert irtool.evaluate(made, [np.float32(3)]) == (6, 3)
+    assert irtool.evaluate(evaluated, [np.float32(3)]) == (6, 3)

@@ -227,8 +227,8 @@ def test_tables_that_make_no_sense(tmp_path: Path, text: str, message: str) -> N
 
 
 def one_pattern(text: str):
-    (found,) = read_patterns(text)
-    return found[1]
+    (pattern,) = read_patterns(text)
+    return pattern[1]
 
 
 def typed(body: str) -> Call:
@@ -346,8 +346,8 @@ def test_nesting_has_a_limit() -> None:
 
 def composites(m: Module, table: object) -> list[str]:
     after = irtool.run_passes(m, [("MergeComposite", {"pattern_table": table})])
-    found = [e.op for e in post_order(after["main"]) if isinstance(e, Call) and isinstance(e.op, Function)]
-    return [str(f.attrs["Composite"]) for f in found]
+    functions = [e.op for e in post_order(after["main"]) if isinstance(e, Call) and isinstance(e.op, Function)]
+    return [str(f.attrs["Composite"]) for f in functions]
 
 
 ADD_RELU = is_op("nn.relu")(is_op("add")(wildcard(), wildcard()))

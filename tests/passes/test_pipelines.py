@@ -57,13 +57,13 @@ def test_what_several_targets_leave_out() -> None:
         ("heterogeneous", "default"),
         ("heterogeneous_vm", "vm"),
     ):
-        left, kept = names(one), names(several)
-        for name in kept:  # the same order
+        left, shared = names(one), names(several)
+        for name in shared:  # the same order
             while left[0] != name:
                 assert left.pop(0) in ("Legalize", "AlterOpLayout", "InferType", "SplitArgs")
             left.pop(0)
         assert left == []
-        assert "Legalize" not in kept and "AlterOpLayout" not in kept and "SplitArgs" not in kept
+        assert "Legalize" not in shared and "AlterOpLayout" not in shared and "SplitArgs" not in shared
 
 
 def test_what_the_virtual_machine_adds() -> None:
@@ -191,7 +191,7 @@ def test_devices_are_those_of_the_listing() -> None:
     """Kind, keys, options and host of the target, of every parameter and of the result."""
     listed = irtool.parse(LISTING.read_text())
     main = next(iter(listed.relay_functions))
-    wanted = [p.virtual_device for p in listed[main].params] + [listed[main].virtual_device]
+    expected = [p.virtual_device for p in listed[main].params] + [listed[main].virtual_device]
     text = "\n".join(
         (
             "def @main(%x: Tensor[(1, 784), float32], %weight1: Tensor[(784, 128), float32], %b1: Tensor[(128), float32],",
@@ -200,8 +200,8 @@ def test_devices_are_those_of_the_listing() -> None:
             "add(nn.matmul(%0, %weight2, units=None), %b2) }",
         )
     )
-    made = irtool.run_passes(irtool.parse(text), "default<O3>", target="cuda -model=unknown -arch=sm_75")
-    for a, b in zip(wanted, devices(made), strict=True):
+    planned = irtool.run_passes(irtool.parse(text), "default<O3>", target="cuda -model=unknown -arch=sm_75")
+    for a, b in zip(expected, devices(planned), strict=True):
         assert a is not None and b is not None
         assert (a.device_type, a.virtual_device_id) == (b.device_type, b.virtual_device_id)
         for x, y in ((a.target, b.target), (a.target.fields["host"], b.target.fields["host"])):
@@ -211,14 +211,14 @@ def test_devices_are_those_of_the_listing() -> None:
 
 
 def test_names_that_are_wrong_are_explained() -> None:
-    for text, said in (
+    for text, message in (
         ("vm", "the pipeline vm needs a level"),
         ("vn<O3>", "unknown pipeline vn"),
         ("vm<O5>", "a level from O0 to O4"),
         ("vm<", "a level from O0 to O4"),
         ("FuseOps<O3>", "unknown pipeline FuseOps"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             parse_pipeline(text)
     code, _, err = command("passes", "vmm<O3>")
     assert code == 2 and "did you mean vm" in err

@@ -25,8 +25,8 @@ ROOM = Path(irtool.__file__).parent / "passes"
 def pipelines(path: Path, head: str = "irtool opt") -> Iterator[str]:
     """The pipelines of a golden's RUN lines that begin like that."""
     for line in path.read_text().splitlines():
-        _, found, rest = line.partition(f"// RUN: {head} ")
-        if found and "|" not in rest:
+        _, separator, rest = line.partition(f"// RUN: {head} ")
+        if separator and "|" not in rest:
             yield from (w.removeprefix("--passes=") for w in shlex.split(rest) if w.startswith("--passes="))
 
 
@@ -61,9 +61,9 @@ def test_what_was_given_is_left_alone() -> None:
     call = source["main"].body  # type: ignore[attr-defined]
     bare = type(call)(call.op, call.args, call.attrs, (), None)
     module = irtool.infer_types(source.with_function("main", type(source["main"])(source["main"].params, bare)))  # type: ignore[attr-defined,call-arg]
-    kept = module["main"].body  # type: ignore[attr-defined]
+    body = module["main"].body  # type: ignore[attr-defined]
     irtool.run_passes(module, "FastMath,FuseOps,ToANormalForm")
-    assert kept.span is None
+    assert body.span is None
 
 
 def run(pipeline: str, text: str) -> IrError:
@@ -106,8 +106,8 @@ def refusals_in(path: Path) -> Iterator[int]:
 
 def is_excused(name: str, line: int) -> bool:
     """Whether the table says why nothing reaches these lines."""
-    said = " ".join((ROOM / name).read_text().splitlines()[line - 1 : line + 3])
-    return any(file == name and part in said for file, _, part in (key.partition(": ") for key in UNREACHED))
+    context = " ".join((ROOM / name).read_text().splitlines()[line - 1 : line + 3])
+    return any(file == name and part in context for file, _, part in (key.partition(": ") for key in UNREACHED))
 
 
 @pytest.mark.promise("places")

@@ -126,12 +126,12 @@ def module_of(body: str, quantities: str, channels: int = 16) -> irtool.Module:
 
 def inputs_of(module: irtool.Module) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(3)
-    made = {}
+    inputs = {}
     for p in module["main"].params:
         t = p.checked_type
         low, high = (-3000, 3000) if t.dtype == "int32" else (np.iinfo(t.dtype).min, np.iinfo(t.dtype).max + 1)
-        made[p.name] = rng.integers(low, high, [int(d) for d in t.shape]).astype(t.dtype)
-    return made
+        inputs[p.name] = rng.integers(low, high, [int(d) for d in t.shape]).astype(t.dtype)
+    return inputs
 
 
 def weights(inputs: dict[str, np.ndarray], body: str) -> dict[str, np.ndarray]:
@@ -150,8 +150,8 @@ def test_quantized_values_are_those_of_the_real_numbers(body: str, quantities: s
     rest = {n: v for n, v in inputs.items() if n not in bound}
     apart = np.abs(np.asarray(irtool.evaluate(after, rest)).astype(int) - before)
     assert apart.max() <= 1 and (apart > 0).mean() <= 0.001 + 1 / apart.size
-    kept = irtool.to_text(after)
-    assert "qnn.dequantize" not in kept and "qnn.quantize" not in kept, kept
+    text = irtool.to_text(after)
+    assert "qnn.dequantize" not in text and "qnn.quantize" not in text, text
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -178,10 +178,10 @@ def agree(body: str, quantities: str, target: str, channels: int = 16) -> None:
     inputs = inputs_of(module)
     bound = weights(inputs, body)
     rest = {n: v for n, v in inputs.items() if n not in bound}
-    wanted = np.asarray(irtool.evaluate(prepare(module, bound), rest))
+    expected = np.asarray(irtool.evaluate(prepare(module, bound), rest))
     for openmp in (False, True):
-        found = irtool.build(module, bound, openmp=openmp, **TARGETS[target]).run(rest)
-        np.testing.assert_array_equal(np.asarray(found), wanted)
+        actual = irtool.build(module, bound, openmp=openmp, **TARGETS[target]).run(rest)
+        np.testing.assert_array_equal(np.asarray(actual), expected)
 
 
 @pytest.mark.parametrize(("weight", "is_integer"), [(2, True), (127, False)])

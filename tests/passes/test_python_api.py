@@ -45,10 +45,10 @@ def names_run(p, **context) -> list[str]:
 
 def test_every_registered_pass_is_an_attribute() -> None:
     for name in passes.names():
-        found = irtool.passes
+        attribute = irtool.passes
         for part in name.split("."):
-            found = getattr(found, part)
-        assert found is passes.get(name)
+            attribute = getattr(attribute, part)
+        assert attribute is passes.get(name)
         assert name.split(".")[0] in dir(irtool.passes)
     assert irtool.passes.FuseOps(fuse_opt_level=2) == irtool.passes.parse_pipeline("FuseOps{fuse_opt_level=2}")[0]
 
@@ -92,16 +92,16 @@ def test_nested_sequential_is_gated_as_a_whole() -> None:
 
 def test_sequential_runs_what_it_requires_within_a_sequence() -> None:
     inner = Sequential(["FuseOps"], required=["SimplifyExpr"], name="inner")
-    found = [n for n in names_run(Sequential([inner])) if n != "InferType"]
-    assert found == ["sequential", "SimplifyExpr", "inner", "FuseOps"]
+    names = [n for n in names_run(Sequential([inner])) if n != "InferType"]
+    assert names == ["sequential", "SimplifyExpr", "inner", "FuseOps"]
 
 
 def test_sequential_equals_the_pipeline_text() -> None:
     module = irtool.parse(TEXT)
     by_hand = Sequential([irtool.passes.FastMath(), irtool.passes.FuseOps(2)], opt_level=4)
     with PassContext(opt_level=4):
-        made = by_hand(module)
-    assert irtool.to_text(made) == irtool.to_text(irtool.run_passes(module, "FastMath,FuseOps{fuse_opt_level=2}"))
+        result = by_hand(module)
+    assert irtool.to_text(result) == irtool.to_text(irtool.run_passes(module, "FastMath,FuseOps{fuse_opt_level=2}"))
 
 
 def drop_relu(function, module, context):
@@ -112,20 +112,20 @@ def drop_relu(function, module, context):
 
 
 @pytest.mark.parametrize(
-    "made",
+    "decorated",
     [
         function_pass(drop_relu, opt_level=1),
         function_pass(opt_level=1)(drop_relu),
         create_function_pass(drop_relu, 1, "drop_relu"),
     ],
 )
-def test_function_pass_of_a_function(made) -> None:
-    assert isinstance(made, FunctionPass)
-    assert (made.info.name, made.info.opt_level) == ("drop_relu", 1)
-    after = irtool.run_passes(irtool.parse(TEXT), [made])
+def test_function_pass_of_a_function(decorated) -> None:
+    assert isinstance(decorated, FunctionPass)
+    assert (decorated.info.name, decorated.info.opt_level) == ("drop_relu", 1)
+    after = irtool.run_passes(irtool.parse(TEXT), [decorated])
     assert "nn.relu" not in irtool.to_text(after)
     assert after["main"].checked_type is not None
-    assert "drop_relu" in repr(made)
+    assert "drop_relu" in repr(decorated)
 
 
 def test_function_pass_of_a_class() -> None:
@@ -253,20 +253,20 @@ def test_reprs_inform() -> None:
 def test_module_from_expr() -> None:
     module = irtool.parse(TEXT)
     body = module["main"].body
-    made = Module.from_expr(body, functions={"other": module["main"]})
-    assert [p.name for p in made["main"].params] == ["x"]
-    assert list(made) == ["main", "other"]
-    assert made["main"].body is body
+    from_body = Module.from_expr(body, functions={"other": module["main"]})
+    assert [p.name for p in from_body["main"].params] == ["x"]
+    assert list(from_body) == ["main", "other"]
+    assert from_body["main"].body is body
     named = Function((), Tuple(()), None, (), {"global_symbol": "f"})
     assert Module.from_expr(named)["f"] is named
-    assert made.get_global_var("other").name == "other"
-    assert made[made.get_global_var("other")] is module["main"]
+    assert from_body.get_global_var("other").name == "other"
+    assert from_body[from_body.get_global_var("other")] is module["main"]
     with pytest.raises(UsageError, match="two functions @main"):
         Module.from_expr(body, functions={"main": named})
     with pytest.raises(KeyError, match="no function @othr") as caught:
-        made["othr"]
+        from_body["othr"]
     assert caught.value.diagnostics[0].help == "did you mean other?"  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="no function @zzz"):
-        made.get_global_var("zzz")
+        from_body.get_global_var("zzz")
     with pytest.raises(UsageError, match="an expression is expected, not a list"):
         Module.from_expr([body])

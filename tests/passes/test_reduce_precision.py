@@ -35,12 +35,12 @@ def @main(%x: Tensor[(1, 8, 12, 12), float32], %w: Tensor[(16, 8, 3, 3), float32
 
 def weights(module: Module) -> dict[str, np.ndarray]:
     g = np.random.default_rng(0)
-    found = {}
+    arrays = {}
     for p in module["main"].params:
         if p.name != "x":
             shape = p.type_annotation.shape
-            found[p.name] = (np.abs if len(shape) == 1 else np.array)(g.standard_normal(shape) / 3).astype("float32")
-    return found
+            arrays[p.name] = (np.abs if len(shape) == 1 else np.array)(g.standard_normal(shape) / 3).astype("float32")
+    return arrays
 
 
 def calls(module: Module, *names: str) -> list[Call]:
@@ -66,11 +66,11 @@ def test_products_are_rounded_and_what_must_stay_exact_is_not(kind: str, allowed
     casts = [e for e in calls(after, "cast") if dtype(e) == kind]
     assert len({e.args[0] for e in casts}) == len(casts), "no value is rounded twice"
     x = np.random.default_rng(1).standard_normal((1, 8, 12, 12)).astype("float32")
-    wanted, got = irtool.evaluate(module, [x]), irtool.evaluate(after, [x])
-    error = precision_error(wanted, got)
-    assert np.asarray(got).dtype == np.float32 and 0 < error.largest < allowed, error
+    expected, actual = irtool.evaluate(module, [x]), irtool.evaluate(after, [x])
+    error = precision_error(expected, actual)
+    assert np.asarray(actual).dtype == np.float32 and 0 < error.largest < allowed, error
     built = irtool.build(module, precision=f"{kind}{{layers=all}}").run([x])
-    assert precision_error(wanted, built).largest < allowed
+    assert precision_error(expected, built).largest < allowed
 
 
 def test_results_keep_their_types() -> None:

@@ -51,11 +51,11 @@ def test_values_are_the_same() -> None:
     changed = 0
     for seed in range(6):
         f = nest(seed, ("int32", "int64")[seed % 2])
-        made = renormalize_splits(f)
-        assert not list(find_problems(made))
-        changed += made.body is not f.body
+        renormalized = renormalize_splits(f)
+        assert not list(find_problems(renormalized))
+        changed += renormalized.body is not f.body
         x = np.random.default_rng(seed).integers(-5000, 5000, STEPS).astype(f.params[0].dtype)
-        for got, want in zip(run_nest(made, [x]), run_nest(f, [x]), strict=True):
+        for got, want in zip(run_nest(renormalized, [x]), run_nest(f, [x]), strict=True):
             np.testing.assert_array_equal(got, want)
     assert changed == 6
 
@@ -67,12 +67,12 @@ def test_forms() -> None:
 
     def form(e: Expr) -> str:
         stored = e if e.dtype == "int32" else e.astype("int32")
-        made = renormalize_splits(PrimFunc("f", [out], Store(out, (const(0),), stored))).body
-        assert isinstance(made, Store)
-        for part in post_order(made.value):
+        renormalized = renormalize_splits(PrimFunc("f", [out], Store(out, (const(0),), stored))).body
+        assert isinstance(renormalized, Store)
+        for part in post_order(renormalized.value):
             if isinstance(part, Binary) and part.op == "floordiv" and isinstance(part.a, Binary):
                 assert part.a.op != "floormod"
-        return repr(made.value)
+        return repr(renormalized.value)
 
     assert form((x % 32) // 8) == "floormod(floordiv(x, 8), 4)"
     assert form((x * 16 + y) // 64) == "floordiv((x + floordiv(y, 16)), 4)"
@@ -88,5 +88,5 @@ def test_rules_in_each_other_end() -> None:
     for _ in range(2_000):
         e = (e * 64 + 1) // 4 % 4096
     out = Buffer("out", (1,), "int32")
-    made = renormalize_splits(PrimFunc("f", [out], Store(out, (const(0),), e))).body
-    assert isinstance(made, Store) and len(post_order(made.value)) < 60_000
+    renormalized = renormalize_splits(PrimFunc("f", [out], Store(out, (const(0),), e))).body
+    assert isinstance(renormalized, Store) and len(post_order(renormalized.value)) < 60_000

@@ -31,16 +31,16 @@ CASES = [
 def test_every_element_stays_the_same(text: str) -> None:
     rng = np.random.default_rng(1)
     module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\n' + text))
-    given = {
+    inputs = {
         p.name: rng.normal(size=p.type_annotation.shape).astype("float32").reshape(p.type_annotation.shape)
         for p in module["main"].params
     }
-    bound = irtool.infer_types(bind_params(module, {n: a for n, a in given.items() if n != "x"}))
+    bound = irtool.infer_types(bind_params(module, {n: a for n, a in inputs.items() if n != "x"}))
     sunk = irtool.infer_types(irtool.run_passes(bound, "SinkConcatenate", opt_level=3))
     result = sunk["main"].body
     assert result.op.name == "concatenate"
-    expected, found = (irtool.evaluate(m, [given["x"]]) for m in (bound, sunk))
-    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+    expected, actual = (irtool.evaluate(m, [inputs["x"]]) for m in (bound, sunk))
+    np.testing.assert_allclose(actual, expected, rtol=2e-6, atol=1e-6)
 
 
 def test_what_is_behind_a_value_that_is_read_whole_stays_there() -> None:
@@ -53,8 +53,8 @@ def test_what_is_behind_a_value_that_is_read_whole_stays_there() -> None:
     module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\n' + text))
     sunk = irtool.infer_types(irtool.run_passes(module, "SinkConcatenate", opt_level=3))
     rng = np.random.default_rng(2)
-    given = [rng.normal(size=s).astype("float32") for s in ((5, 3), (4, 3))]
-    for a, b in zip(irtool.evaluate(module, given), irtool.evaluate(sunk, given), strict=True):
+    inputs = [rng.normal(size=s).astype("float32") for s in ((5, 3), (4, 3))]
+    for a, b in zip(irtool.evaluate(module, inputs), irtool.evaluate(sunk, inputs), strict=True):
         np.testing.assert_allclose(b, a, rtol=2e-6)
     whole = sunk["main"].body.fields[1]
     assert whole.op.name == "concatenate", "the exponential is made in the layers and put together"

@@ -58,12 +58,12 @@ def own_passes():
 def test_values_are_kept(text: str) -> None:
     for name in PROGRAMS:
         _, lowered, inputs = modules(name)
-        made = irtool.run_passes(lowered, text, instruments=[Verifying()])
-        for f in made.functions.values():
+        rewritten = irtool.run_passes(lowered, text, instruments=[Verifying()])
+        for f in rewritten.functions.values():
             if isinstance(f, PrimFunc):
                 assert not list(find_problems(f)), name
-        if made is not lowered:
-            agree(irtool.evaluate(lowered, inputs), irtool.evaluate(irtool.parse(irtool.to_text(made)), inputs))
+        if rewritten is not lowered:
+            agree(irtool.evaluate(lowered, inputs), irtool.evaluate(irtool.parse(irtool.to_text(rewritten)), inputs))
 
 
 @pytest.mark.parametrize("name", ["a chain", "convolution", "top k"])
@@ -102,11 +102,11 @@ def test_they_are_kept_apart() -> None:
 
 def test_python_names() -> None:
     _, lowered, _ = modules("convolution")
-    made = irtool.passes.tir.UnrollLoop(auto_max_step=16)(lowered)
-    assert made is not lowered
+    unrolled = irtool.passes.tir.UnrollLoop(auto_max_step=16)(lowered)
+    assert unrolled is not lowered
     config = {"tir.UnrollLoop": {"auto_max_step": 16}}
     with PassContext(config=config):
-        assert irtool.structural_equal(irtool.passes.UnrollLoop()(lowered), made)
+        assert irtool.structural_equal(irtool.passes.UnrollLoop()(lowered), unrolled)
     with PassContext(disabled_pass=["tir.UnrollLoop"], config=config):
         assert irtool.run_passes(lowered, [irtool.passes.Sequential(["tir.UnrollLoop"])]) is lowered
     with (
@@ -120,9 +120,9 @@ def test_on_chosen_functions_only() -> None:
     _, lowered, _ = modules("a chain")
     nests = [n for n, f in lowered.functions.items() if isinstance(f, PrimFunc)]
     chosen = next(n for n in nests if "softmax" in n)
-    made = irtool.run_passes(lowered, "tir.UnrollLoop{auto_max_extent=300}", f"^{chosen}$")
-    assert made[chosen] is not lowered[chosen]
-    assert all(made[n] is lowered[n] for n in nests if n != chosen)
+    unrolled = irtool.run_passes(lowered, "tir.UnrollLoop{auto_max_extent=300}", f"^{chosen}$")
+    assert unrolled[chosen] is not lowered[chosen]
+    assert all(unrolled[n] is lowered[n] for n in nests if n != chosen)
 
 
 def test_a_pass_of_ones_own(own_passes) -> None:
@@ -157,8 +157,8 @@ def test_a_pass_of_ones_own(own_passes) -> None:
             pass
 
     _, lowered, inputs = modules("dense")
-    made = irtool.run_passes(lowered, "test.Backwards", instruments=[Verifying()])
-    agree(irtool.evaluate(lowered, inputs), irtool.evaluate(made, inputs))
+    rewritten = irtool.run_passes(lowered, "test.Backwards", instruments=[Verifying()])
+    agree(irtool.evaluate(lowered, inputs), irtool.evaluate(rewritten, inputs))
     with pytest.raises(PluginError, match="transform returned None, not a PrimFunc for @"):
         irtool.run_passes(lowered, "test.Broken")
 
@@ -193,11 +193,11 @@ def test_statements_that_are_shared_get_variables_of_their_own() -> None:
     loop = For(i, 4, Store(out, (i,), x[i] * 2.0))
     other = For(i, 4, Store(out, (i + 4,), x[i]))
     f = PrimFunc("f", [x, out], seq([loop, other, loop]))
-    made = irtool.passes.tir.ConvertSSA().transform(f, irtool.Module({"f": f}), PassContext.current())
-    variables = [s.var for s in pre_order(made.body) if isinstance(s, For)]
+    converted = irtool.passes.tir.ConvertSSA().transform(f, irtool.Module({"f": f}), PassContext.current())
+    variables = [s.var for s in pre_order(converted.body) if isinstance(s, For)]
     assert len(set(variables)) == 3 and {v.name for v in variables} == {"i"}
-    again = irtool.parse(irtool.to_text(irtool.Module({"f": made})))
-    assert irtool.structural_equal(again["f"], made) or again["f"].num_outputs == 1
+    again = irtool.parse(irtool.to_text(irtool.Module({"f": converted})))
+    assert irtool.structural_equal(again["f"], converted) or again["f"].num_outputs == 1
 
 
 def test_nothing_recurses() -> None:

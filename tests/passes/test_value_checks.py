@@ -149,22 +149,22 @@ def test_approximations_have_a_tolerance() -> None:
 
 def test_a_kink_is_said_and_passed_over() -> None:
     (x,) = random_inputs(irtool.infer_types(irtool.parse("def @main(%x: float32) { %x }"))["main"])
-    found = check(f"def @main(%x: float32) {{ nn.relu(subtract(%x, {float(x)!r}f)) }}", "FirstOrderGradient", 1)
-    assert found.skipped == [
+    report = check(f"def @main(%x: float32) {{ nn.relu(subtract(%x, {float(x)!r}f)) }}", "FirstOrderGradient", 1)
+    assert report.skipped == [
         "FirstOrderGradient: its gradients cannot be compared with differences: the function has a kink here"
     ]
 
 
 def test_other_interfaces_are_said() -> None:
-    found = check("def @main(%x: float32) -> float32 { exp(%x) }", "ToANormalForm,ToCPS", 1)
-    assert any("ToCPS: functions take or return something else" in s for s in found.skipped)
+    report = check("def @main(%x: float32) -> float32 { exp(%x) }", "ToANormalForm,ToCPS", 1)
+    assert any("ToCPS: functions take or return something else" in s for s in report.skipped)
 
 
 def test_other_weights_are_an_interface() -> None:
     """A square weight is given transposed: with the same values the result is another one."""
     text = "def @main(%x: Tensor[(3, 4), float32], %w: Tensor[(4, 4), float32]) { nn.dense(%x, transpose(%w, axes=[1, 0]), units=None) }"
-    found = check(text, 'SimplifyFCTranspose{target_weight_name=["w"]}', 1)
-    assert any("SimplifyFCTranspose: functions take or return something else" in s for s in found.skipped)
+    report = check(text, 'SimplifyFCTranspose{target_weight_name=["w"]}', 1)
+    assert any("SimplifyFCTranspose: functions take or return something else" in s for s in report.skipped)
 
 
 def test_effects_are_compared() -> None:

@@ -39,10 +39,10 @@ def residual_network() -> tuple[irtool.IRModule, dict[str, np.ndarray], np.ndarr
         weights[f"b{n}"] = rng.normal(0, 0.2, CHANNELS).astype("float32")
         types += [f"%w{n}: Tensor[({CHANNELS}, {CHANNELS}, 1, 1), float32], %b{n}: Tensor[({CHANNELS}), float32]"]
         conv = f"nn.conv2d({last}, %w{n}, channels={CHANNELS}, kernel_size=[1, 1], padding=[0, 0, 0, 0])"
-        made = f"nn.bias_add({conv}, %b{n})"
+        branch = f"nn.bias_add({conv}, %b{n})"
         if n:
-            made = f"{'subtract' if n % 3 == 2 else 'add'}({made}, {last})"
-        lines += [f"%{n} = nn.relu({made});"]
+            branch = f"{'subtract' if n % 3 == 2 else 'add'}({branch}, {last})"
+        lines += [f"%{n} = nn.relu({branch});"]
         last = f"%{n}"
     weights["e"] = rng.normal(0, 0.2, (CHANNELS, CHANNELS, 1, 1)).astype("float32")
     text = f"""#[version = "0.0.5"]
@@ -57,22 +57,22 @@ def residual_network() -> tuple[irtool.IRModule, dict[str, np.ndarray], np.ndarr
 def quantized() -> dict[str, tuple[irtool.IRModule, dict[str, np.ndarray], np.ndarray, np.ndarray]]:
     """For each form a module, its weights, an input, and what the interpreter makes of it once PropagateDequantize has run."""
     module, weights, samples = residual_network()
-    found = {}
+    forms = {}
     for form in ("qdq", "integer"):
         options = QuantizeOptions(form=form, report=False)
-        made, params, _ = irtool.quantize(module, weights, {"x": samples}, options)
-        plain = irtool.run_passes(bind_weights(made, params, ("main",)), "PropagateDequantize")
-        found[form] = made, params, samples[0], irtool.evaluate(plain, {"x": samples[0]})
-    return found
+        network, params, _ = irtool.quantize(module, weights, {"x": samples}, options)
+        plain = irtool.run_passes(bind_weights(network, params, ("main",)), "PropagateDequantize")
+        forms[form] = network, params, samples[0], irtool.evaluate(plain, {"x": samples[0]})
+    return forms
 
 
 @pytest.mark.parametrize("form", ["qdq", "integer"])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_build_gives_the_bits_of_the_interpreter(way: str, form: str, quantized: dict) -> None:
     require(way)
-    module, params, x, want = quantized[form]
-    found = irtool.build(module, params, **WAYS[way]).run([x])
-    np.testing.assert_array_equal(np.asarray(found).view("int32"), np.asarray(want).view("int32"))
+    module, params, x, expected = quantized[form]
+    actual = irtool.build(module, params, **WAYS[way]).run([x])
+    np.testing.assert_array_equal(np.asarray(actual).view("int32"), np.asarray(expected).view("int32"))
 
 
 def test_biases_are_integers_in_units_of_the_products(quantized: dict) -> None:
@@ -97,7 +97,7 @@ def test_sums_next_to_halves_are_rounded_alike(way: str, operator: str) -> None:
       %1 = qnn.dequantize(%b, 1f, 113);
       qnn.quantize({operator}(%0, %1), 6f, 100, out_dtype="uint8")
     }}""")
-    given = {"a": np.arange(256, dtype="uint8")[:, None], "b": np.arange(256, dtype="uint8")}
-    want = irtool.evaluate(irtool.run_passes(module, "PropagateDequantize"), given)
-    found = irtool.build(module, **WAYS[way]).run(given)
-    np.testing.assert_array_equal(np.asarray(found), np.asarray(want))
+    inputs = {"a": np.arange(256, dtype="uint8")[:, None], "b": np.arange(256, dtype="uint8")}
+    expected = irtool.evaluate(irtool.run_passes(module, "PropagateDequantize"), inputs)
+    actual = irtool.build(module, **WAYS[way]).run(inputs)
+    np.testing.assert_array_equal(np.asarray(actual), np.asarray(expected))

@@ -63,13 +63,13 @@ def test_percentiles_are_those_of_sorted_values_up_to_a_bin(name: str, percent: 
     assert high - h.width * 1.001 < values[-1 - outside] < high
 
 
-def plain_divergence(counts: list[int], kept: int, levels: int) -> float:
+def plain_divergence(counts: list[int], bin_count: int, levels: int) -> float:
     """The definition in plain Python."""
-    reference = [float(c) for c in counts[:kept]]
-    reference[-1] += sum(counts[kept:])
-    rounded = [0.0] * kept
+    reference = [float(c) for c in counts[:bin_count]]
+    reference[-1] += sum(counts[bin_count:])
+    rounded = [0.0] * bin_count
     for level in range(levels):
-        bins = [n for n in range(kept) if n * levels // kept == level]
+        bins = [n for n in range(bin_count) if n * levels // bin_count == level]
         filled = [n for n in bins if counts[n]]
         for n in filled:
             rounded[n] = sum(counts[m] for m in bins) / len(filled)
@@ -77,11 +77,11 @@ def plain_divergence(counts: list[int], kept: int, levels: int) -> float:
     return sum(p / p_total * math.log(p / p_total / max(q / q_total, 1e-12)) for p, q in zip(reference, rounded) if p)
 
 
-@pytest.mark.parametrize("kept", [128, 200, 400, 777])
-def test_divergences_are_those_of_the_definition(kept: int) -> None:
+@pytest.mark.parametrize("bin_count", [128, 200, 400, 777])
+def test_divergences_are_those_of_the_definition(bin_count: int) -> None:
     counts = RNG.poisson(np.exp(-np.arange(800) / 120) * 30)
-    found = divergence(counts, kept, 128)
-    assert found == pytest.approx(plain_divergence(counts.tolist(), kept, 128), rel=1e-9, abs=1e-12)
+    actual = divergence(counts, bin_count, 128)
+    assert actual == pytest.approx(plain_divergence(counts.tolist(), bin_count, 128), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["normal", "positive", "outlier", "negative"])
@@ -112,8 +112,8 @@ def test_the_least_square_error_is_that_of_a_search(name: str, dtype: str) -> No
                 total += count * (center - (rounded - q.zero_point) * q.scale) ** 2
         return total
 
-    found = error_range(h, dtype)
-    part = (found[1] - found[0]) / (high - low)
+    bounds = error_range(h, dtype)
+    part = (bounds[1] - bounds[0]) / (high - low)
     assert error(part) <= min(error(n / 100) for n in (100, 90, 75, 50, 30, 10, 3, 1)) * (1 + 1e-9)
 
 

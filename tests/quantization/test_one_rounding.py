@@ -42,17 +42,17 @@ def rounded(rounding: str, dtype: str, zero: int) -> np.ndarray:
 
 def module_of(rounding: str) -> tuple[irtool.Module, list[np.ndarray]]:
     """Values quantized alone, behind an addition, behind another quantization, and by a table."""
-    same, wanted = [], []
+    same, expected = [], []
     for dtype, zero in (("int8", 0), ("uint8", 3), ("int16", 0), ("int32", 0)):
         same.append(f'qnn.quantize(%x, 1f, {zero}, out_dtype="{dtype}", rounding="{rounding}")')
-        wanted.append(rounded(rounding, dtype, zero))
+        expected.append(rounded(rounding, dtype, zero))
     steps = "qnn.dequantize(%s, 0.5f, 0)"
     parts = [*same]
     for text in (steps, f"nn.relu({steps})", f"add({steps}, qnn.dequantize(%s, 1f, 0))", f"exp(multiply({steps}, 0f))"):
         parts.append(f'qnn.quantize({text}, 1f, 0, out_dtype="int8", rounding="{rounding}")')
     body = ",\n  ".join(parts)
     params = f"%x: Tensor[({len(HALVES)}), float32], %s: Tensor[(8), int8]"
-    return irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{\n  ({body})\n}}')), wanted
+    return irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main({params}) {{\n  ({body})\n}}')), expected
 
 
 INPUTS = [HALVES, np.array([1, 3, 5, -1, -3, -5, 127, -127], "int8")]
@@ -60,9 +60,9 @@ INPUTS = [HALVES, np.array([1, 3, 5, -1, -3, -5, 127, -127], "int8")]
 
 @pytest.mark.parametrize("rounding", [EVEN, AWAY])
 def test_the_interpreter_rounds_as_the_text_says(rounding):
-    module, wanted = module_of(rounding)
-    for got, want in zip(irtool.evaluate(module, INPUTS), wanted, strict=False):
-        np.testing.assert_array_equal(got, want)
+    module, expected = module_of(rounding)
+    for actual, want in zip(irtool.evaluate(module, INPUTS), expected, strict=False):
+        np.testing.assert_array_equal(actual, want)
 
 
 @pytest.mark.parametrize("rounding", [EVEN, AWAY])
@@ -71,8 +71,8 @@ def test_the_interpreter_rounds_as_the_text_says(rounding):
 )
 def test_passes_keep_the_rounding(rounding, passes):
     module, _ = module_of(rounding)
-    made = irtool.run_passes(module, passes)
-    for got, want in zip(irtool.evaluate(made, INPUTS), irtool.evaluate(module, INPUTS), strict=True):
+    rewritten = irtool.run_passes(module, passes)
+    for got, want in zip(irtool.evaluate(rewritten, INPUTS), irtool.evaluate(module, INPUTS), strict=True):
         np.testing.assert_array_equal(got, want)
 
 

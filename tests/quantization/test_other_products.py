@@ -71,8 +71,8 @@ def test_what_stays_in_float32_is_named(case: str) -> None:
     x = np.zeros(module["main"].params[0].type_annotation.shape, F)
     with pytest.raises(irtool.IrError, match="all 1 convolutions and matrix products stay in floating point") as caught:
         irtool.quantize(module, weights, {"x": x})
-    (found,) = caught.value.diagnostics
-    assert found.code is NothingToQuantize and "there is no integer form for nn.conv3d" in found.notes[0]
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code is NothingToQuantize and "there is no integer form for nn.conv3d" in diagnostic.notes[0]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

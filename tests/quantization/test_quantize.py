@@ -18,11 +18,11 @@ def run(module: irtool.IRModule, weights: dict[str, np.ndarray], x: np.ndarray) 
 
 def ratio(name: str, options: QuantizeOptions) -> tuple[float, irtool.IRModule, dict[str, np.ndarray]]:
     module, weights, samples = network(name)
-    made, params, _ = irtool.quantize(module, weights, {"x": samples}, options)
+    quantized, params, _ = irtool.quantize(module, weights, {"x": samples}, options)
     noise = Noise()
     for x in samples:
-        noise.add(run(module, weights, x), run(made, params, x))
-    return noise.decibels, made, params
+        noise.add(run(module, weights, x), run(quantized, params, x))
+    return noise.decibels, quantized, params
 
 
 def operators(module: irtool.IRModule) -> list[str]:
@@ -32,26 +32,26 @@ def operators(module: irtool.IRModule) -> list[str]:
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("method", ["minmax", "percentile", "entropy", "mse"])
 def test_results_are_near(name: str, method: str) -> None:
-    found, made, params = ratio(name, QuantizeOptions(method=method, form="integer", report=False))
-    assert found > (15 if method == "entropy" else 25)  # few values: their distribution is hardly one
-    assert not {"nn.conv2d", "nn.dense", "nn.batch_matmul", "nn.conv2d_transpose"} & set(operators(made))
+    decibels, quantized, params = ratio(name, QuantizeOptions(method=method, form="integer", report=False))
+    assert decibels > (15 if method == "entropy" else 25)  # few values: their distribution is hardly one
+    assert not {"nn.conv2d", "nn.dense", "nn.batch_matmul", "nn.conv2d_transpose"} & set(operators(quantized))
     assert {a.dtype.name for a in params.values()} <= {"int8", "int32", "float32", "uint8"}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_signed_activations_are_as_near(name: str) -> None:
-    found, made, _ = ratio(name, QuantizeOptions(dtype="int8", report=False))
-    assert found > 25 and "uint8" not in irtool.to_text(made)
+    decibels, quantized, _ = ratio(name, QuantizeOptions(dtype="int8", report=False))
+    assert decibels > 25 and "uint8" not in irtool.to_text(quantized)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("form", ["qdq", "integer"])
 def test_the_compiled_program_gives_the_bits_of_the_interpreter(name: str, form: str) -> None:
     module, weights, samples = network(name)
-    made, params, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(form=form, report=False))
-    want = run(made, params, samples[0])
-    found = irtool.build(made, params, mcpu="native").run([samples[0]])
-    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)  # softmax is not in integers
+    quantized, params, _ = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(form=form, report=False))
+    expected = run(quantized, params, samples[0])
+    actual = irtool.build(quantized, params, mcpu="native").run([samples[0]])
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)  # softmax is not in integers
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -70,9 +70,9 @@ def test_compiled_and_interpreted_calibration_find_the_same_ranges() -> None:
     module, weights, samples = network("residual")
     texts = []
     for via in ("c", "interp"):
-        made, _, report = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(via=via))
+        quantized, _, report = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(via=via))
         scales = [float(r.output.split(" * ")[1].split(",")[0]) for r in report.layers if r.output]
-        texts.append((operators(made), scales))
+        texts.append((operators(quantized), scales))
     assert texts[0][0] == texts[1][0]
     np.testing.assert_allclose(texts[0][1], texts[1][1], rtol=2e-3)
 
@@ -111,12 +111,12 @@ def test_layers_are_kept_by_name_by_weight_and_by_error() -> None:
     module, weights, samples = network("residual")
     for keep in ("conv2d_1", "d"):
         options = QuantizeOptions(keep=(keep,), form="integer")
-        made, _, report = irtool.quantize(module, weights, {"x": samples}, options)
-        assert operators(made).count("nn.conv2d") == 1 and report.left == {"conv2d_1": "asked for"}
+        quantized, _, report = irtool.quantize(module, weights, {"x": samples}, options)
+        assert operators(quantized).count("nn.conv2d") == 1 and report.left == {"conv2d_1": "asked for"}
     _, _, whole = irtool.quantize(module, weights, {"x": samples})
     products = sorted(r.own_snr for r in whole.layers if r.op in ("nn.conv2d", "nn.dense"))
     limit = (products[0] + products[1]) / 2
-    made, _, report = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(min_snr=limit))
+    quantized, _, report = irtool.quantize(module, weights, {"x": samples}, QuantizeOptions(min_snr=limit))
     assert all(r.own_snr >= limit for r in report.layers)
     assert len(report.left) == 1 and "min-snr" in next(iter(report.left.values()))
 
@@ -136,8 +136,8 @@ def @main(%x: Tensor[(4, 8), float32], %w: Tensor[(2, 8), float32], %b: Tensor[(
     module = irtool.parse(text)
     weights = {"w": np.full((2, 8), 1e-9, "float32"), "b": np.array([1e3, -2e3], "float32")}
     x = np.random.default_rng(0).normal(size=(4, 8)).astype("float32")
-    made, params, _ = irtool.quantize(module, weights, {"x": x})
-    np.testing.assert_allclose(run(made, params, x), np.tile(weights["b"], (4, 1)), rtol=1e-5)
+    quantized, params, _ = irtool.quantize(module, weights, {"x": x})
+    np.testing.assert_allclose(run(quantized, params, x), np.tile(weights["b"], (4, 1)), rtol=1e-5)
 
 
 def test_sums_that_may_overflow_are_refused_by_name() -> None:

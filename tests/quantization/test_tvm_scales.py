@@ -22,17 +22,17 @@ RNG = np.random.default_rng(1)
 @pytest.mark.parametrize("size", [10, 1000, 250_000])
 def test_a_percentile_is_that_of_all_values(size: int) -> None:
     values = RNG.normal(size=size).astype("float32")
-    found = Largest(size)
+    calibrator = Largest(size)
     for part in np.array_split(values, 7):
-        found.add(part)
+        calibrator.add(part)
     place = int(size * 0.99999)
-    assert found.scale == np.partition(np.abs(values), place)[place]
+    assert calibrator.scale == np.partition(np.abs(values), place)[place]
 
 
 def plain_threshold(hist: list[int], edges: np.ndarray, levels: int) -> float:
     """`MinimizeKL` of src/relay/quantize/calibrate.cc."""
     zero, half = len(hist) // 2, levels // 2
-    best, found = math.inf, 0.0
+    best, threshold = math.inf, 0.0
     for i in range(half, zero + 1):
         start, stop = zero - i, zero + i + 1
         inside = [0, *hist[start + 1 : stop]]
@@ -51,8 +51,8 @@ def plain_threshold(hist: list[int], edges: np.ndarray, levels: int) -> float:
         smooth = [smoothed(p), smoothed(q)]
         loss = math.inf if not smooth[1] else entropy(*smooth)
         if loss < best:
-            best, found = loss, float(edges[stop])
-    return found
+            best, threshold = loss, float(edges[stop])
+    return threshold
 
 
 def smoothed(p: list[float]) -> list[float]:
@@ -73,12 +73,12 @@ def test_a_threshold_of_least_divergence_is_that_of_the_definition(seed: int, mo
     monkeypatch.setattr(tvm_scales, "LEVELS", 15)
     values = (np.random.default_rng(seed).normal(size=4000) ** 3).astype("float32")
     largest = float(np.abs(values).max())
-    found = Divergence(largest)
+    calibrator = Divergence(largest)
     for part in np.array_split(values, 3):
-        found.add(part)
+        calibrator.add(part)
     hist, edges = np.histogram(values, 101, (-np.float32(largest), np.float32(largest)))
-    np.testing.assert_array_equal(found.counts, hist)
-    assert found.scale == pytest.approx(plain_threshold(hist.tolist(), edges, 15), rel=1e-6)
+    np.testing.assert_array_equal(calibrator.counts, hist)
+    assert calibrator.scale == pytest.approx(plain_threshold(hist.tolist(), edges, 15), rel=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["global_scale", "kl_divergence", "percentile"])
@@ -86,16 +86,16 @@ def test_a_threshold_of_least_divergence_is_that_of_the_definition(seed: int, mo
 def test_a_network_in_tvms_way_is_near(mode: str, weights: str) -> None:
     module, params, samples = network("residual")
     config = QConfig(calibrate_mode=mode, weight_scale=weights, global_scale=4.0)
-    made, values, report = quantize_as_tvm(module, params, {"x": samples[:2]}, config)
+    quantized, values, report = quantize_as_tvm(module, params, {"x": samples[:2]}, config)
     # Of two samples the first gives the ranges, and the error is that of the second, which gave none.
     noise = Noise()
     x = samples[1]
-    noise.add(irtool.evaluate(module, {**params, "x": x}), irtool.evaluate(made, {**values, "x": x}))
+    noise.add(irtool.evaluate(module, {**params, "x": x}), irtool.evaluate(quantized, {**values, "x": x}))
     assert noise.decibels > 5 and report.snr == pytest.approx(noise.decibels, rel=1e-3)
     assert (report.samples, report.held_out) == (1, 1)
     kinds = {
         e.args[0].checked_type.dtype
-        for e in post_order(made["main"])
+        for e in post_order(quantized["main"])
         if isinstance(e, Call) and isinstance(e.op, Op) and e.op.name == "nn.conv2d"
     }
     assert kinds == {"float32", "int8"}  # the first convolution is skipped
@@ -103,13 +103,13 @@ def test_a_network_in_tvms_way_is_near(mode: str, weights: str) -> None:
 
 def test_simulation_stays_in_float32() -> None:
     module, params, samples = network("residual")
-    made = quantize_as_tvm(module, params, {"x": samples[:1]}, QConfig(do_simulation=True)).module
+    quantized = quantize_as_tvm(module, params, {"x": samples[:1]}, QConfig(do_simulation=True)).module
     dtypes = {
         e.checked_type.dtype
-        for e in post_order(made["main"].body)
+        for e in post_order(quantized["main"].body)
         if isinstance(e, Call) and hasattr(e.checked_type, "dtype")
     }
-    assert "simulated_quantize" in irtool.to_text(made) and dtypes == {"float32"}
+    assert "simulated_quantize" in irtool.to_text(quantized) and dtypes == {"float32"}
 
 
 def test_options_are_read_as_python_and_checked() -> None:

@@ -123,9 +123,9 @@ EDITS = {
 
 @pytest.mark.parametrize("kind", EDITS)
 def test_each_kind_of_edit(kind: str) -> None:
-    text, name, wanted = EDITS[kind]
+    text, name, expected = EDITS[kind]
     best = reduced(text, has_call(name))
-    assert body(best) == wanted
+    assert body(best) == expected
     assert list(best.module.functions) in (["main"], ["f"]) and not best.module.type_definitions
     for p in best.module.functions[next(iter(best.module.functions))].params:
         assert p.checked_type.dtype == "float32" and set(p.checked_type.shape) <= {1}
@@ -202,11 +202,11 @@ def test_samples_shrink_to_one_construct(sample: Path) -> None:
             kinds[key] = kinds.get(key, 0) + 1
     if not kinds:
         pytest.skip("it has no calls")
-    wanted = min(kinds, key=lambda k: (kinds[k], str(k)))
+    kind = min(kinds, key=lambda k: (kinds[k], str(k)))
 
     def is_there(case: Case) -> bool:
         return any(
-            calls(e, wanted) if isinstance(wanted, str) else isinstance(e, wanted)
+            calls(e, kind) if isinstance(kind, str) else isinstance(e, kind)
             for _, e in nodes_of(case.module)  # type: ignore[arg-type]  # kinds are names or classes
         )
 
